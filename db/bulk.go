@@ -87,82 +87,65 @@ func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int
 	n := len(advances)
 	var q strings.Builder
 	q.Grow(400 + 48*n)
-	args := make([]any, 0, 8*n)
-	set := func(column string, value func(*Advance) int64) {
-		q.WriteString(column)
-		q.WriteString(" = CASE id")
-		for i := range advances {
-			q.WriteString(" WHEN ? THEN ?")
-			args = append(args, advances[i].ID, value(&advances[i]))
-		}
-		q.WriteString(" END")
+	u := caseUpdate{q: &q, n: n, id: func(i int) int64 { return advances[i].ID }}
+	has := func(is func(*Advance) bool) bool {
+		return slices.ContainsFunc(advances, func(a Advance) bool { return is(&a) })
+	}
+	number := func(value func(*Advance) int64) func(int) any {
+		return func(i int) any { return value(&advances[i]) }
 	}
 	// Nearly always the one fire at the old next time is decided. It is read before it is assigned: from then on MySQL sees
 	// the new value, and SQLite the old one.
 	// Without the index named, MySQL reads a small table as a whole, and waits for locked rows of jobs that are not asked for.
-	q.WriteString("UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET claimed_until = ")
-	others := 0
-	for i := range advances {
-		if a := &advances[i]; a.Claimed != a.OldNext+1 {
-			if others++; others == 1 {
-				q.WriteString("CASE id")
-			}
-			q.WriteString(" WHEN ? THEN ?")
-			args = append(args, a.ID, a.Claimed)
-		}
-	}
-	if others > 0 {
-		q.WriteString(" ELSE trigger_next_time + 1 END, ")
+	q.WriteString("UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET ")
+	if has(func(a *Advance) bool { return a.Claimed != a.OldNext+1 }) {
+		u.set("claimed_until", number(func(a *Advance) int64 { return a.Claimed }))
 	} else {
-		q.WriteString("trigger_next_time + 1, ")
+		q.WriteString("claimed_until = trigger_next_time + 1")
 	}
-	set("trigger_last_time", func(a *Advance) int64 { return a.Last })
 	q.WriteString(", ")
-	set("trigger_next_time", func(a *Advance) int64 { return a.Next })
-	if slices.ContainsFunc(advances, func(a Advance) bool { return a.Hold > 0 }) {
-		q.WriteString(", ")
-		set("paused_at", func(a *Advance) int64 { return a.Hold })
-		q.WriteString(", ")
-		set("paused_rev", func(a *Advance) int64 { return a.Pauses })
-		q.WriteString(", ")
-		set("paused_next", func(a *Advance) int64 { return min(a.Hold, 1) * a.Next })
+	if has(func(a *Advance) bool { return a.Last != a.OldNext }) {
+		u.set("trigger_last_time", number(func(a *Advance) int64 { return a.Last }))
+	} else {
+		q.WriteString("trigger_last_time = trigger_next_time")
 	}
-	var stopped, flows []any
-	for i := range advances {
-		switch a := &advances[i]; {
-		case a.Stop:
-			stopped = append(stopped, a.ID)
-		case a.Flow:
-			flows = append(flows, a.ID)
-		}
+	q.WriteString(", ")
+	u.set("trigger_next_time", number(func(a *Advance) int64 { return a.Next }))
+	if has(func(a *Advance) bool { return a.Hold > 0 }) {
+		q.WriteString(", ")
+		u.set("paused_at", number(func(a *Advance) int64 { return a.Hold }))
+		q.WriteString(", ")
+		u.set("paused_rev", number(func(a *Advance) int64 { return a.Pauses }))
+		q.WriteString(", ")
+		u.set("paused_next", number(func(a *Advance) int64 { return min(a.Hold, 1) * a.Next }))
 	}
-	if len(stopped)+len(flows) > 0 {
-		q.WriteString(", trigger_status = CASE")
-		if len(stopped) > 0 {
-			q.WriteString(" WHEN id IN (" + marks(len(stopped)) + ") THEN 0")
-		}
-		if len(flows) > 0 {
-			q.WriteString(" WHEN id IN (" + marks(len(flows)) + ") THEN 2")
-		}
-		q.WriteString(" ELSE trigger_status END")
-		args = append(append(args, stopped...), flows...)
+	if has(func(a *Advance) bool { return a.Stop || a.Flow }) {
+		q.WriteString(", trigger_status = CASE ")
+		u.value(number(func(a *Advance) int64 {
+			switch {
+			case a.Stop:
+				return 0
+			case a.Flow:
+				return 2
+			}
+			return -1
+		}))
+		q.WriteString(" WHEN 0 THEN 0 WHEN 2 THEN 2 ELSE trigger_status END")
 	}
-	above := "0"
+	u.where()
 	if n > 0 && advances[0].Beside {
-		above = "1"
+		q.WriteString(" AND trigger_status > 1 AND ")
+	} else {
+		q.WriteString(" AND trigger_status > 0 AND ")
 	}
-	q.WriteString(" WHERE trigger_status > " + above + " AND id IN (" + marks(n) + ") AND ")
-	for i := range advances {
-		args = append(args, advances[i].ID)
-	}
-	set("trigger_next_time", func(a *Advance) int64 { return a.OldNext })
+	u.set("trigger_next_time", number(func(a *Advance) int64 { return a.OldNext }))
 	q.WriteString(" AND ")
-	if slices.ContainsFunc(advances, func(a Advance) bool { return a.OldClaimed > a.OldNext }) {
-		set("claimed_until", func(a *Advance) int64 { return a.OldClaimed })
+	if has(func(a *Advance) bool { return a.OldClaimed > a.OldNext }) {
+		u.set("claimed_until", number(func(a *Advance) int64 { return a.OldClaimed }))
 	} else {
 		q.WriteString("claimed_until <= trigger_next_time") // or it was claimed meanwhile, and put back
 	}
-	res, err := tx.ExecContext(ctx, q.String(), args...)
+	res, err := tx.ExecContext(ctx, q.String(), u.args...)
 	if err != nil {
 		return 0, fmt.Errorf("advance %d jobs: %w", n, err)
 	}
@@ -248,6 +231,8 @@ func AddEvents(ctx context.Context, tx DBTX, told []Told) error {
 // Finish is the result of a run.
 type Finish struct {
 	ID      int64
+	Sent    *Sent // the outcome of its sending, where that is not written yet; its ID and Outcome do not count
+	Owner   int64 // with Sent, the owner of the row
 	Code    int64
 	Outcome event.Outcome
 	Message string // replaces the column
@@ -255,20 +240,53 @@ type Finish struct {
 	Alarm   int64
 }
 
-// FinishRuns writes results, each guarded by the run being open. The caller must compare the count with len(finishes) and
-// roll back when it differs: somebody else finished one of them.
+// FinishRuns writes results, each guarded by the run being open, and one with Sent as [RecordSent] guards it too. The caller must compare
+// the count with len(finishes) and roll back when it differs: somebody else finished one of them.
 func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt int64, finishes []Finish) (affected int64, err error) {
+	parts := make(map[int64][]Finish, 2) // by owner; 0: without Sent
+	for _, f := range finishes {
+		key := int64(0)
+		if f.Sent != nil {
+			key = f.Owner
+		}
+		parts[key] = append(parts[key], f)
+	}
+	for owner, part := range parts {
+		n, err := finishRuns(ctx, tx, handleTime, finishedAt, owner, part)
+		if err != nil {
+			return 0, err
+		}
+		affected += n
+	}
+	return affected, nil
+}
+
+func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt, owner int64, finishes []Finish) (affected int64, err error) {
 	var q strings.Builder
 	q.Grow(300 + 48*len(finishes))
 	u := caseUpdate{q: &q, n: len(finishes), id: func(i int) int64 { return finishes[i].ID }}
 	q.WriteString("UPDATE xxl_job_log SET handle_time = ?, finished_at = ?, ")
 	u.args = append(u.args, handleTime, finishedAt)
+	events := func(i int) string { return finishes[i].Events }
+	if owner != 0 {
+		u.set("trigger_code", func(i int) any { return finishes[i].Sent.Code })
+		if slices.ContainsFunc(finishes, func(f Finish) bool { return !f.Sent.Stays }) {
+			q.WriteString(", ")
+			u.set("executor_address", func(i int) any { return finishes[i].Sent.Address })
+		}
+		q.WriteString(", ")
+		u.set("sent_at", func(i int) any { return finishes[i].Sent.At })
+		q.WriteString(", ")
+		u.add("trigger_msg", maxTriggerText, func(i int) string { return finishes[i].Sent.Message })
+		q.WriteString(", ")
+		events = func(i int) string { return finishes[i].Sent.Events + finishes[i].Events }
+	}
 	u.set("handle_code", func(i int) any { return finishes[i].Code })
 	q.WriteString(", ")
 	u.set("outcome", func(i int) any { return int64(finishes[i].Outcome) })
-	if slices.ContainsFunc(finishes, func(f Finish) bool { return f.Events != "" }) {
+	if owner != 0 || slices.ContainsFunc(finishes, func(f Finish) bool { return f.Events != "" }) {
 		q.WriteString(", ")
-		u.add("events", event.MaxList, func(i int) string { return finishes[i].Events })
+		u.add("events", event.MaxList, events)
 	}
 	if slices.ContainsFunc(finishes, func(f Finish) bool { return f.Alarm != 0 }) {
 		q.WriteString(", ")
@@ -283,6 +301,10 @@ func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt i
 	}
 	u.where()
 	q.WriteString(" AND handle_code = 0")
+	if owner != 0 {
+		q.WriteString(" AND owner_node = ? AND trigger_code = 0")
+		u.args = append(u.args, owner)
+	}
 	res, err := tx.ExecContext(ctx, q.String(), u.args...)
 	if err != nil {
 		return 0, fmt.Errorf("finish %d runs: %w", len(finishes), err)
@@ -290,15 +312,20 @@ func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt i
 	return res.RowsAffected()
 }
 
-// caseUpdate writes "column = CASE id WHEN … END" lists, and plain assignments where all rows get the same value.
+// caseUpdate writes "column = CASE id WHEN … END" lists, and plain assignments where all rows get the same value. A server looks through a
+// list from its beginning for each row, so long ones are parted by the ids first.
 type caseUpdate struct {
-	q    *strings.Builder
-	n    int
-	id   func(int) int64
-	ids  []any  // see boxed
-	key  string // the column of the ids; empty: id
-	args []any
+	q     *strings.Builder
+	n     int
+	id    func(int) int64
+	order []int  // of the rows, by their ids, see sorted
+	ids   []any  // in that order
+	key   string // the column of the ids; empty: id
+	args  []any
 }
+
+// caseList is how many rows one list holds where there are several.
+const caseList = 16
 
 // maxTriggerText is how many bytes trigger_msg may have for more to be added.
 const maxTriggerText = 30_000
@@ -318,48 +345,65 @@ func (u *caseUpdate) set(column string, value func(int) any) {
 
 // value writes what each row gets.
 func (u *caseUpdate) value(value func(int) any) {
-	first := value(0)
-	differs := 1 // the first row that gets something else
-	var other any
-	for ; differs < u.n; differs++ {
-		if other = value(differs); other != first {
-			break
-		}
+	values := make([]any, u.n)
+	differ := false
+	for i, row := range u.sorted() {
+		values[i] = value(row)
+		differ = differ || values[i] != values[0]
 	}
-	if differs >= u.n {
+	if !differ {
 		u.q.WriteByte('?')
-		u.args = append(u.args, first)
+		u.args = append(u.args, values[0])
 		return
 	}
-	u.q.WriteString("CASE " + cmp.Or(u.key, "id"))
-	for i, id := range u.boxed() {
-		u.q.WriteString(" WHEN ? THEN ?")
-		switch {
-		case i < differs:
-			u.args = append(u.args, id, first)
-		case i == differs:
-			u.args = append(u.args, id, other)
-		default:
-			u.args = append(u.args, id, value(i))
+	key := cmp.Or(u.key, "id")
+	if u.n <= 2*caseList {
+		u.list(key, 0, values)
+		return
+	}
+	u.q.WriteString("CASE")
+	for from := 0; from < u.n; from += caseList {
+		to := min(from+caseList, u.n)
+		if to < u.n {
+			u.q.WriteString(" WHEN " + key + " < ? THEN ")
+			u.args = append(u.args, u.ids[to])
+		} else {
+			u.q.WriteString(" ELSE ")
 		}
+		u.list(key, from, values[from:to])
 	}
 	u.q.WriteString(" END")
 }
 
-// boxed are the ids as arguments, made once for all columns.
-func (u *caseUpdate) boxed() []any {
-	if u.ids == nil {
-		u.ids = make([]any, u.n)
-		for i := range u.ids {
-			u.ids[i] = u.id(i)
+// list writes the values of neighbouring rows.
+func (u *caseUpdate) list(key string, from int, values []any) {
+	u.q.WriteString("CASE " + key)
+	for i, v := range values {
+		u.q.WriteString(" WHEN ? THEN ?")
+		u.args = append(u.args, u.ids[from+i], v)
+	}
+	u.q.WriteString(" END")
+}
+
+// sorted are the rows in the order of their ids, which are boxed as arguments once for all columns.
+func (u *caseUpdate) sorted() []int {
+	if u.order == nil {
+		u.order, u.ids = make([]int, u.n), make([]any, u.n)
+		for i := range u.order {
+			u.order[i] = i
+		}
+		slices.SortFunc(u.order, func(a, b int) int { return cmp.Compare(u.id(a), u.id(b)) })
+		for i, row := range u.order {
+			u.ids[i] = u.id(row)
 		}
 	}
-	return u.ids
+	return u.order
 }
 
 func (u *caseUpdate) where() {
+	u.sorted()
 	u.q.WriteString(" WHERE " + cmp.Or(u.key, "id") + " IN (" + marks(u.n) + ")")
-	u.args = append(u.args, u.boxed()...)
+	u.args = append(u.args, u.ids...)
 }
 
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }

@@ -12,6 +12,9 @@ import (
 func ListDue(ctx context.Context, pool *Pool, page ListDueJobsParams) ([]ListDueJobsRow, error) {
 	return bothStarted(pool, int(page.Limit), func(hidden int64) ([]ListDueJobsRow, error) {
 		page.Hidden = hidden
+		if len(page.Held) == 0 {
+			page.Held = []int64{0} // no group has it
+		}
 		return New().ListDueJobs(ctx, pool, page)
 	}, func(r *ListDueJobsRow) (next, id int64) { return r.TriggerNextTime, r.ID })
 }

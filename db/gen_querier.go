@@ -507,7 +507,8 @@ type Querier interface {
 	// admins (db/beside.go) all jobs of ours. There the argument "beside" is 1, else 0, so that what is ours is above it. Where the order of
 	// an index counts, one value is asked for at a time: the argument "hidden" is 1 for those with 2. See db/due.go.
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
-	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
+	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource), and groups whose executors
+	// have too much to do, which the index tells apart.
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
 	// What one admin is to copy, the longest due first.
 	ListDueOutputs(ctx context.Context, db DBTX, arg ListDueOutputsParams) ([]ListDueOutputsRow, error)

@@ -338,6 +338,7 @@ SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_r
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
+  AND job_group NOT IN (/*SLICE:held*/?)
 ORDER BY trigger_next_time, id
 LIMIT ?
 `
@@ -347,6 +348,7 @@ type ListDueJobsParams struct {
 	UntilMs int64
 	AfterMs int64
 	AfterID int64
+	Held    []int64
 	Limit   int32
 }
 
@@ -390,16 +392,26 @@ type ListDueJobsRow struct {
 // admins (db/beside.go) all jobs of ours. There the argument "beside" is 1, else 0, so that what is ours is above it. Where the order of
 // an index counts, one value is asked for at a time: the argument "hidden" is 1 for those with 2. See db/due.go.
 // The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
-// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
+// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource), and groups whose executors
+// have too much to do, which the index tells apart.
 func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error) {
-	rows, err := db.QueryContext(ctx, listDueJobs,
-		arg.Hidden,
-		arg.UntilMs,
-		arg.AfterMs,
-		arg.AfterMs,
-		arg.AfterID,
-		arg.Limit,
-	)
+	query := listDueJobs
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.Hidden)
+	queryParams = append(queryParams, arg.UntilMs)
+	queryParams = append(queryParams, arg.AfterMs)
+	queryParams = append(queryParams, arg.AfterMs)
+	queryParams = append(queryParams, arg.AfterID)
+	if len(arg.Held) > 0 {
+		for _, v := range arg.Held {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:held*/?", strings.Repeat(",?", len(arg.Held))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:held*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}

@@ -71,11 +71,11 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 		rows          int
 	}{
 		{"ListDueJobs", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{UntilMs: 1019, Limit: 2000})
+			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{UntilMs: 1019, Held: []int64{0}, Limit: 2000})
 			return len(r), err
 		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 20},
 		{"ListDueJobs of flows", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{Hidden: 1, UntilMs: 1019, Limit: 2000})
+			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{Hidden: 1, UntilMs: 1019, Held: []int64{0}, Limit: 2000})
 			return len(r), err
 		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 0},
 		{"ListKeptOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
@@ -384,7 +384,7 @@ func TestListDuePages(t *testing.T) {
 		var got []int64
 		began := time.Now()
 		for time.Since(began) < time.Minute {
-			rows, err := db.New().ListDueJobs(t.Context(), pool, db.ListDueJobsParams{UntilMs: 1002, AfterMs: afterMs, AfterID: afterID, Limit: 4})
+			rows, err := db.New().ListDueJobs(t.Context(), pool, db.ListDueJobsParams{UntilMs: 1002, Held: []int64{0}, AfterMs: afterMs, AfterID: afterID, Limit: 4})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,8 @@
 
 -- name: ListDueJobs :many
 -- The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
--- that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
+-- that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource), and groups whose executors
+-- have too much to do, which the index tells apart.
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
@@ -13,6 +14,7 @@ SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_r
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
   AND (trigger_next_time > sqlc.arg(after_ms) OR (trigger_next_time = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)))
+  AND job_group NOT IN (sqlc.slice(held))
 ORDER BY trigger_next_time, id
 LIMIT ?;
 

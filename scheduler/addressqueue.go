@@ -11,6 +11,8 @@ import (
 type addressQueues struct {
 	perAddress, perJob int
 	run                func(*addressQueue, *dispatch) // sends one run; called in a goroutine of its own
+	low                int                            // when only so many wait for an address, drained is called; it must not come back here
+	drained            func()
 
 	mu      sync.Mutex
 	byAddr  map[string]*addressQueue
@@ -36,7 +38,7 @@ type jobQueue struct {
 }
 
 func newAddressQueues(perAddress, perJob int, run func(*addressQueue, *dispatch)) *addressQueues {
-	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, byAddr: make(map[string]*addressQueue)}
+	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, byAddr: make(map[string]*addressQueue), drained: func() {}}
 }
 
 // add queues a run for the address. It reports false when they are stopped or limit runs wait for the address already:
@@ -83,8 +85,10 @@ func (l *addressQueues) pump(aq *addressQueue) {
 		d := q.waiting[0]
 		q.waiting[0] = nil
 		q.waiting = q.waiting[1:]
-		aq.queued--
 		l.queued--
+		if aq.queued--; aq.queued == l.low {
+			l.drained()
+		}
 		aq.inFlight++
 		q.inFlight++
 		l.list(aq, q)

@@ -191,7 +191,7 @@ func TestResultsOfManyDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 10_000
 		written, before := 0, -1 // how many when the single one was written
-		e := &Engine{bulk: semaphore.NewWeighted(bulkWaiting)}
+		e := &Engine{bulk: semaphore.NewWeighted(bulkWaiting), carrier: newCarrier()}
 		e.finisher = newBatcher("test", db.MaxBatch, 2*time.Millisecond, 20_000, func(_ context.Context, batch []finishing) {
 			time.Sleep(100 * time.Millisecond)
 			for _, f := range batch {

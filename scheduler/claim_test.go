@@ -39,7 +39,7 @@ func byHand(c *Config) { c.ClaimEvery = time.Hour }
 // due reads what is due.
 func (b *bundle) due(until time.Time) []db.ListDueJobsRow {
 	b.t.Helper()
-	rows, err := b.engine.queries.ListDueJobs(b.t.Context(), b.pool, db.ListDueJobsParams{UntilMs: until.UnixMilli(), Limit: duePage})
+	rows, err := b.engine.queries.ListDueJobs(b.t.Context(), b.pool, db.ListDueJobsParams{UntilMs: until.UnixMilli(), Held: []int64{0}, Limit: duePage})
 	if err != nil {
 		b.t.Fatal(err)
 	}

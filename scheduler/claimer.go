@@ -122,7 +122,7 @@ func (c *claimer) round(ctx context.Context) error {
 		c.beginRead()
 		query, cancel := context.WithTimeout(ctx, readLimit)
 		rows, err := db.ListDue(query, c.e.cfg.Pool, db.ListDueJobsParams{
-			UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
+			UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Held: c.e.crowd.held(), Limit: duePage,
 		})
 		cancel()
 		if err != nil {
@@ -220,6 +220,9 @@ func (c *claimer) batches(rows []db.ListDueJobsRow) [][]db.ListDueJobsRow {
 // launch begins to claim a batch as soon as there is room for it.
 func (c *claimer) launch(ctx context.Context, batch []db.ListDueJobsRow, until time.Time) error {
 	for {
+		if batch = c.e.crowd.without(batch); len(batch) == 0 {
+			return nil
+		}
 		number, wait := c.takeOff(batch)
 		if number > 0 {
 			c.flights.Go(func() {

@@ -96,7 +96,7 @@ type Config struct {
 	PerAddress    int           // calls to one executor address at a time; 256
 	PerJob        int           // of these, calls for one job; 64
 	MaxQueued     int           // runs unsent on this node, from which on nothing more is claimed; 100,000
-	MaxWaiting    int           // runs waiting for one executor address; more fail. 10,000
+	MaxWaiting    int           // runs waiting for one executor address; more fail, and from a tenth on nothing more is claimed for it. 50,000
 	UnansweredFor time.Duration // an executor that did not answer a call is asked after the run for so long before it is called not sent; 10 s
 	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
 	ClaimWorkers  int           // claim transactions at a time; 2, on SQLite 1
@@ -151,7 +151,7 @@ func (c Config) withDefaults() Config {
 	c.PerAddress = cmp.Or(c.PerAddress, 256)
 	c.PerJob = cmp.Or(c.PerJob, 64)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
-	c.MaxWaiting = cmp.Or(c.MaxWaiting, 10_000)
+	c.MaxWaiting = cmp.Or(c.MaxWaiting, 50_000)
 	c.UnansweredFor = cmp.Or(c.UnansweredFor, 10*time.Second)
 	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
 	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)
@@ -185,7 +185,8 @@ type Engine struct {
 	sources   *sourceCache
 	timer     *timer
 	queues    *addressQueues
-	recorder  *batcher[outcome]
+	recorder  *batcher[*outcome]
+	carrier   *carrier
 	finisher  *batcher[finishing]
 	beginner  *batcher[*dispatch] // of runs of flows
 	flowEnds  *flowEnds
@@ -203,6 +204,8 @@ type Engine struct {
 	refusals  *refusals
 	pending   pendingSet // runs of this node that are committed but not recorded as sent
 	signed    atomic.Pointer[signature]
+
+	crowd *crowd
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 
@@ -261,11 +264,14 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e.pending.init()
+	e.carrier = newCarrier()
 	e.claimer = newClaimer(e)
 	e.directory = newDirectory(e)
 	e.pauses = newPauses(e)
 	e.timer = newTimer(e.now, e.fire)
 	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued)
+	e.crowd = newCrowd(e)
+	e.queues.low, e.queues.drained = e.crowdedAt()/2, e.crowd.drained
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
@@ -304,6 +310,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.node.Start(ctx); err != nil {
 		e.queues.stop()
 		e.queues.wait()
+		e.handInDue(0)
 		e.recorder.stop()
 		e.finisher.stop()
 		e.beginner.stop()
@@ -315,6 +322,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.cancel = cancel
 	e.wg.Go(func() { e.directory.run(loop) })
 	e.wg.Go(func() { e.timer.run(loop) })
+	e.wg.Go(func() { e.carryLoop(loop) })
 	e.claimer.start()
 	e.wg.Go(func() { e.claimLoop(loop) })
 	e.wg.Go(func() { e.healthLoop(loop) })
@@ -351,6 +359,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.cancel()
 	e.queues.wait()
 	e.beginner.stop()
+	e.handInDue(0)
 	e.recorder.stop()
 	e.finisher.stop()
 	e.wg.Wait()
@@ -405,6 +414,11 @@ func (e *Engine) drain(ctx context.Context) error {
 // JobsChanged tells the engine that a job was started, edited or backfilled, so that what is due in the next seconds is not late.
 func (e *Engine) JobsChanged() {
 	e.backfills.Wake()
+	e.claimSoon()
+}
+
+// claimSoon has what is due read without waiting for the next round.
+func (e *Engine) claimSoon() {
 	select {
 	case e.claimNow <- struct{}{}:
 	default:

@@ -51,6 +51,10 @@ type finishing struct {
 	flow     bool              // the end of a run of a flow, which no executor had
 	came     time.Time         // when its executor reported it, where runs are traced
 	reply    *reply
+
+	sending *outcome // what became of its sending, where that was not written when it came
+	along   *db.Sent // of these, what is written with it; set with each try, as is
+	settled bool     // that it is
 }
 
 // reply collects what became of the results of one request.
@@ -130,8 +134,11 @@ func (e *Engine) complete(ctx context.Context, items []finishing) error {
 func (e *Engine) completePart(ctx context.Context, items []finishing) error {
 	r := &reply{left: make(chan error, len(items))}
 	for _, item := range items {
-		item.reply = r
+		item.reply, item.sending = r, e.carrier.take(item.id)
 		if err := e.finisher.add(ctx, item); err != nil {
+			if item.sending != nil {
+				e.handIn(item.sending)
+			}
 			return err
 		}
 	}
@@ -191,6 +198,7 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 		e.metrics.finishBatches.Observe(float64(len(batch)))
 		e.metrics.finishSeconds.Observe(time.Since(began).Seconds())
 	}
+	e.settleCarried(batch, err)
 	for i := range batch {
 		batch[i].reply.left <- err
 	}
@@ -234,6 +242,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		}
 		changed, ended, raised, traced, outputs = changed[:0], ended[:0], false, traced[:0], nil
 		for _, f := range byID {
+			f.along, f.settled = nil, false
 			if f.used != nil {
 				*f.used = false
 			}
@@ -256,6 +265,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 			case !f.speaksFor(r.JobGroup): // not its reporter's to say
 			case r.HandleCode == 0 && f.code > 0:
 				f.ends = f.outcome(&r)
+				f.carry(&r)
 				open = append(open, r)
 			case f.code > 0 && r.Outcome == event.Lost && f.given == event.Open:
 				f.ends = f.outcome(&r)
@@ -338,7 +348,8 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 			if f.used != nil {
 				*f.used = true
 			}
-			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
+			f.settled = f.along != nil
+			finishes[i] = db.Finish{ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
 			if e.cfg.Traces != nil && !e.leaves(&r) {

@@ -33,6 +33,7 @@ const (
 	ConditionReading  ConditionKey = "reading"  // what is due has not been read for Late
 	ConditionDue      ConditionKey = "due"      // fires of its share are overdue by Late, and not claimed
 	ConditionFull     ConditionKey = "full"     // Count runs are unsent, so that nothing more is claimed
+	ConditionCrowded  ConditionKey = "crowded"  // for Late more has been due than the executors of Count groups take, so that their jobs wait
 	ConditionUnsent   ConditionKey = "unsent"   // claimed runs are overdue by Late, and not on their way to an executor
 	ConditionOutcomes ConditionKey = "outcomes" // what became of a sent run waits for Late to be written; Count wait in the queue
 	ConditionResults  ConditionKey = "results"  // an executor's result waits for Late to be written; Count wait in the queue
@@ -54,7 +55,7 @@ type Condition struct {
 // Stops reports whether the admin does not schedule for it; otherwise it does, and somebody should look.
 func (c Condition) Stops() bool {
 	switch c.Key {
-	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput:
+	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput, ConditionCrowded:
 		return false
 	case ConditionStopping, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent,
 		ConditionOutcomes, ConditionResults:
@@ -136,6 +137,9 @@ func (e *Engine) conditions() (list []Condition) {
 	behind := e.claimer.lag()
 	add(!draining && behind > lateBound, Condition{Key: ConditionDue, Late: behind + reading})
 	add(full, Condition{Key: ConditionFull, Count: e.pending.len()})
+	if groups, since := e.crowd.waiting(); groups > 0 {
+		add(true, Condition{Key: ConditionCrowded, Late: e.now().Sub(since), Count: groups})
+	}
 	unsent := e.timer.overdue()
 	add(unsent > lateBound, Condition{Key: ConditionUnsent, Late: unsent})
 	outcomes := e.recorder.oldest()
@@ -209,7 +213,7 @@ func (e *Engine) lookAtHealth() {
 	}
 }
 
-var conditionKeys = []ConditionKey{ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent, ConditionOutcomes,
+var conditionKeys = []ConditionKey{ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionCrowded, ConditionUnsent, ConditionOutcomes,
 	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput}
 
 // standing are the conditions that the loop has found.

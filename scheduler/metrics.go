@@ -20,6 +20,7 @@ type metrics struct {
 	sends            *prometheus.CounterVec
 	recordBatches    prometheus.Histogram
 	recordSeconds    prometheus.Histogram
+	recordCarried    prometheus.Counter
 	finishBatches    prometheus.Histogram
 	finishSeconds    prometheus.Histogram
 	callbacksIgnored prometheus.Counter
@@ -55,6 +56,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		sends:            counters("sends_total", "outcome", "Runs sent to executors, by outcome."),
 		recordBatches:    histogram("record_batch_size", "Outcomes written together.", sizes),
 		recordSeconds:    histogram("record_seconds", "Time of one write of outcomes.", seconds),
+		recordCarried:    counter("record_carried_total", "Outcomes written together with their run's result."),
 		finishBatches:    histogram("callback_batch_size", "Results written together.", sizes),
 		finishSeconds:    histogram("callback_seconds", "Time of one write of results.", seconds),
 		callbacksIgnored: counter("callbacks_ignored_total", "Results for runs that are unknown or already had one."),
@@ -91,7 +93,7 @@ func (e *Engine) publishState() {
 	gauge("timer_runs", "Claimed runs waiting for their time.", func() float64 { return float64(e.timer.len()) })
 	gauge("send_queue_runs", "Runs waiting for an executor's queue.", func() float64 { q, _ := e.queues.depth(); return float64(q) })
 	gauge("sends_in_flight", "Calls to executors under way.", func() float64 { _, n := e.queues.depth(); return float64(n) })
-	gauge("record_queue", "Outcomes waiting to be written.", func() float64 { return float64(len(e.recorder.items)) })
+	gauge("record_queue", "Outcomes waiting to be written.", func() float64 { return float64(len(e.recorder.items) + e.carrier.len()) })
 	gauge("callback_queue", "Results waiting to be written.", func() float64 { return float64(len(e.finisher.items)) })
 	gauge("unsent_runs", "Runs of this admin that are committed and not recorded as sent.", func() float64 { return float64(e.pending.len()) })
 	gauge("clock_database_lead_seconds", "By how much the database's clock is ahead of the time the jobs go by: not 0 after it was set, until that is followed.", func() float64 {

@@ -298,10 +298,10 @@ func TestWhatBecameOfARunStandsBesideAVainDiscard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		outcomeOf := func(owner int64) outcome {
-			return outcome{&dispatch{id: run, owner: owner, job: jobOf(&row, pool)}, db.Sent{ID: run, Code: wire.CodeFail, Outcome: event.NotSent}}
+		outcomeOf := func(owner int64) *outcome {
+			return &outcome{d: &dispatch{id: run, owner: owner, job: jobOf(&row, pool)}, sent: db.Sent{ID: run, Code: wire.CodeFail, Outcome: event.NotSent}}
 		}
-		b.engine.recordBatch(t.Context(), []outcome{outcomeOf(b.engine.node.ID()), outcomeOf(waitingOwner)})
+		b.engine.recordBatch(t.Context(), []*outcome{outcomeOf(b.engine.node.ID()), outcomeOf(waitingOwner)})
 		if r := b.run(run); r.TriggerCode != wire.CodeFail {
 			t.Errorf("trigger code %d, want that of the failure", r.TriggerCode)
 		}

@@ -26,7 +26,7 @@ type ownedRun struct{ id, owner int64 }
 // recordBatch writes outcomes. It does not give up while the database is away: the runs are sent, and only the record can
 // say so. When the time of a stop is over it does, and the next start asks the executors. What the database refuses while it
 // is there is written one by one, so that one outcome it cannot hold does not keep the others from it.
-func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
+func (e *Engine) recordBatch(ctx context.Context, batch []*outcome) {
 	var lock []int64 // runs of flows
 	wait := 50 * time.Millisecond
 	for tries := 1; ; tries++ {
@@ -56,7 +56,7 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 				return
 			}
 			// Bare, and without the retry that may be what is refused.
-			o := &batch[0]
+			o := batch[0]
 			o.d.retries = 0
 			why := event.List{event.New(e.now(), event.NotRecorded, clip(err.Error(), 1000))}
 			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Outcome: o.sent.Outcome, Events: why.Stored(), Message: e.recordText("", why)}
@@ -79,11 +79,10 @@ func passes(err error) bool {
 
 // recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt. lock are runs of flows that
 // somebody else decides about.
-func (e *Engine) recordOnce(ctx context.Context, batch []outcome, lock []int64) error {
+func (e *Engine) recordOnce(ctx context.Context, batch []*outcome, lock []int64) error {
 	plain := make(map[int64][]db.Sent, 1) // by owner; a node that rejoined may have two
 	var retry, failed []*outcome
-	for i := range batch {
-		o := &batch[i]
+	for _, o := range batch {
 		if o.sent.Code != wire.CodeSuccess && o.d.retries > 0 {
 			retry = append(retry, o)
 			continue
@@ -171,10 +170,9 @@ func (e *Engine) traceUnsent(lists ...[]*outcome) {
 
 // unsent does for runs that could not be sent what [Engine.endOf] does for those that ended. It gives the jobs that have a
 // slot free now.
-func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []outcome) (freed []int64, err error) {
+func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []*outcome) (freed []int64, err error) {
 	var slots []int64
-	for i := range batch {
-		o := &batch[i]
+	for _, o := range batch {
 		if o.sent.Code == wire.CodeSuccess {
 			continue
 		}

@@ -387,9 +387,18 @@ func (e *Engine) record(d *dispatch, s db.Sent, what ...event.Event) {
 	s.Stays = s.Address != "" && s.Address == d.stored
 	fresh := d.events[d.told:]
 	s.Events, s.Message = fresh.Stored(), e.recordText(s.Address, fresh)
-	if err := e.recorder.add(e.work, outcome{d, s}); err != nil {
+	o := &outcome{d: d, sent: s}
+	if o.calm() && !e.draining.Load() && e.carrier.wait(o) {
+		return
+	}
+	e.handIn(o)
+}
+
+// handIn gives an outcome to the recorder.
+func (e *Engine) handIn(o *outcome) {
+	if err := e.recorder.add(e.work, o); err != nil {
 		e.unrecorded.Add(1)
-		e.log.Debug("outcome not recorded", "log_id", d.id, "error", err)
+		e.log.Debug("outcome not recorded", "log_id", o.d.id, "error", err)
 	}
 }
 

@@ -17,13 +17,13 @@ func (e *Engine) tell(ctx context.Context, tx db.DBTX, events ...webhook.Event) 
 	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }
 
-// tellFinished tells of results.
+// tellFinished tells of results, and before of the sendings that they took along.
 func (e *Engine) tellFinished(ctx context.Context, tx db.DBTX, rows []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) error {
+	events := e.sentAlong(rows, byID)
 	if !e.cfg.Webhooks.Wants(webhook.RunFinished) {
-		return nil
+		return e.tell(ctx, tx, events...)
 	}
 	now := e.now()
-	var events []webhook.Event
 	for i := range rows {
 		if r, f := &rows[i], byID[rows[i].ID]; !e.leaves(r) {
 			events = append(events, webhook.Event{
@@ -35,13 +35,13 @@ func (e *Engine) tellFinished(ctx context.Context, tx db.DBTX, rows []db.ListRun
 }
 
 // tellSent tells of runs that their executors took. Of one whose result came before that is recorded, the result has told it.
-func (e *Engine) tellSent(ctx context.Context, tx db.DBTX, batch []outcome) error {
+func (e *Engine) tellSent(ctx context.Context, tx db.DBTX, batch []*outcome) error {
 	if !e.cfg.Webhooks.Wants(webhook.RunSent) {
 		return nil
 	}
 	byRow, ids := make(map[ownedRun]*outcome, len(batch)), make([]int64, 0, len(batch))
-	for i := range batch {
-		if o := &batch[i]; o.sent.Outcome == event.Open {
+	for _, o := range batch {
+		if o.sent.Outcome == event.Open {
 			byRow[ownedRun{o.d.id, o.d.owner}], ids = o, append(ids, o.d.id)
 		}
 	}

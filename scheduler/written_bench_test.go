@@ -44,7 +44,7 @@ func BenchmarkRunsWritten(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				batch, results := make([]outcome, rows), make([]finishing, rows)
+				batch, results := make([]*outcome, rows), make([]finishing, rows)
 				for i, d := range runs {
 					batch[i] = recorded(e, d)
 					results[i] = finishing{id: d.id, code: 200}
@@ -69,9 +69,9 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func recorded(e *Engine, d *dispatch) outcome {
+func recorded(e *Engine, d *dispatch) *outcome {
 	now := e.now()
 	d.events = append(d.events, sentEvent(now, d.address, 3*time.Millisecond, wire.Answer{Code: wire.CodeSuccess}))
 	fresh := d.events[d.told:]
-	return outcome{d, db.Sent{ID: d.id, Address: d.address, Stays: d.address == d.stored, Code: 200, At: now.UnixMilli(), Events: fresh.Stored(), Message: e.recordText(d.address, fresh)}}
+	return &outcome{d: d, sent: db.Sent{ID: d.id, Address: d.address, Stays: d.address == d.stored, Code: 200, At: now.UnixMilli(), Events: fresh.Stored(), Message: e.recordText(d.address, fresh)}}
 }

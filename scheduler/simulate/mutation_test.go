@@ -19,7 +19,7 @@ type mutation struct {
 }
 
 var (
-	claimGuard = regexp.MustCompile(`\) AND trigger_next_time = CASE id`)
+	claimGuard = regexp.MustCompile(`AND trigger_next_time = (CASE|\?)`)
 	slotGuard  = regexp.MustCompile(`(?s)\s+AND NOT EXISTS \(SELECT 1 FROM xxl_job_log.*\)`)
 )
 
@@ -42,7 +42,7 @@ var mutations = []mutation{
 		if !strings.HasPrefix(q, "UPDATE xxl_job_info FORCE INDEX") {
 			return q
 		}
-		return strings.Replace(claimGuard.ReplaceAllString(q, ") AND 0 <> CASE id"), "claimed_until <= trigger_next_time", "1 = 1", 1)
+		return strings.Replace(claimGuard.ReplaceAllString(q, "AND 0 <> $1"), "claimed_until <= trigger_next_time", "1 = 1", 1)
 	})},
 	{"nothing of a gone node is taken over", "killed", 1, "run without an end", named("TakeOverRuns")},
 	{"runs fly although their commit did not happen", "calm", 1, "sent without a row", func() func(string) (string, bool) {

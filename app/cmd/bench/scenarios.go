@@ -198,10 +198,10 @@ func saturation(ctx context.Context, s settings, database string) error {
 	if err != nil {
 		return err
 	}
-	report(database, "saturation", "offered %d/s: claimed %.0f, sent %.0f, executed %.0f, results recorded %.0f /s (skipped %.0f/s); lateness p50 %.0f ms p99 %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; writes claim %s, outcomes %s, results %s",
+	report(database, "saturation", "offered %d/s: claimed %.0f, sent %.0f, executed %.0f, results recorded %.0f /s (skipped %.0f/s); lateness p50 %.0f ms p99 %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; writes claim %s, outcomes %s, results %s, %.0f %% of the outcomes with them",
 		s.rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), float64(w.executor.Executed)/w.seconds,
 		w.rate("punctual_callback_batch_size_sum"), w.rate(`punctual_claims_total{decision="skipped"}`), w.executor.P50, w.executor.P99, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS,
-		w.mean("claim_seconds", ""), w.mean("record_seconds", "record_batch_size"), w.mean("callback_seconds", "callback_batch_size"))
+		w.mean("claim_seconds", ""), w.mean("record_seconds", "record_batch_size"), w.mean("callback_seconds", "callback_batch_size"), 100*w.rate("punctual_record_carried_total")/max(1, w.rate(`punctual_sends_total{outcome="ok"}`)))
 	return nil
 }
 
