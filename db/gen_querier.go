@@ -687,8 +687,8 @@ type Querier interface {
 	ListRefusedDeliveries(ctx context.Context, db DBTX, arg ListRefusedDeliveriesParams) ([]WebhookDelivery, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
-	// Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
-	// by these conditions would lock the whole stretch.
+	// Runs of a node which have a result but no record of their sending. A plain read of a stretch of ids: an update by these conditions
+	// would lock the whole stretch.
 	ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]ListReportedRunsOfNodeRow, error)
 	// The days of a range that have counters, in order.
 	ListReports(ctx context.Context, db DBTX, arg ListReportsParams) ([]ListReportsRow, error)

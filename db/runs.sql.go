@@ -207,8 +207,8 @@ type ListReportedRunsOfNodeRow struct {
 	ExecutorAddress Text
 }
 
-// Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
-// by these conditions would lock the whole stretch.
+// Runs of a node which have a result but no record of their sending. A plain read of a stretch of ids: an update by these conditions
+// would lock the whole stretch.
 func (q *Queries) ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]ListReportedRunsOfNodeRow, error) {
 	rows, err := db.QueryContext(ctx, listReportedRunsOfNode,
 		arg.LowID,

@@ -33,8 +33,8 @@ SET owner_node = sqlc.arg(new_owner),
 WHERE owner_node = sqlc.arg(old_owner) AND trigger_code = 0 AND handle_code = 0 AND id IN (sqlc.slice(ids));
 
 -- name: ListReportedRunsOfNode :many
--- Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
--- by these conditions would lock the whole stretch.
+-- Runs of a node which have a result but no record of their sending. A plain read of a stretch of ids: an update by these conditions
+-- would lock the whole stretch.
 SELECT id, executor_address FROM xxl_job_log
 WHERE id >= sqlc.arg(low_id) AND id <= sqlc.arg(top_id) AND owner_node = sqlc.arg(owner_node) AND trigger_code = 0 AND handle_code <> 0
 ORDER BY id LIMIT ?;

@@ -3,23 +3,25 @@ package scheduler
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // inDoubt is a look for this node's runs that are in the database although their commit was answered by an error: the connection
-// broke before the answer came. Nobody but this node would ever send them, and it does not know them.
+// broke before the answer came. Nobody but this node would ever send them, and it does not know them. One that was taken over may
+// have been sent before, and its result may come first: nobody but this node would ever record that it was sent.
 type inDoubt struct {
 	node    int64              // the node id the look was for; 0: there was none
-	ids     map[int64]struct{} // unsent runs of this node that it did not know at the last look
+	ids     map[int64]struct{} // runs of this node without a record of their sending that it did not know at the last look
 	commits int                // how many commits the look was about
 	last    int64              // the newest transaction at the last look
 }
 
-// sweepInDoubt finds the runs of commits in doubt and sends them. A run is one of them when two looks in a row find it
-// and every transaction that was under way at the first has ended since without making it known: so no run is taken for
-// one between its commit and the return of the call that made it.
+// sweepInDoubt finds the runs of commits in doubt and sends them, or notes as sent those that have a result. A run is one of them
+// when two looks in a row find it and every transaction that was under way at the first has ended since without making it known: so
+// no run is taken for one between its commit and the return of the call that made it.
 func (e *Engine) sweepInDoubt(ctx context.Context, s *inDoubt) error {
 	from, commits := e.pending.commitsInDoubt()
 	me := e.node.ID()
@@ -38,7 +40,7 @@ func (e *Engine) sweepInDoubt(ctx context.Context, s *inDoubt) error {
 		unknown[id] = !e.pending.has(id) // before the rows are read: what is done by now is not among them
 	}
 	var found []db.ListUnsentRunsOfNodeRow
-	for {
+	for from := from; ; {
 		rows, err := e.queries.ListUnsentRunsOfNode(ctx, e.cfg.Pool, db.ListUnsentRunsOfNodeParams{LowID: from, OwnerNode: me, Limit: db.MaxBatch})
 		if err != nil {
 			return err
@@ -49,14 +51,29 @@ func (e *Engine) sweepInDoubt(ctx context.Context, s *inDoubt) error {
 		}
 		from = rows[len(rows)-1].ID + 1
 	}
+	// After those without a result: one that comes between the two is not missed.
+	reported, err := e.reportedRuns(ctx, me, from, math.MaxInt64)
+	if err != nil {
+		return err
+	}
 	if !settled {
 		*s = inDoubt{node: me, ids: make(map[int64]struct{}), commits: commits, last: e.pending.newest()}
-		for _, r := range found {
-			if !e.pending.has(r.ID) {
-				s.ids[r.ID] = struct{}{}
+		see := func(id int64) {
+			if !e.pending.has(id) {
+				s.ids[id] = struct{}{}
 			}
 		}
+		for i := range found {
+			see(found[i].ID)
+		}
+		for _, r := range reported {
+			see(r.ID)
+		}
 		return nil
+	}
+	reported = slices.DeleteFunc(reported, func(r db.ListReportedRunsOfNodeRow) bool { return !unknown[r.ID] })
+	if err := e.noteReported(ctx, me, event.New(e.now(), event.FoundAgain), reported); err != nil {
+		return err
 	}
 	var jobIDs []int64
 	for _, r := range found {

@@ -225,6 +225,73 @@ func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
 	})
 }
 
+// TestP3AResultThatComesBeforeATakeoverIsConfirmedIsNoted: a dead admin had sent the run, the one that took it over never heard that its
+// commit came through, and before it looked again the executor reported. What this admin itself is sending is left alone.
+func TestP3AResultThatComesBeforeATakeoverIsConfirmedIsNoted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { alone(c); c.SweepEvery = time.Hour }, addressA)
+		e := b.engine
+		me, job := e.node.ID(), b.addJob(nil)
+		dead := b.deadNode(waiting(job, 2)...)
+		taken := b.allRuns()
+		for i, reports := range []string{"before the first look", "between the looks"} {
+			id := taken[i].ID
+			_, err := e.commitAbove(t.Context(), id-1, func(tx *sql.Tx) ([]*dispatch, error) {
+				n, err := e.queries.TakeOverRuns(t.Context(), tx, db.TakeOverRunsParams{NewOwner: me, OldOwner: dead, Ids: []int64{id}})
+				if err != nil || n != 1 {
+					return nil, fmt.Errorf("%d rows: %w", n, err)
+				}
+				return []*dispatch{{id: id}}, tx.Commit() // so that the commit after it fails
+			})
+			if !errors.Is(err, sql.ErrTxDone) {
+				t.Fatalf("commit: %v, want an error", err)
+			}
+			own := waiting(job, 1)
+			own[0].Owner, own[0].JobGroup, own[0].Handler, own[0].TriggerTime = me, b.group, "handler", pool.Wall(time.Now())
+			first, err := db.InsertRuns(t.Context(), pool, own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sending := &dispatch{id: first}
+			e.pending.add(sending)
+			report := func() {
+				if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET executor_address = ? WHERE id IN (?, ?)", addressA, id, sending.id); err != nil {
+					t.Fatal(err)
+				}
+				b.complete(id, wire.CodeSuccess)
+				b.complete(sending.id, wire.CodeSuccess)
+			}
+			var look inDoubt
+			if i == 0 {
+				report()
+			}
+			if err := e.sweepInDoubt(t.Context(), &look); err != nil {
+				t.Fatal(err)
+			}
+			if i == 1 {
+				report()
+			}
+			if err := e.sweepInDoubt(t.Context(), &look); err != nil {
+				t.Fatal(err)
+			}
+			if r := b.run(id); r.TriggerCode != wire.CodeSuccess || r.HandleCode != wire.CodeSuccess || !b.has(id, event.FoundAgain) || !b.has(id, event.Known) {
+				t.Errorf("reported %s: the run has code %d and result %d; %s", reports, r.TriggerCode, r.HandleCode, b.eventsOf(id))
+			}
+			if r := b.run(sending.id); r.TriggerCode != 0 || b.has(sending.id, event.Known) {
+				t.Errorf("reported %s: what is being sent was noted as sent: %s", reports, b.eventsOf(sending.id))
+			}
+			if _, n := e.pending.commitsInDoubt(); n != 0 {
+				t.Errorf("%d commits are left in doubt", n)
+			}
+			e.pending.done(sending)
+		}
+		if n := len(b.executors.received()); n != 0 {
+			t.Errorf("%d runs were sent", n)
+		}
+	})
+}
+
 func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
 	t.Parallel()
 	var p pendingSet

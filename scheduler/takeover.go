@@ -94,29 +94,48 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 // recordReported notes as sent what a node that is gone sent and did not come to record, and of which the result says that
 // it arrived. Without it such a run would be a success that nobody ever sent.
 func (e *Engine) recordReported(ctx context.Context, gone db.Node, top int64) error {
-	taken := event.New(e.now(), event.TakenOver, gone.Name, gone.ID)
-	for from := gone.LowLogID; from <= top; {
+	rows, err := e.reportedRuns(ctx, gone.ID, gone.LowLogID, top)
+	if err != nil {
+		return err
+	}
+	return e.noteReported(ctx, gone.ID, event.New(e.now(), event.TakenOver, gone.Name, gone.ID), rows)
+}
+
+// reportedRuns are a node's runs from one id to another that have a result and no record of their sending.
+func (e *Engine) reportedRuns(ctx context.Context, node, from, top int64) (reported []db.ListReportedRunsOfNodeRow, err error) {
+	for from <= top {
 		rows, err := e.queries.ListReportedRunsOfNode(ctx, e.cfg.Pool, db.ListReportedRunsOfNodeParams{
-			LowID: from, TopID: top, OwnerNode: gone.ID, Limit: db.MaxBatch,
+			LowID: from, TopID: top, OwnerNode: node, Limit: db.MaxBatch,
 		})
-		if err != nil || len(rows) == 0 {
-			return err
+		if err != nil {
+			return nil, err
 		}
+		reported = append(reported, rows...)
+		if len(rows) < db.MaxBatch {
+			break
+		}
+		from = rows[len(rows)-1].ID + 1
+	}
+	return reported, nil
+}
+
+// noteReported records that a node's runs were sent, as their results say, and why it is noted only now.
+func (e *Engine) noteReported(ctx context.Context, node int64, why event.Event, rows []db.ListReportedRunsOfNodeRow) error {
+	for part := range slices.Chunk(rows, db.MaxBatch) {
 		ids := make(map[string][]int64) // by address
-		for _, r := range rows {
+		for _, r := range part {
 			address := string(r.ExecutorAddress)
 			ids[address] = append(ids[address], r.ID)
 		}
 		for address, ids := range ids {
-			events := event.List{taken, event.New(e.now(), event.Known, address, event.KnownReported)}
+			events := event.List{why, event.New(e.now(), event.Known, address, event.KnownReported)}
 			if _, err := e.queries.RecordReportedRuns(ctx, e.cfg.Pool, db.RecordReportedRunsParams{
-				Events: events.Stored(), Message: e.recordText("", events), OwnerNode: gone.ID, Ids: ids,
+				Events: events.Stored(), Message: e.recordText("", events), OwnerNode: node, Ids: ids,
 			}); err != nil {
 				return err
 			}
 			e.hub.changed(ids...)
 		}
-		from = rows[len(rows)-1].ID + 1
 	}
 	return nil
 }
