@@ -329,7 +329,7 @@ func (c *checker) departures() {
 		}
 	}
 	for i := range c.rows {
-		if r := &c.rows[i]; r.triggerCode == wire.CodeSuccess && len(w.sends[r.id]) == 0 && (w.byID[r.job] == nil || w.byID[r.job].def == nil) {
+		if r := &c.rows[i]; r.triggerCode == wire.CodeSuccess && len(w.sends[r.id]) == 0 && !w.doubted[r.id] && (w.byID[r.job] == nil || w.byID[r.job].def == nil) {
 			w.violate("recorded as sent and never was", "run %d of job %d", r.id, r.job)
 		}
 	}

@@ -20,6 +20,8 @@
 //     on later), cut off so that packets vanish, or has its clock set.
 //   - A call to an executor, its answer or a result is lost or late, or a request arrives after its sender has given up; an
 //     executor dies, forgets what it was doing, freezes, or says that it is idle while it works.
+//   - Executors that ask for their calls, of all admins or through a balancer: a request that is held is cut, and one of the two does not
+//     notice; it, its answer or what is answered to a call is lost or late.
 //   - People trigger, end, stop, start and edit in the middle of it.
 //
 // # What is checked

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,10 +28,13 @@ type executor struct {
 	app     string
 	address string
 	kind    kind
+	asks    asking
+	mark    string // of its data folder
 	rng     *rand.Rand
 
 	mu      sync.Mutex
 	life    *life
+	lives   int
 	last    *life          // the newest, for who looks at it when all is over
 	seen    map[int64]bool // run ids, of ours: also those of earlier lives
 	journal map[int64]bool // runs of ours that have not ended
@@ -58,8 +62,8 @@ type work struct {
 	cancel chan struct{} // closed when it is to end before its time
 }
 
-func newExecutor(w *world, app, address string, k kind, rng *rand.Rand) *executor {
-	x := &executor{w: w, app: app, address: address, kind: k, rng: rng, seen: make(map[int64]bool), journal: make(map[int64]bool), say: make(chan struct{}, 1)}
+func newExecutor(w *world, app, address string, k kind, a asking, rng *rand.Rand) *executor {
+	x := &executor{w: w, app: app, address: address, kind: k, asks: a, mark: strings.TrimPrefix(address, wire.PullScheme), rng: rng, seen: make(map[int64]bool), journal: make(map[int64]bool), say: make(chan struct{}, 1)}
 	x.rise()
 	return x
 }
@@ -81,6 +85,10 @@ func (x *executor) rise() {
 	}
 	x.w.wg.Go(func() { x.beats(l) })
 	x.w.wg.Go(func() { x.reports(l) })
+	x.lives++
+	if x.asks != called {
+		x.ask(l, x.lives)
+	}
 	x.tell()
 }
 

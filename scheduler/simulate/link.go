@@ -109,6 +109,13 @@ func (l *link) resum() {
 	}
 }
 
+// holed reports whether packets vanish now.
+func (l *link) holed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sum.hole
+}
+
 func (l *link) freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -122,12 +122,18 @@ func (n network) call(ctx context.Context, address string, leaves func(), ask fu
 }
 
 func (n network) Beat(ctx context.Context, to wire.Target) (wire.Answer, error) {
+	if wire.Pulls(to.Address) {
+		return n.pulledAnswer(ctx, func(c *wire.ExecutorClient) (wire.Answer, error) { return c.Beat(ctx, to) })
+	}
 	answer := wire.Answer{Code: wire.CodeSuccess}
 	err := n.call(ctx, to.Address, func() {}, func(*executor) error { return nil })
 	return answer, err
 }
 
 func (n network) IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBeatRequest) (wire.Answer, error) {
+	if wire.Pulls(to.Address) {
+		return n.pulledAnswer(ctx, func(c *wire.ExecutorClient) (wire.Answer, error) { return c.IdleBeat(ctx, to, req) })
+	}
 	done := make(chan wire.Answer, 1)
 	err := n.call(ctx, to.Address, func() {}, func(x *executor) error {
 		done <- x.idleBeat(req.JobID)
@@ -142,8 +148,16 @@ func (n network) IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBeat
 // Run asks for a run, and is where it is noted that one was sent.
 func (n network) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
 	r := *req
+	if wire.Pulls(to.Address) {
+		r.TraceParent = n.node.name // goes with the call to whoever hands it over
+		answer, err := n.pulledAnswer(ctx, func(c *wire.ExecutorClient) (wire.Answer, error) { return c.Run(ctx, to, &r) })
+		if err != nil && wire.Delivered(err) {
+			n.w.inDoubt(req.LogID)
+		}
+		return answer, err
+	}
 	done := make(chan wire.Answer, 1) // the answer may come when nobody waits any more
-	err := n.call(ctx, to.Address, func() { n.w.sent(n.node, to.Address, &r) }, func(x *executor) error {
+	err := n.call(ctx, to.Address, func() { n.w.sent(n.node.name, to.Address, &r) }, func(x *executor) error {
 		done <- x.run(&r)
 		return nil
 	})
@@ -154,6 +168,9 @@ func (n network) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) 
 }
 
 func (n network) Kill(ctx context.Context, to wire.Target, req wire.KillRequest) (wire.Answer, error) {
+	if wire.Pulls(to.Address) {
+		return n.pulledAnswer(ctx, func(c *wire.ExecutorClient) (wire.Answer, error) { return c.Kill(ctx, to, req) })
+	}
 	done := make(chan wire.Answer, 1)
 	err := n.call(ctx, to.Address, func() {}, func(x *executor) error {
 		done <- x.kill(req.JobID, req.LogID)
@@ -166,6 +183,14 @@ func (n network) Kill(ctx context.Context, to wire.Target, req wire.KillRequest)
 }
 
 func (n network) Log(ctx context.Context, to wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error) {
+	if wire.Pulls(to.Address) {
+		var log wire.LogResult
+		answer, err := n.pulledAnswer(ctx, func(c *wire.ExecutorClient) (a wire.Answer, err error) {
+			log, a, err = c.Log(ctx, to, req)
+			return a, err
+		})
+		return log, answer, err
+	}
 	done := make(chan wire.LogResult, 1)
 	err := n.call(ctx, to.Address, func() {}, func(x *executor) error {
 		done <- x.log(req)

@@ -23,11 +23,13 @@ type scenario struct {
 	jobs   []*job
 	faults []fault
 	acts   []act
+	cuts   float64 // how likely it is that a request that is held is cut
 }
 
 type groupPlan struct {
 	app       string
 	executors []kind
+	asks      []asking // by executor
 }
 
 // job is a definition, and how its work goes.
@@ -109,6 +111,7 @@ func draw(seed uint64, theme string, small bool, crowd int) *scenario {
 		g := groupPlan{app: fmt.Sprintf("app-%d", i)}
 		for range 1 + r.IntN(4) {
 			g.executors = append(g.executors, pick(r, ours, java, java, handoff))
+			g.asks = append(g.asks, called)
 		}
 		s.groups = append(s.groups, g)
 	}
@@ -127,8 +130,23 @@ func draw(seed uint64, theme string, small bool, crowd int) *scenario {
 	s.drawActs(r)
 	if !small {
 		s.drawFlows(rand.New(rand.NewPCG(seed, 9)))
+		if r := rand.New(rand.NewPCG(seed, 11)); r.IntN(2) == 0 {
+			s.drawAsking(r, called, asksAll, asksOneByOne)
+		}
 	}
 	return s
+}
+
+// drawAsking says which executors ask for their calls.
+func (s *scenario) drawAsking(r *rand.Rand, among ...asking) {
+	for i := range s.groups {
+		for k := range s.groups[i].asks {
+			s.groups[i].asks[k] = pick(r, among...)
+		}
+	}
+	if s.theme != "calm" {
+		s.cuts = pick(r, 0, 0.02, 0.2)
+	}
 }
 
 // beginning is some time of some day: often before midnight, or in a night in which clocks change.
@@ -330,7 +348,15 @@ func (s *scenario) String() string {
 	for _, f := range s.faults {
 		faults = append(faults, fmt.Sprintf("%s@%v+%v", f.what, f.at, f.lasts))
 	}
-	return fmt.Sprintf("seed %d: %s, %d nodes, %d jobs, %v from %s; %s", s.seed, s.theme, s.nodes, len(s.jobs), s.length,
+	asks := 0
+	for _, g := range s.groups {
+		for _, a := range g.asks {
+			if a != called {
+				asks++
+			}
+		}
+	}
+	return fmt.Sprintf("seed %d: %s, %d nodes, %d jobs, %d of %d executors ask, %v from %s; %s", s.seed, s.theme, s.nodes, len(s.jobs), asks, s.executors(), s.length,
 		s.begin.Format(time.RFC3339), strings.Join(faults, ", "))
 }
 

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,6 +41,31 @@ func TestScenarios(t *testing.T) {
 				t.Skip("one or two are enough for now")
 			}
 			play(t, draw(uint64(100+i), theme, true, 1), func(totals) {})
+		})
+	}
+}
+
+// TestScenariosOfExecutorsThatAsk plays small scenarios in which all executors, or some, ask for their calls.
+func TestScenariosOfExecutorsThatAsk(t *testing.T) {
+	if *seed != 0 || *forTime != 0 {
+		t.Skip("TestSimulation is asked for")
+	}
+	t.Parallel()
+	for i, tt := range []struct {
+		theme string
+		among []asking
+	}{
+		{"everything", []asking{called, asksAll, asksOneByOne}}, {"killed", []asking{asksAll}}, {"frozen", []asking{asksOneByOne}},
+		{"network", []asking{asksAll, asksOneByOne}}, {"executors", []asking{asksAll, asksOneByOne}}, {"database", []asking{asksOneByOne}},
+	} {
+		t.Run(tt.theme, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && i > 0 {
+				t.Skip("one is enough for now")
+			}
+			s := draw(uint64(200+i), tt.theme, true, 1)
+			s.drawAsking(rand.New(rand.NewPCG(s.seed, 11)), tt.among...)
+			play(t, s, func(totals) {})
 		})
 	}
 }

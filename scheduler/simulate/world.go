@@ -24,6 +24,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/pull"
 )
 
 // installation is the zone of the simulated installation: not UTC, so that a forgotten conversion shows.
@@ -54,6 +55,7 @@ type world struct {
 	mu       sync.Mutex
 	counts   map[string]int
 	sends    map[int64][]departure
+	doubted  map[int64]bool // runs that an executor that asks may have been given, as the node was told that called it
 	begun    map[int64]int
 	names    map[int64]string // of nodes, by id
 	killed   map[int64]bool   // runs that were ended by hand, as the engine said
@@ -89,6 +91,10 @@ type node struct {
 	link   *link
 	pool   *db.Pool
 	engine *scheduler.Engine
+
+	mailbox  *pull.Mailbox
+	pulls    *wire.ExecutorClient // of executors that ask for their calls
+	endPulls context.CancelFunc
 }
 
 // template is a migrated database file.
@@ -114,7 +120,7 @@ func newWorld(s *scenario, dir string, content []byte) (*world, error) {
 	w := &world{
 		scenario: s, dir: dir, patience: time.Hour, seconds: new(atomic.Int64), queries: db.New(), schedules: db.NewSchedules(nil, installation, time.Now), executors: make(map[string]*executor), byID: make(map[int64]*job),
 		log: &tail{}, over: make(chan struct{}), counts: make(map[string]int), sends: make(map[int64][]departure),
-		begun: make(map[int64]int), names: make(map[int64]string), killed: make(map[int64]bool), asked: make(map[int64]bool), byHand: make(map[int64]bool),
+		doubted: make(map[int64]bool), begun: make(map[int64]int), names: make(map[int64]string), killed: make(map[int64]bool), asked: make(map[int64]bool), byHand: make(map[int64]bool),
 	}
 	path := filepath.Join(dir, "punctual.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -149,7 +155,7 @@ func (w *world) prepare(ctx context.Context) error {
 		w.groupIDs = append(w.groupIDs, id)
 		for k := range g.executors {
 			err := w.queries.InsertRegistry(ctx, w.oracle, db.InsertRegistryParams{
-				RegistryGroup: "EXECUTOR", RegistryKey: g.app, RegistryValue: address(i, k), UpdateTime: now,
+				RegistryGroup: "EXECUTOR", RegistryKey: g.app, RegistryValue: w.address(i, k), UpdateTime: now,
 			})
 			if err != nil {
 				return err
@@ -193,7 +199,12 @@ func (w *world) prepare(ctx context.Context) error {
 	return nil
 }
 
-func address(group, i int) string { return fmt.Sprintf("http://10.%d.0.%d:9999/", group, i+1) }
+func (w *world) address(group, i int) string {
+	if w.groups[group].asks[i] != called {
+		return fmt.Sprintf("%sx-%d-%d", wire.PullScheme, group, i)
+	}
+	return fmt.Sprintf("http://10.%d.0.%d:9999/", group, i+1)
+}
 
 // rng is a stream of numbers of its own for everybody, so that what one draws does not move another's.
 func (w *world) stream(of ...int) *rand.Rand {
@@ -225,16 +236,16 @@ func (w *world) play(ctx context.Context) error {
 			w.seconds.Add(1)
 		}
 	})
-	for i, g := range w.groups {
-		for k, kind := range g.executors {
-			x := newExecutor(w, g.app, address(i, k), kind, w.stream(2, i, k))
-			w.executors[x.address] = x
-			w.order = append(w.order, x)
-		}
-	}
 	for i := range w.nodes {
 		s := &slot{w: w, index: i, turn: make(chan struct{}, 1)}
 		w.slots = append(w.slots, s)
+	}
+	for i, g := range w.groups {
+		for k, kind := range g.executors {
+			x := newExecutor(w, g.app, w.address(i, k), kind, g.asks[k], w.stream(2, i, k))
+			w.executors[x.address] = x
+			w.order = append(w.order, x)
+		}
 	}
 	var hands sync.WaitGroup
 	for _, s := range w.slots {
@@ -452,8 +463,9 @@ func (s *slot) try() (*node, error) {
 	}
 	cfg := scheduler.Config{
 		Pool: n.pool, Executors: network{w: w, node: n}, Reference: n.reference, Name: n.name, Address: n.name, Version: "simulated", JobZone: installation, Now: n.link.now,
-		Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelInfo})).With("node", n.name),
+		Logger: w.logger(n),
 	}
+	n.collect(w)
 	if n.engine, err = scheduler.New(cfg); err == nil {
 		err = n.engine.Start(ctx)
 	}
@@ -461,7 +473,14 @@ func (s *slot) try() (*node, error) {
 		n.link.kill()
 		return nil, errors.Join(err, n.pool.Close())
 	}
+	var pulls context.Context
+	pulls, n.endPulls = context.WithCancel(w.life)
+	w.wg.Go(func() { n.mailbox.Run(pulls) })
 	return n, nil
+}
+
+func (w *world) logger(n *node) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelInfo})).With("node", n.name)
 }
 
 // reference is the database's clock, which no fault of a node moves. Asking it is a statement like any other.
@@ -489,6 +508,8 @@ func (s *slot) kill() {
 		return
 	}
 	n.link.kill()
+	n.mailbox.Close()
+	n.endPulls()
 	s.w.wg.Go(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -508,6 +529,8 @@ func (s *slot) stop(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	_ = n.engine.Stop(ctx)
+	n.mailbox.Close()
+	n.endPulls()
 	n.link.kill()
 	_ = n.pool.Close()
 }
@@ -752,11 +775,19 @@ func (w *world) began(_ *executor, req *wire.RunRequest) {
 	w.begun[req.LogID]++
 }
 
+// inDoubt notes a run of which its node does not know whether an executor that asks has it.
+func (w *world) inDoubt(id int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doubted[id] = true
+	w.counts["pulled call in doubt"]++
+}
+
 // sent notes that a request for a run leaves a node, and looks at the run's row as it is at that moment.
-func (w *world) sent(n *node, address string, req *wire.RunRequest) {
+func (w *world) sent(by, address string, req *wire.RunRequest) {
 	now := time.Now()
 	w.mu.Lock()
-	w.sends[req.LogID] = append(w.sends[req.LogID], departure{node: n.name, address: address, at: now})
+	w.sends[req.LogID] = append(w.sends[req.LogID], departure{node: by, address: address, at: now})
 	w.mu.Unlock()
 	ctx := context.Background()
 	var owner, triggerCode, handleCode, planned int64
@@ -765,28 +796,28 @@ func (w *world) sent(n *node, address string, req *wire.RunRequest) {
 		Scan(&owner, &triggerCode, &handleCode, &planned, &trigger)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		w.violate("sent without a row", "run %d of job %d by %s", req.LogID, req.JobID, n.name)
+		w.violate("sent without a row", "run %d of job %d by %s", req.LogID, req.JobID, by)
 		return
 	case err != nil:
 		w.violate("oracle", "%v", err)
 		return
 	}
-	if name := w.nameOf(ctx, owner); name != n.name {
-		w.violate("sent what is another's", "run %d by %s, it belongs to %s (node %d)", req.LogID, n.name, name, owner)
+	if name := w.nameOf(ctx, owner); name != by {
+		w.violate("sent what is another's", "run %d by %s, it belongs to %s (node %d)", req.LogID, by, name, owner)
 	}
 	if triggerCode != 0 {
-		w.violate("sent what was decided", "run %d by %s: its trigger code is %d already", req.LogID, n.name, triggerCode)
+		w.violate("sent what was decided", "run %d by %s: its trigger code is %d already", req.LogID, by, triggerCode)
 	}
 	if handleCode != 0 {
-		w.violate("sent what had ended", "run %d by %s: its handle code is %d already", req.LogID, n.name, handleCode)
+		w.violate("sent what had ended", "run %d by %s: its handle code is %d already", req.LogID, by, handleCode)
 	}
 	late := now.Sub(time.UnixMilli(planned))
 	if late < -time.Second {
-		w.violate("sent early", "run %d by %s: %v before its time", req.LogID, n.name, -late)
+		w.violate("sent early", "run %d by %s: %v before its time", req.LogID, by, -late)
 	}
 	if trigger == string(jobspec.TriggerCron) && w.byID[req.JobID].nothing() && late > staleAfter+2*time.Second {
 		w.suspect(req.LogID)
-		w.violate("sent too late", "run %d by %s: %v late, with DO_NOTHING", req.LogID, n.name, late)
+		w.violate("sent too late", "run %d by %s: %v late, with DO_NOTHING", req.LogID, by, late)
 	}
 }
 
