@@ -26,15 +26,15 @@ func InsertFlowRuns(ctx context.Context, tx DBTX, runs []FlowRun) error {
 // InsertFlowSteps inserts steps, or items of them, and gives the rows their ids; step is [Pool.IDStep].
 func InsertFlowSteps(ctx context.Context, tx DBTX, step int64, steps []*FlowStep) error {
 	for part := range slices.Chunk(steps, MaxBatch) {
-		args := make([]any, 0, 24*len(part))
+		args := make([]any, 0, 25*len(part))
 		for _, s := range part {
 			args = append(args, s.FlowLogID, s.Step, s.Item, s.State, s.JobID, s.RunID, s.Going, s.Succeeded, s.Failed, s.Cancelled, s.Total,
 				s.Attempt, s.Ending, s.ByHand, s.Code, s.DueAt,
-				s.BeganAt, s.EndedAt, s.DecidedBy, s.Remark, null(string(s.Message)), null(string(s.Param)), null(string(s.Items)), null(string(s.Output)))
+				s.BeganAt, s.EndedAt, s.DecidedBy, s.Remark, s.NextItem, null(string(s.Message)), null(string(s.Param)), null(string(s.Items)), null(string(s.Output)))
 		}
-		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
+		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
 		res, err := tx.ExecContext(ctx, `INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed,
- cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, message, param, items, output) VALUES `+values, args...)
+ cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item, message, param, items, output) VALUES `+values, args...)
 		if err != nil {
 			return fmt.Errorf("insert %d steps of flows: %w", len(part), err)
 		}
@@ -111,6 +111,7 @@ func MoveFlowSteps(ctx context.Context, tx DBTX, steps []*FlowStep) error {
 			{"ended_at", func(s *FlowStep) any { return s.EndedAt }},
 			{"decided_by", func(s *FlowStep) any { return s.DecidedBy }},
 			{"remark", func(s *FlowStep) any { return s.Remark }},
+			{"next_item", func(s *FlowStep) any { return s.NextItem }},
 		} {
 			if i > 0 {
 				q.WriteString(", ")
@@ -142,6 +143,22 @@ func MoveFlowSteps(ctx context.Context, tx DBTX, steps []*FlowStep) error {
 		u.where()
 		if _, err := tx.ExecContext(ctx, q.String(), u.args...); err != nil {
 			return fmt.Errorf("change %d steps of flows: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+// InsertKills notes that runs are to end. The first who asked is the one who is named. Nobody waits for these wishes, so they are old from
+// the beginning.
+func InsertKills(ctx context.Context, tx DBTX, by string, runs []int64) error {
+	for part := range slices.Chunk(runs, MaxBatch) {
+		args := make([]any, 0, 2*len(part))
+		for _, id := range part {
+			args = append(args, id, by)
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?,?,0),", len(part)), ",")
+		if _, err := tx.ExecContext(ctx, "INSERT IGNORE INTO punctual_kill (log_id, asked_by, asked_at) VALUES "+values, args...); err != nil {
+			return fmt.Errorf("ask for the end of %d runs: %w", len(part), err)
 		}
 	}
 	return nil

@@ -13,6 +13,46 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+const copyFlowItems = `-- name: CopyFlowItems :exec
+INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at,
+ decided_by, remark, message, param, items, output)
+SELECT ?, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at,
+ decided_by, remark, message, param, items, output
+FROM punctual_flow_step AS theirs
+WHERE theirs.flow_log_id = ? AND theirs.item >= ? AND theirs.item < ? AND theirs.step = ?
+ AND theirs.state IN (/*SLICE:states*/?)
+`
+
+type CopyFlowItemsParams struct {
+	ToLogID   int64
+	FromLogID int64
+	FromItem  int64
+	ToItem    int64
+	Step      string
+	States    []int64
+}
+
+// Gives a run the items of another one's step: a part of those in some states.
+func (q *Queries) CopyFlowItems(ctx context.Context, db DBTX, arg CopyFlowItemsParams) error {
+	query := copyFlowItems
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.ToLogID)
+	queryParams = append(queryParams, arg.FromLogID)
+	queryParams = append(queryParams, arg.FromItem)
+	queryParams = append(queryParams, arg.ToItem)
+	queryParams = append(queryParams, arg.Step)
+	if len(arg.States) > 0 {
+		for _, v := range arg.States {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:states*/?", strings.Repeat(",?", len(arg.States))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:states*/?", "NULL", 1)
+	}
+	_, err := db.ExecContext(ctx, query, queryParams...)
+	return err
+}
+
 const deleteFlowRuns = `-- name: DeleteFlowRuns :execrows
 DELETE FROM punctual_flow_run WHERE log_id IN (/*SLICE:log_ids*/?)
 `
@@ -110,6 +150,18 @@ func (q *Queries) FindFlowText(ctx context.Context, db DBTX, arg FindFlowTextPar
 	return i, err
 }
 
+const getFlowItems = `-- name: GetFlowItems :one
+SELECT items FROM punctual_flow_step WHERE id = ?
+`
+
+// The list of a foreach.
+func (q *Queries) GetFlowItems(ctx context.Context, db DBTX, id int64) (Text, error) {
+	row := db.QueryRowContext(ctx, getFlowItems, id)
+	var items Text
+	err := row.Scan(&items)
+	return items, err
+}
+
 const getFlowRun = `-- name: GetFlowRun :one
 
 SELECT log_id, job_id, job_group, text_id, revision, state, ends, asked, failed_step, wake_at, deadline, from_log_id, stopped_by, zone, began_at, ended_at FROM punctual_flow_run WHERE log_id = ?
@@ -142,7 +194,7 @@ func (q *Queries) GetFlowRun(ctx context.Context, db DBTX, logID int64) (FlowRun
 }
 
 const getFlowStep = `-- name: GetFlowStep :one
-SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output FROM punctual_flow_step WHERE flow_log_id = ? AND step = ? AND item = -1
+SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output, next_item FROM punctual_flow_step WHERE flow_log_id = ? AND step = ? AND item = -1
 `
 
 type GetFlowStepParams struct {
@@ -179,6 +231,7 @@ func (q *Queries) GetFlowStep(ctx context.Context, db DBTX, arg GetFlowStepParam
 		&i.Param,
 		&i.Items,
 		&i.Output,
+		&i.NextItem,
 	)
 	return i, err
 }
@@ -251,17 +304,24 @@ func (q *Queries) ListEndedFlowRuns(ctx context.Context, db DBTX, limit int32) (
 }
 
 const listFlowItemNumbers = `-- name: ListFlowItemNumbers :many
-SELECT item FROM punctual_flow_step WHERE flow_log_id = ? AND step = ? AND item >= 0 ORDER BY item
+SELECT item FROM punctual_flow_step WHERE flow_log_id = ? AND step = ? AND item >= ? ORDER BY item LIMIT ?
 `
 
 type ListFlowItemNumbersParams struct {
 	FlowLogID int64
 	Step      string
+	FromItem  int64
+	Limit     int32
 }
 
-// Which items of a step have begun, or have succeeded before.
+// Which items of a step have begun, or have succeeded before, from one on.
 func (q *Queries) ListFlowItemNumbers(ctx context.Context, db DBTX, arg ListFlowItemNumbersParams) ([]int64, error) {
-	rows, err := db.QueryContext(ctx, listFlowItemNumbers, arg.FlowLogID, arg.Step)
+	rows, err := db.QueryContext(ctx, listFlowItemNumbers,
+		arg.FlowLogID,
+		arg.Step,
+		arg.FromItem,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -283,8 +343,65 @@ func (q *Queries) ListFlowItemNumbers(ctx context.Context, db DBTX, arg ListFlow
 	return items, nil
 }
 
+const listFlowItemResults = `-- name: ListFlowItemResults :many
+SELECT id, item, state, code, message, output FROM punctual_flow_step
+WHERE flow_log_id = ? AND item > ? AND step = ? ORDER BY item LIMIT ?
+`
+
+type ListFlowItemResultsParams struct {
+	FlowLogID int64
+	AfterItem int64
+	Step      string
+	Limit     int32
+}
+
+type ListFlowItemResultsRow struct {
+	ID      int64
+	Item    int64
+	State   int64
+	Code    int64
+	Message Text
+	Output  Text
+}
+
+// A page of what the items of a step gave, in their order.
+func (q *Queries) ListFlowItemResults(ctx context.Context, db DBTX, arg ListFlowItemResultsParams) ([]ListFlowItemResultsRow, error) {
+	rows, err := db.QueryContext(ctx, listFlowItemResults,
+		arg.FlowLogID,
+		arg.AfterItem,
+		arg.Step,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowItemResultsRow
+	for rows.Next() {
+		var i ListFlowItemResultsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Item,
+			&i.State,
+			&i.Code,
+			&i.Message,
+			&i.Output,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listFlowItems = `-- name: ListFlowItems :many
-SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output FROM punctual_flow_step
+SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output, next_item FROM punctual_flow_step
 WHERE flow_log_id = ? AND item > ? AND step = ? ORDER BY item LIMIT ?
 `
 
@@ -336,7 +453,58 @@ func (q *Queries) ListFlowItems(ctx context.Context, db DBTX, arg ListFlowItemsP
 			&i.Param,
 			&i.Items,
 			&i.Output,
+			&i.NextItem,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listFlowResults = `-- name: ListFlowResults :many
+SELECT step, message, output FROM punctual_flow_step WHERE flow_log_id = ? AND item = -1 AND step IN (/*SLICE:steps*/?)
+`
+
+type ListFlowResultsParams struct {
+	FlowLogID int64
+	Steps     []string
+}
+
+type ListFlowResultsRow struct {
+	Step    string
+	Message Text
+	Output  Text
+}
+
+// What some steps gave, for the expressions that read it.
+func (q *Queries) ListFlowResults(ctx context.Context, db DBTX, arg ListFlowResultsParams) ([]ListFlowResultsRow, error) {
+	query := listFlowResults
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.FlowLogID)
+	if len(arg.Steps) > 0 {
+		for _, v := range arg.Steps {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:steps*/?", strings.Repeat(",?", len(arg.Steps))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:steps*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowResultsRow
+	for rows.Next() {
+		var i ListFlowResultsRow
+		if err := rows.Scan(&i.Step, &i.Message, &i.Output); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -562,7 +730,7 @@ func (q *Queries) ListFlowRunsWithoutRun(ctx context.Context, db DBTX, arg ListF
 }
 
 const listFlowSteps = `-- name: ListFlowSteps :many
-SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark
+SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item
 FROM punctual_flow_step WHERE flow_log_id IN (/*SLICE:log_ids*/?) AND item = -1 ORDER BY id
 `
 
@@ -588,6 +756,7 @@ type ListFlowStepsRow struct {
 	EndedAt   int64
 	DecidedBy string
 	Remark    string
+	NextItem  int64
 }
 
 // The steps of some runs of flows, without the long texts that few decisions need.
@@ -632,6 +801,7 @@ func (q *Queries) ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([
 			&i.EndedAt,
 			&i.DecidedBy,
 			&i.Remark,
+			&i.NextItem,
 		); err != nil {
 			return nil, err
 		}
@@ -647,7 +817,7 @@ func (q *Queries) ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([
 }
 
 const listFlowStepsByID = `-- name: ListFlowStepsByID :many
-SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output FROM punctual_flow_step WHERE id IN (/*SLICE:ids*/?) ORDER BY id
+SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output, next_item FROM punctual_flow_step WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
 func (q *Queries) ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) ([]FlowStep, error) {
@@ -695,6 +865,7 @@ func (q *Queries) ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) (
 			&i.Param,
 			&i.Items,
 			&i.Output,
+			&i.NextItem,
 		); err != nil {
 			return nil, err
 		}
@@ -941,7 +1112,7 @@ func (q *Queries) ListStrayFlowSteps(ctx context.Context, db DBTX, arg ListStray
 }
 
 const listWholeFlowSteps = `-- name: ListWholeFlowSteps :many
-SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output FROM punctual_flow_step WHERE flow_log_id IN (/*SLICE:log_ids*/?) AND item = -1 ORDER BY id
+SELECT id, flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at, decided_by, remark, message, param, items, output, next_item FROM punctual_flow_step WHERE flow_log_id IN (/*SLICE:log_ids*/?) AND item = -1 ORDER BY id
 `
 
 func (q *Queries) ListWholeFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]FlowStep, error) {
@@ -989,6 +1160,7 @@ func (q *Queries) ListWholeFlowSteps(ctx context.Context, db DBTX, logIds []int6
 			&i.Param,
 			&i.Items,
 			&i.Output,
+			&i.NextItem,
 		); err != nil {
 			return nil, err
 		}

@@ -357,6 +357,7 @@ type FlowStep struct {
 	Param     Text
 	Items     Text
 	Output    Text
+	NextItem  int64
 }
 
 type FlowText struct {

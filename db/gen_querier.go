@@ -40,6 +40,8 @@ type Querier interface {
 	CleanIdempotency(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	// Only one channel carries the mails of the jobs' own addresses.
 	ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int64) error
+	// Gives a run the items of another one's step: a part of those in some states.
+	CopyFlowItems(ctx context.Context, db DBTX, arg CopyFlowItemsParams) error
 	// Those of an owner that somebody may still use.
 	CountAPITokens(ctx context.Context, db DBTX, arg CountAPITokensParams) (int64, error)
 	// Those who can log in whatever becomes of a directory; one has to stay.
@@ -293,6 +295,8 @@ type Querier interface {
 	// What of its first steps an installation has taken: each is one look at the first row there is. The jobs and groups of the sample are made
 	// by nobody.
 	GetFirstSteps(ctx context.Context, db DBTX, sampleAuthor Text) (GetFirstStepsRow, error)
+	// The list of a foreach.
+	GetFlowItems(ctx context.Context, db DBTX, id int64) (Text, error)
 	// What touches punctual_flow_text, punctual_flow_run and punctual_flow_step; the protocol is in scheduler/flows.go. Rows are inserted and
 	// changed many at a time, in db/flows.go.
 	GetFlowRun(ctx context.Context, db DBTX, logID int64) (FlowRun, error)
@@ -544,10 +548,14 @@ type Querier interface {
 	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
 	// What touches punctual_file_job.
 	ListFileJobsOfSource(ctx context.Context, db DBTX, source string) ([]FileJob, error)
-	// Which items of a step have begun, or have succeeded before.
+	// Which items of a step have begun, or have succeeded before, from one on.
 	ListFlowItemNumbers(ctx context.Context, db DBTX, arg ListFlowItemNumbersParams) ([]int64, error)
+	// A page of what the items of a step gave, in their order.
+	ListFlowItemResults(ctx context.Context, db DBTX, arg ListFlowItemResultsParams) ([]ListFlowItemResultsRow, error)
 	// A page of the items of a step, in their order.
 	ListFlowItems(ctx context.Context, db DBTX, arg ListFlowItemsParams) ([]FlowStep, error)
+	// What some steps gave, for the expressions that read it.
+	ListFlowResults(ctx context.Context, db DBTX, arg ListFlowResultsParams) ([]ListFlowResultsRow, error)
 	ListFlowRuns(ctx context.Context, db DBTX, logIds []int64) ([]FlowRun, error)
 	// The runs of a flow that go on and have not been asked to end, the oldest first.
 	ListFlowRunsGoing(ctx context.Context, db DBTX, arg ListFlowRunsGoingParams) ([]int64, error)

@@ -17,7 +17,7 @@ SELECT id, flow_log_id FROM punctual_flow_step WHERE id IN (sqlc.slice(ids)) ORD
 
 -- name: ListFlowSteps :many
 -- The steps of some runs of flows, without the long texts that few decisions need.
-SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark
+SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item
 FROM punctual_flow_step WHERE flow_log_id IN (sqlc.slice(log_ids)) AND item = -1 ORDER BY id;
 
 -- name: ListWholeFlowSteps :many
@@ -29,8 +29,31 @@ SELECT * FROM punctual_flow_step
 WHERE flow_log_id = sqlc.arg(flow_log_id) AND item > sqlc.arg(after_item) AND step = sqlc.arg(step) ORDER BY item LIMIT ?;
 
 -- name: ListFlowItemNumbers :many
--- Which items of a step have begun, or have succeeded before.
-SELECT item FROM punctual_flow_step WHERE flow_log_id = sqlc.arg(flow_log_id) AND step = sqlc.arg(step) AND item >= 0 ORDER BY item;
+-- Which items of a step have begun, or have succeeded before, from one on.
+SELECT item FROM punctual_flow_step WHERE flow_log_id = sqlc.arg(flow_log_id) AND step = sqlc.arg(step) AND item >= sqlc.arg(from_item) ORDER BY item LIMIT ?;
+
+-- name: ListFlowResults :many
+-- What some steps gave, for the expressions that read it.
+SELECT step, message, output FROM punctual_flow_step WHERE flow_log_id = sqlc.arg(flow_log_id) AND item = -1 AND step IN (sqlc.slice(steps));
+
+-- name: ListFlowItemResults :many
+-- A page of what the items of a step gave, in their order.
+SELECT id, item, state, code, message, output FROM punctual_flow_step
+WHERE flow_log_id = sqlc.arg(flow_log_id) AND item > sqlc.arg(after_item) AND step = sqlc.arg(step) ORDER BY item LIMIT ?;
+
+-- name: GetFlowItems :one
+-- The list of a foreach.
+SELECT items FROM punctual_flow_step WHERE id = ?;
+
+-- name: CopyFlowItems :exec
+-- Gives a run the items of another one's step: a part of those in some states.
+INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at,
+ decided_by, remark, message, param, items, output)
+SELECT sqlc.arg(to_log_id), step, item, state, job_id, run_id, going, failed, total, succeeded, cancelled, attempt, ending, code, by_hand, due_at, began_at, ended_at,
+ decided_by, remark, message, param, items, output
+FROM punctual_flow_step AS theirs
+WHERE theirs.flow_log_id = sqlc.arg(from_log_id) AND theirs.item >= sqlc.arg(from_item) AND theirs.item < sqlc.arg(to_item) AND theirs.step = sqlc.arg(step)
+ AND theirs.state IN (sqlc.slice(states));
 
 -- name: ListFlowStepsByID :many
 SELECT * FROM punctual_flow_step WHERE id IN (sqlc.slice(ids)) ORDER BY id;

@@ -193,6 +193,7 @@ type Engine struct {
 	flowPlans *cache[int64, *flowPlan]  // by the rows of definitions that runs go by
 	flowTexts *cache[string, *flowPlan] // by their digests
 	flowItems *cache[itemsKey, []any]
+	flowMoved func(*flowMove)     // nil; a test that counts what moves read and write
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
 	pulse     *pulse

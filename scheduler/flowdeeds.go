@@ -219,34 +219,26 @@ func (e *Engine) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id
 		if plan.def.Steps[i].Foreach == nil || run.Steps[i].Items.Total == 0 {
 			continue
 		}
-		if err := e.giveItems(ctx, tx, from.LogID, id, number, rows[i].Step, !run.Steps[i].State.Ended()); err != nil {
+		if err := e.giveItems(ctx, tx, from.LogID, id, int64(run.Steps[i].Items.Total), rows[i].Step, !run.Steps[i].State.Ended()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// giveItems copies the items of a step: of one that is done again those that succeeded.
-func (e *Engine) giveItems(ctx context.Context, tx *sql.Tx, from, to, number int64, step string, again bool) error {
-	for after := int64(-1); ; {
-		page, err := e.queries.ListFlowItems(ctx, tx, db.ListFlowItemsParams{FlowLogID: from, Step: step, AfterItem: after, Limit: db.MaxBatch})
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		rows := make([]*db.FlowStep, 0, len(page))
-		for i := range page {
-			after = page[i].Item
-			if again && flow.State(page[i].State) != flow.Success {
-				continue
-			}
-			page[i].ID, page[i].FlowLogID = 0, to
-			rows = append(rows, &page[i])
-		}
-		if err := db.InsertFlowSteps(ctx, tx, number, rows); err != nil {
-			return err
-		}
-		if len(page) < db.MaxBatch {
-			return nil
+// giveItems copies the items of a step, within the database: of one that is done again those that succeeded.
+func (e *Engine) giveItems(ctx context.Context, tx *sql.Tx, from, to, total int64, step string, again bool) error {
+	states := []int64{int64(flow.Success)}
+	if !again {
+		for _, s := range flow.AllStates {
+			states = append(states, int64(s))
 		}
 	}
+	for first := int64(0); first < total; first += db.MaxBatch {
+		part := db.CopyFlowItemsParams{FromLogID: from, ToLogID: to, Step: step, FromItem: first, ToItem: first + db.MaxBatch, States: states}
+		if err := e.queries.CopyFlowItems(ctx, tx, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -50,6 +50,8 @@ type flowMove struct {
 
 	runs    []*dispatch // what was inserted
 	decided []*flowState
+
+	read, wrote int // rows of steps and items that it read, and all rows that it wrote: for [Engine.flowMoved]
 }
 
 func newFlowMove() *flowMove {
@@ -63,8 +65,12 @@ type flowState struct {
 	plan    *flowPlan
 	steps   []*flowStep // in the order of the definition
 	run     flow.Run
-	results map[string]flow.Result // nil: not read
+	results map[string]flow.Result // those that expressions of the move have read
+	size    int                    // bytes of them
+	readErr error                  // why one could not be read
 	touched bool
+	kill    bool   // going runs of it are to be ended
+	fresh   bool   // it begins in this move
 	given   bool   // its row is there already
 	why     string // what the step that failed first said
 }
@@ -77,7 +83,7 @@ type flowStep struct {
 }
 
 func (m *flowMove) begin(row db.FlowRun, plan *flowPlan, log *db.ListRunsByIDRow, given bool) *flowState {
-	f := &flowState{row: row, plan: plan, log: log, given: given, touched: true}
+	f := &flowState{row: row, plan: plan, log: log, given: given, fresh: !given, touched: true}
 	m.begun = append(m.begun, f)
 	return f
 }
@@ -117,6 +123,9 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 			s.Total = s.Going
 		}
 		s.changed, f.touched = true, true
+		if f.steps[s.place].Ending != 0 { // it was made before its step was to end
+			f.kill = true
+		}
 	}
 	for _, d := range m.deeds {
 		f := states[d.log]
@@ -144,7 +153,7 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 	for _, id := range order {
 		f := states[id]
 		if f.row.State == flowGoing && f.touched {
-			if err := e.decideFlow(ctx, tx, f, starts, now); err != nil {
+			if err := e.decideFlow(ctx, tx, m, f, starts, now); err != nil {
 				return err
 			}
 		}
@@ -159,7 +168,7 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 		}
 		for _, s := range missing { // the step cannot be done, and what needs it is decided by that
 			starts.fail(s, now)
-			if err := e.decideFlow(ctx, tx, s.flow, starts, now); err != nil {
+			if err := e.decideFlow(ctx, tx, m, s.flow, starts, now); err != nil {
 				return err
 			}
 		}
@@ -241,6 +250,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 		if err != nil {
 			return nil, nil, err
 		}
+		m.read += len(rows)
 		for _, r := range rows {
 			f := states[r.FlowLogID]
 			i, ok := f.plan.place[r.Step]
@@ -250,7 +260,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 			s := &flowStep{place: i, FlowStep: db.FlowStep{
 				ID: r.ID, FlowLogID: r.FlowLogID, Step: r.Step, Item: -1, State: r.State, JobID: r.JobID, RunID: r.RunID, Going: r.Going,
 				Succeeded: r.Succeeded, Failed: r.Failed, Cancelled: r.Cancelled, Total: r.Total, Attempt: r.Attempt, Ending: r.Ending, ByHand: r.ByHand, Code: r.Code,
-				DueAt: r.DueAt, BeganAt: r.BeganAt, EndedAt: r.EndedAt, DecidedBy: r.DecidedBy, Remark: r.Remark,
+				DueAt: r.DueAt, BeganAt: r.BeganAt, EndedAt: r.EndedAt, DecidedBy: r.DecidedBy, Remark: r.Remark, NextItem: r.NextItem,
 			}}
 			f.steps[i], items[r.ID] = s, s
 			f.run.Steps[i] = stateOfRow(&s.FlowStep, f.plan.def.Steps[i].Foreach != nil)
@@ -272,6 +282,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 		if err != nil {
 			return nil, nil, err
 		}
+		m.read += len(rows)
 		for _, r := range rows {
 			if s := items[r.ID]; s != nil {
 				s.Output = r.Output
@@ -373,9 +384,6 @@ func (e *Engine) recordStep(f *flowState, place int, state flow.State, now time.
 	f.run.Record(f.plan.plan, place, state)
 	s.keep(f.run.Steps[place], f.plan.def.Steps[place].Foreach != nil, now)
 	f.noteFailure(place)
-	if f.results != nil {
-		f.results[f.plan.def.Steps[place].ID] = resultOf(&s.FlowStep)
-	}
 }
 
 // noteFailure remembers which step failed first.
@@ -391,8 +399,12 @@ func (e *Engine) timesOf(f *flowState, now time.Time) {
 	if f.row.Deadline > 0 && f.row.Deadline <= ms && f.run.Asked == flow.AskedNothing {
 		f.run.Asked, f.touched = flow.AskedTimeout, true
 	}
-	f.touched = f.touched || f.row.WakeAt > 0 && f.row.WakeAt <= ms
+	woken := f.row.WakeAt > 0 && f.row.WakeAt <= ms
+	f.touched = f.touched || woken
 	for i, s := range f.steps {
+		if woken && s.Ending != 0 && flow.State(s.State) == flow.Running { // it was asked to end, and has not
+			f.kill = true
+		}
 		if s.DueAt == 0 || s.DueAt > ms || !flow.State(s.State).Open() {
 			continue
 		}
@@ -402,105 +414,93 @@ func (e *Engine) timesOf(f *flowState, now time.Time) {
 			e.recordStep(f, i, f.plan.plan.Expired(i), now)
 		case flow.KindJob, flow.KindFlow: // its runs are ended; what they end as, says the row
 			s.DueAt, s.Ending, s.changed = 0, endingLate, true
-			f.run.Steps[i].Ending = true
+			f.run.Steps[i].Ending, f.kill = true, true
 		}
 	}
 }
 
-// dataOf is what expressions of a run may read.
-func (e *Engine) dataOf(ctx context.Context, tx *sql.Tx, f *flowState) (flow.Data, error) {
+// dataOf is what expressions of a run may read. What steps gave is read when one asks for it.
+func (e *Engine) dataOf(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts) flow.Data {
+	return flow.Data{
+		Param: string(f.log.ExecutorParam), Planned: dueOf(f.log.PlannedFor, f.log.PlannedAt), Zone: e.zoneOf(&job{zone: f.row.Zone}),
+		Results: func(ids []string) map[string]flow.Result {
+			if f.readErr == nil {
+				f.readErr = e.readResults(ctx, tx, m, f, starts, ids)
+			}
+			return f.results
+		},
+	}
+}
+
+// readResults reads what steps that have ended gave. What was changed in memory and not written yet is newer.
+func (e *Engine) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts, ids []string) error {
 	if f.results == nil {
 		f.results = make(map[string]flow.Result)
-		if len(f.plan.reads) > 0 && slices.ContainsFunc(f.steps, func(s *flowStep) bool { return s.ID != 0 }) {
-			if err := e.readResults(ctx, tx, f); err != nil {
-				return flow.Data{}, err
-			}
-		}
 	}
-	zone := e.zoneOf(&job{zone: f.row.Zone})
-	return flow.Data{
-		Param: string(f.log.ExecutorParam), Planned: dueOf(f.log.PlannedFor, f.log.PlannedAt), Zone: zone, Results: f.results,
-	}, nil
-}
-
-// readResults reads what the steps gave that expressions look at. What was changed in memory and not written yet is newer.
-func (e *Engine) readResults(ctx context.Context, tx *sql.Tx, f *flowState) error {
-	rows, err := e.queries.ListWholeFlowSteps(ctx, tx, []int64{f.row.LogID})
-	if err != nil {
-		return err
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, known := f.results[id]; return known })
+	if len(ids) == 0 {
+		return nil
 	}
-	size := 0
-	for i := range rows {
-		r := &rows[i]
-		place, ok := f.plan.place[r.Step]
-		if !ok || !slices.Contains(f.plan.reads, r.Step) {
-			continue
-		}
-		s := f.steps[place]
-		if s.Output != "" {
-			r.Output = s.Output
-		}
-		if s.Message != "" {
-			r.Message = s.Message
-		}
-		r.Code = s.Code
-		result := resultOf(r)
-		if f.plan.def.Steps[place].Foreach != nil && flow.State(s.State).Ended() {
-			if result.Items, err = e.itemResults(ctx, tx, f, r.Step, nil); err != nil {
-				return err
-			}
-		}
-		if size += len(r.Output) + len(r.Message); size > flow.MaxResultSize {
-			break
-		}
-		f.results[r.Step] = result
-	}
-	return nil
-}
-
-// itemResults is what the items of a step gave. Those that end in the move under way are not written yet.
-func (e *Engine) itemResults(ctx context.Context, tx *sql.Tx, f *flowState, step string, newer map[int64]*flowStep) (results []flow.Result, err error) {
-	size := 0
-	for after := int64(-1); size < flow.MaxResultSize; {
-		page, err := e.queries.ListFlowItems(ctx, tx, db.ListFlowItemsParams{FlowLogID: f.row.LogID, Step: step, AfterItem: after, Limit: 500})
-		if err != nil {
-			return nil, err
-		}
-		for i := range page {
-			r := &page[i]
-			if s := newer[r.ID]; s != nil {
-				r = &s.FlowStep
-			}
-			results = append(results, resultOf(r))
-			size += len(r.Output) + len(r.Message)
-		}
-		if len(page) < 500 {
-			break
-		}
-		after = page[len(page)-1].Item
-	}
-	return results, nil
-}
-
-// gatherItems reads what the items gave of steps whose last one has ended, where an expression looks at it.
-func (e *Engine) gatherItems(ctx context.Context, tx *sql.Tx, f *flowState, starts *starts) error {
-	for i := range f.steps {
-		step, now := &f.plan.def.Steps[i], f.run.Steps[i]
-		if step.Foreach == nil || now.State != flow.Running || now.Items.Total == 0 || now.Items.Open > 0 || now.Items.Waiting() > 0 || !slices.Contains(f.plan.reads, step.ID) {
-			continue
-		}
-		items, err := e.itemResults(ctx, tx, f, step.ID, starts.rows)
+	old := make(map[string]db.ListFlowResultsRow)
+	if !f.fresh {
+		rows, err := e.queries.ListFlowResults(ctx, tx, db.ListFlowResultsParams{FlowLogID: f.row.LogID, Steps: ids})
 		if err != nil {
 			return err
 		}
-		for _, item := range starts.items { // those that ended as they were to start
-			if item.FlowLogID == f.row.LogID && item.Step == step.ID {
-				items = append(items, resultOf(&item.FlowStep))
+		m.read += len(rows)
+		for _, r := range rows {
+			old[r.Step] = r
+		}
+	}
+	for _, id := range ids {
+		s, r := f.steps[f.plan.place[id]], old[id]
+		now := db.FlowStep{State: s.State, Code: s.Code, Message: cmp.Or(s.Message, r.Message), Output: cmp.Or(s.Output, r.Output)}
+		result := resultOf(&now)
+		f.size += len(now.Output) + len(now.Message)
+		if f.plan.def.Steps[s.place].Foreach != nil {
+			var err error
+			if result.Items, err = e.itemResults(ctx, tx, m, f, id, starts); err != nil {
+				return err
 			}
 		}
-		f.results[step.ID] = flow.Result{Items: items}
+		if f.size > flow.MaxResultSize {
+			result = flow.Result{}
+		}
+		f.results[id] = result
 	}
 	return nil
+}
+
+// itemsAtOnce is how many results of items are read at a time: each may be as long as that of a step.
+const itemsAtOnce = 100
+
+// itemResults is what the items of a step gave. Those that end in the move under way are not written yet.
+func (e *Engine) itemResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, step string, starts *starts) (results []flow.Result, err error) {
+	for after := int64(-1); f.size <= flow.MaxResultSize; {
+		page, err := e.queries.ListFlowItemResults(ctx, tx, db.ListFlowItemResultsParams{FlowLogID: f.row.LogID, Step: step, AfterItem: after, Limit: itemsAtOnce})
+		if err != nil {
+			return nil, err
+		}
+		m.read += len(page)
+		for _, r := range page {
+			now := db.FlowStep{State: r.State, Code: r.Code, Message: r.Message, Output: r.Output}
+			if s := starts.rows[r.ID]; s != nil {
+				now = s.FlowStep
+			}
+			results = append(results, resultOf(&now))
+			f.size += len(now.Output) + len(now.Message)
+			after = r.Item
+		}
+		if len(page) < itemsAtOnce {
+			break
+		}
+	}
+	for _, item := range starts.items { // those that ended as they were to start
+		if item.FlowLogID == f.row.LogID && item.Step == step {
+			results = append(results, resultOf(&item.FlowStep))
+		}
+	}
+	return results, nil
 }
 
 // outputs is what a row has of what runs gave.
@@ -576,12 +576,11 @@ type starts struct {
 	items []*flowStep
 	jobs  map[int64]*job
 	named map[flow.JobRef]int64
-	kills map[int64]*flowState // going runs of these are to be ended
-	rows  map[int64]*flowStep  // items that have ended in this move
+	rows  map[int64]*flowStep // items that have ended in this move
 }
 
 func newStarts() *starts {
-	return &starts{jobs: make(map[int64]*job), named: make(map[flow.JobRef]int64), kills: make(map[int64]*flowState)}
+	return &starts{jobs: make(map[int64]*job), named: make(map[flow.JobRef]int64)}
 }
 
 // fail takes back a start of what cannot be started.
@@ -602,16 +601,13 @@ func (s *starts) fail(start *flowStart, now time.Time) {
 }
 
 // decideFlow decides about one run until there is nothing to do.
-func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, f *flowState, starts *starts, now time.Time) error {
-	data, err := e.dataOf(ctx, tx, f)
-	if err != nil {
-		return err
-	}
+func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts, now time.Time) error {
+	data := e.dataOf(ctx, tx, m, f, starts)
 	for {
-		if err := e.gatherItems(ctx, tx, f, starts); err != nil {
-			return err
-		}
 		decision := f.plan.plan.Next(f.run, data)
+		if f.readErr != nil {
+			return f.readErr
+		}
 		if decision.Empty() {
 			break
 		}
@@ -625,22 +621,17 @@ func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, f *flowState, start
 			f.noteFailure(end.Step)
 		}
 		for i := range decision.Start {
-			if err := e.startStep(ctx, tx, f, &decision.Start[i], data, starts, now); err != nil {
+			if err := e.startStep(ctx, tx, m, f, &decision.Start[i], data, starts, now); err != nil {
 				return err
 			}
 		}
 		for _, place := range decision.Cancel {
 			f.steps[place].keep(f.run.Steps[place], f.plan.def.Steps[place].Foreach != nil, now)
-			starts.kills[f.row.LogID] = f
+			f.kill = true
 		}
 		if decision.Finish != flow.Waiting {
 			f.row.State, f.row.Ends = flowDecided, int64(decision.Finish)
 			break
-		}
-	}
-	for _, s := range f.steps {
-		if s.Ending != 0 && flow.State(s.State) == flow.Running {
-			starts.kills[f.row.LogID] = f
 		}
 	}
 	f.row.Asked = int64(f.run.Asked)
@@ -648,7 +639,7 @@ func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, f *flowState, start
 }
 
 // startStep notes what a start makes. Runs are made when all is decided.
-func (e *Engine) startStep(ctx context.Context, tx *sql.Tx, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
+func (e *Engine) startStep(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
 	step, s := &f.plan.def.Steps[start.Step], f.steps[start.Step]
 	if s.EndedAt > 0 { // it is begun anew, after somebody set another step
 		s.BeganAt, s.EndedAt = 0, 0
@@ -674,13 +665,13 @@ func (e *Engine) startStep(ctx context.Context, tx *sql.Tx, f *flowState, start 
 			starts.list = append(starts.list, &flowStart{flow: f, step: s, ref: step.Ref(), param: start.Param})
 			return nil
 		}
-		return e.startItems(ctx, tx, f, start, data, starts, now)
+		return e.startItems(ctx, tx, m, f, start, data, starts, now)
 	}
 	return nil
 }
 
 // startItems lets the next items of a foreach start.
-func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
+func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
 	step, s := &f.plan.def.Steps[start.Step], f.steps[start.Step]
 	list := start.List
 	if list != nil {
@@ -689,48 +680,61 @@ func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, f *flowState, start
 			return err
 		}
 		s.Items, s.changed = db.Text(raw), true
-	} else if list = e.listOf(s.ID, s.Attempt); list == nil {
-		rows, err := e.queries.ListFlowStepsByID(ctx, tx, []int64{s.ID})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		if list, err = parseItems(string(rows[0].Items)); err != nil {
+	} else {
+		var err error
+		if list, err = e.listOf(ctx, tx, m, s); err != nil {
 			return err
 		}
 	}
-	items := f.run.Steps[start.Step].Items
-	first := items.Open + items.Ended() - start.Items // applied already
-	begun := make(map[int]bool)
-	if s.Attempt > 1 { // of one that is run again some have succeeded before
-		first = 0
-		numbers, err := e.queries.ListFlowItemNumbers(ctx, tx, db.ListFlowItemNumbersParams{FlowLogID: f.row.LogID, Step: s.Step})
-		if err != nil {
-			return err
-		}
-		for _, n := range numbers {
-			begun[int(n)] = true
-		}
+	params := f.plan.plan.Params(f.run, data, start.Step)
+	if f.readErr != nil {
+		return f.readErr
 	}
-	for i, left := first, start.Items; left > 0 && i < len(list); i++ {
-		if begun[i] {
-			continue
-		}
-		left--
+	begin := func(i int) {
 		item := &flowStep{place: start.Step, changed: true, FlowStep: db.FlowStep{
 			FlowLogID: f.row.LogID, Step: s.Step, Item: int64(i), State: int64(flow.Running), BeganAt: now.UnixMilli(),
 		}}
 		starts.items = append(starts.items, item)
-		param, fault := f.plan.plan.Param(f.run, data, start.Step, list[i])
+		s.NextItem, s.changed = int64(i)+1, true
+		param, fault := params.Of(list[i])
 		if fault != nil {
 			item.State, item.EndedAt, item.Message = int64(flow.Failed), now.UnixMilli(), db.Text(clip(fault.Error(), maxResult))
 			f.run.RecordItem(f.plan.plan, start.Step, flow.Failed)
 			s.keep(f.run.Steps[start.Step], true, now)
-			continue
+			return
 		}
 		starts.list = append(starts.list, &flowStart{flow: f, step: item, ref: step.Ref(), param: param})
 	}
-	if s.ID != 0 {
-		e.flowItems.put(itemsKey{s.ID, s.Attempt}, list)
+	if s.Attempt <= 1 {
+		items := f.run.Steps[start.Step].Items
+		first := items.Open + items.Ended() - start.Items // applied already
+		for i := first; i < min(first+start.Items, len(list)); i++ {
+			begin(i)
+		}
+		return nil
+	}
+	// Of one that is run again some have succeeded before: what has begun is looked at from the first on that may not have.
+	begun, left := make(map[int64]bool), start.Items
+	for from := s.NextItem; left > 0 && from < int64(len(list)); {
+		most := int64(left + itemsAtOnce)
+		numbers, err := e.queries.ListFlowItemNumbers(ctx, tx, db.ListFlowItemNumbersParams{FlowLogID: f.row.LogID, Step: s.Step, FromItem: from, Limit: int32(most)})
+		if err != nil {
+			return err
+		}
+		m.read += len(numbers)
+		for _, n := range numbers {
+			begun[n] = true
+		}
+		upTo := int64(len(list)) // known so far
+		if int64(len(numbers)) == most {
+			upTo = numbers[most-1] + 1
+		}
+		for ; from < upTo && left > 0; from++ {
+			if !begun[from] {
+				begin(int(from))
+				left--
+			}
+		}
 	}
 	return nil
 }
@@ -738,9 +742,25 @@ func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, f *flowState, start
 // itemsKey names the list of a foreach.
 type itemsKey struct{ step, attempt int64 }
 
-func (e *Engine) listOf(step, attempt int64) []any {
-	list, _ := e.flowItems.get(itemsKey{step, attempt})
-	return list
+// listOf is the list of a foreach that goes on, as it is stored: what a transaction that was rolled back made of it may have been another.
+func (e *Engine) listOf(ctx context.Context, tx *sql.Tx, m *flowMove, s *flowStep) ([]any, error) {
+	if s.Items != "" { // it begins in this move
+		return parseItems(string(s.Items))
+	}
+	key := itemsKey{s.ID, s.Attempt}
+	if list, ok := e.flowItems.get(key); ok {
+		return list, nil
+	}
+	text, err := e.queries.GetFlowItems(ctx, tx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	m.read++
+	list, err := parseItems(string(text))
+	if err == nil {
+		e.flowItems.put(key, list)
+	}
+	return list, err
 }
 
 // parseItems reads a list as it is stored, with the numbers that expressions know.
@@ -828,7 +848,7 @@ func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states
 		}
 		f.row.WakeAt = f.wakeAt(now)
 		m.decided = append(m.decided, f)
-		if slices.Contains(m.begun, f) && !f.given {
+		if f.fresh {
 			inserted = append(inserted, f.row)
 			for _, s := range f.steps {
 				fresh = append(fresh, &s.FlowStep)
@@ -890,7 +910,7 @@ func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states
 	}
 	for _, f := range m.decided {
 		for _, s := range f.steps {
-			if s.changed && !slices.Contains(fresh, &s.FlowStep) {
+			if s.changed && !f.fresh {
 				changed[s.ID] = &s.FlowStep
 			}
 		}
@@ -907,8 +927,12 @@ func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states
 	if err := db.MoveFlowSteps(ctx, tx, list); err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(maps.Keys(starts.kills)) {
-		if err := e.killSteps(ctx, tx, starts.kills[id]); err != nil {
+	m.wrote = len(moved) + len(inserted) + len(fresh) + len(m.runs) + len(list)
+	for _, f := range m.decided {
+		if !f.kill {
+			continue
+		}
+		if err := e.killSteps(ctx, tx, f); err != nil {
 			return err
 		}
 	}
@@ -972,6 +996,7 @@ func (e *Engine) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error 
 		if err != nil {
 			return err
 		}
+		var wanted []int64
 		for _, r := range rows {
 			if place, ok := f.plan.place[r.Step]; !ok || f.steps[place].Ending == 0 {
 				continue
@@ -982,11 +1007,10 @@ func (e *Engine) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error 
 					return err
 				}
 			}
-			for _, id := range ids {
-				if err := e.queries.InsertKill(ctx, tx, db.InsertKillParams{LogID: id, AskedBy: by}); err != nil {
-					return err
-				}
-			}
+			wanted = append(wanted, ids...)
+		}
+		if err := db.InsertKills(ctx, tx, by, wanted); err != nil {
+			return err
 		}
 		if len(rows) < 1000 {
 			return nil

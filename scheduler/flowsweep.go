@@ -25,6 +25,9 @@ func (e *Engine) flowsMoved(m *flowMove) {
 	if m == nil {
 		return
 	}
+	if e.flowMoved != nil {
+		e.flowMoved(m)
+	}
 	for _, f := range m.decided {
 		if f.row.State == flowDecided {
 			e.flowEnds.add(flowResult(f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why, e.now()))

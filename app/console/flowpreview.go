@@ -194,7 +194,7 @@ func flowPlan(page layout.Page, g flows.Graph, plan *flow.Plan, data flow.Data) 
 			if s.Param != nil {
 				planned.Param = *s.Param
 				if planned.Later = s.Foreach != nil || strings.Contains(*s.Param, "steps."); !planned.Later {
-					if value, fault := plan.Param(run, data, i, nil); fault == nil && value != nil {
+					if value, fault := plan.Params(run, data, i).Of(nil); fault == nil && value != nil {
 						planned.Param = *value
 					}
 				}

@@ -7,8 +7,9 @@ type Data struct {
 	Param   string    // of the run of the flow: flow.param
 	Planned time.Time // the time that the run is for: flow.planned, and ${{ planned | … }}
 	Zone    *time.Location
-	// Results are what steps gave that have ended, by their ids. Only those of [Plan.Reads] are ever looked at.
-	Results map[string]Result
+	// Results gives what steps gave that have ended, by their ids; nil: nothing. It is asked when an expression reads them, so that a
+	// decision without one costs nothing, and once for a step in a decision.
+	Results func(ids []string) map[string]Result
 }
 
 // Limits of what a step gives, for whoever records it: more is cut off before it is handed to an expression.

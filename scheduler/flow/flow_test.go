@@ -310,8 +310,13 @@ func TestResultsAreHandedOn(t *testing.T) {
 		{ID: "sum", Needs: []string{"each"}, Job: &JobRef{ID: 4}, Param: text("${{ sum(map(steps.each.items, int(.output.n))) }} ${{ flow.param }}")},
 	}})
 	zone := time.FixedZone("x", 8*3600)
-	data := Data{Param: "p", Planned: time.Date(2026, 3, 31, 1, 0, 0, 0, zone), Zone: zone, Results: map[string]Result{
-		"list": {Code: 200, Message: `{"files": [{"name": "a\"b"}, {"name": "c"}, {"name": "d"}], "rows": 12}`},
+	results := map[string]Result{"list": {Code: 200, Message: `{"files": [{"name": "a\"b"}, {"name": "c"}, {"name": "d"}], "rows": 12}`}}
+	asked := make(map[string]int)
+	data := Data{Param: "p", Planned: time.Date(2026, 3, 31, 1, 0, 0, 0, zone), Zone: zone, Results: func(ids []string) map[string]Result {
+		for _, id := range ids {
+			asked[id]++
+		}
+		return results
 	}}
 	if diff := cmp.Diff([]string{"list", "each"}, plan.Reads()); diff != "" {
 		t.Error(diff)
@@ -320,6 +325,9 @@ func TestResultsAreHandedOn(t *testing.T) {
 	run.Apply(plan, plan.Next(run, data))
 	run.Record(plan, 0, Success)
 	d := plan.Next(run, data)
+	if diff := cmp.Diff(map[string]int{"list": 1}, asked); diff != "" {
+		t.Errorf("asked for results of steps in one decision, four of whose expressions read them: %s", diff)
+	}
 	want := Decision{
 		Start: []Start{
 			{Step: 1, List: []any{map[string]any{"name": `a"b`}, map[string]any{"name": "c"}, map[string]any{"name": "d"}}, Items: 2},
@@ -331,16 +339,20 @@ func TestResultsAreHandedOn(t *testing.T) {
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Fatal(diff)
 	}
-	param, fault := plan.Param(run, data, 1, d.Start[0].List[0])
+	param, fault := plan.Params(run, data, 1).Of(d.Start[0].List[0])
 	if fault != nil || *param != `{"file": "a\"b", "day": "20260331", "key": "${{ secrets.KEY }}"}` {
 		t.Errorf("%v %v", param, fault)
 	}
 	run.Apply(plan, d)
+	clear(asked)
 	for range 3 {
 		run.RecordItem(plan, 1, Success)
+		if len(asked) > 0 {
+			t.Errorf("the end of an item asks for %v, which no expression reads then", asked)
+		}
 		run.Apply(plan, plan.Next(run, data))
 	}
-	data.Results["each"] = Result{Items: []Result{{State: Success, Output: map[string]string{"n": "1"}}, {State: Success, Output: map[string]string{"n": "2"}}, {State: Success, Message: `{"n": 3}`}}}
+	results["each"] = Result{Items: []Result{{State: Success, Output: map[string]string{"n": "1"}}, {State: Success, Output: map[string]string{"n": "2"}}, {State: Success, Message: `{"n": 3}`}}}
 	run.Record(plan, 3, Success)
 	run.Steps[1].State = Success
 	run.Steps[5] = StepState{}
@@ -386,7 +398,7 @@ func TestWhatCannotBeEvaluatedFailsItsStep(t *testing.T) {
 			plan := compile(t, &Definition{Steps: []Step{{ID: "a", Job: &JobRef{ID: 1}}, tt.step}})
 			run := plan.NewRun()
 			run.Steps[0] = StepState{State: Success, Attempt: 1, Begun: true}
-			d := plan.Next(run, Data{Param: strings.Repeat("x", MaxParam/2+1), Results: map[string]Result{"a": {Message: "${{ secrets.DB }}"}}})
+			d := plan.Next(run, Data{Param: strings.Repeat("x", MaxParam/2+1), Results: func([]string) map[string]Result { return map[string]Result{"a": {Message: "${{ secrets.DB }}"}} }})
 			if len(d.End) != 1 || d.End[0].State != Failed || d.Finish != Failed {
 				t.Fatalf("%+v", d)
 			}

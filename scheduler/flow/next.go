@@ -46,14 +46,14 @@ type next struct {
 	run      Run // as it will be
 	data     Data
 	decision Decision
-	states   map[string]expr.Step // what expressions see; nil until one asks
+	known    map[string]expr.Step // results that an expression has read
 	sound    []bool               // see look
 }
 
 // look goes through all steps once, as they are now. A step is sound if it succeeded, and what it needed too, all the way back: a failure
 // or skip reaches all that come after it. One that was set to success is, because whoever did so has looked at what was before.
 func (n *next) look() (ends []End, starts []Start) {
-	n.states, n.sound = nil, make([]bool, len(n.run.Steps))
+	n.sound = make([]bool, len(n.run.Steps))
 	for _, i := range n.plan.order {
 		state := n.run.Steps[i]
 		n.sound[i] = state.State == Success && (state.ByHand || n.soundNeeds(i) >= n.plan.steps[i].required())
@@ -106,16 +106,16 @@ func (n *next) waiting(i int) (*End, *Start) {
 		return n.begin(i, start)
 	case s.param != nil:
 		var text string
-		text, fault = n.plan.param(i, n.values())
+		text, fault = n.plan.param(i, n.values(s.param.Reads()))
 		start.Param = &text
 	case s.Approve != nil:
-		start.Text, fault = n.plan.fill(i, FieldMessage, s.text, n.values())
+		start.Text, fault = n.plan.fill(i, FieldMessage, s.text, n.values(s.text.Reads()))
 		if len(start.Text) > MaxMessage { // people read it
 			start.Text = strings.ToValidUTF8(start.Text[:MaxMessage], "") + "…"
 		}
 	case s.Wait != nil && s.Wait.Until != "":
 		var text string
-		if text, fault = n.plan.fill(i, FieldUntil, s.text, n.values()); fault != nil {
+		if text, fault = n.plan.fill(i, FieldUntil, s.text, n.values(s.text.Reads())); fault != nil {
 			break
 		}
 		at, ok := expr.Moment(text, n.data.Zone)
@@ -135,7 +135,7 @@ func (n *next) begin(i int, start *Start) (*End, *Start) {
 	s, state := &n.plan.steps[i], &n.run.Steps[i]
 	waiting := state.Items.Waiting()
 	if state.Items.Total == 0 {
-		list, err := s.items.List(n.values())
+		list, err := s.items.List(n.values(s.items.Reads()))
 		if err != nil {
 			return &End{Step: i, State: Failed, Fault: n.plan.exprFault(i, FieldItems, err)}, nil
 		}
@@ -224,26 +224,44 @@ func (n *next) holds(i int) (bool, error) {
 	if s.condition == nil {
 		return true, nil
 	}
-	v := n.values()
+	v := n.values(s.condition.Reads())
 	v.Status = status
 	return s.condition.Holds(v)
 }
 
-// values are what expressions see.
-func (n *next) values() *expr.Values {
-	if n.states == nil {
-		n.states = n.plan.seen(n.run, n.data, n.plan.reads)
+// values are what an expression sees that reads these steps.
+func (n *next) values(reads []string) *expr.Values {
+	if n.known == nil {
+		n.known = make(map[string]expr.Step)
 	}
-	return &expr.Values{Param: n.data.Param, Planned: n.data.Planned, Zone: n.data.Zone, Steps: n.states}
+	return &expr.Values{Param: n.data.Param, Planned: n.data.Planned, Zone: n.data.Zone, Steps: n.plan.seen(n.run, n.data, reads, n.known)}
 }
 
-// Param is the parameter of an item of a foreach; nil is the job's own. The fault says why there is none: the item failed.
-func (p *Plan) Param(run Run, data Data, i int, item any) (*string, *Fault) {
+// Params are the parameters of items of a foreach, which start together.
+func (p *Plan) Params(run Run, data Data, i int) Params {
 	s := &p.steps[i]
-	if s.param == nil {
+	params := Params{plan: p, step: i}
+	if s.param != nil {
+		params.values = &expr.Values{Param: data.Param, Planned: data.Planned, Zone: data.Zone, Steps: p.seen(run, data, s.param.Reads(), make(map[string]expr.Step))}
+	}
+	return params
+}
+
+// Params makes the parameters of items, with what their step's expressions read.
+type Params struct {
+	plan   *Plan
+	step   int
+	values *expr.Values // nil: it has the job's own
+}
+
+// Of is the parameter of an item; nil is the job's own. The fault says why there is none: the item failed.
+func (p Params) Of(item any) (*string, *Fault) {
+	if p.values == nil {
 		return nil, nil
 	}
-	text, fault := p.param(i, &expr.Values{Param: data.Param, Planned: data.Planned, Zone: data.Zone, Steps: p.seen(run, data, s.param.Reads()), Item: item})
+	v := *p.values
+	v.Item = item
+	text, fault := p.plan.param(p.step, &v)
 	if fault != nil {
 		return nil, fault
 	}
@@ -271,12 +289,28 @@ func (p *Plan) faultOf(i int, field, key string, args ...any) *Fault {
 	return &Fault{Step: s.ID, Line: s.LineOf(field), Field: invalid.Field{Name: field, Key: key, Args: args}}
 }
 
-// seen is what expressions see of steps.
-func (p *Plan) seen(run Run, data Data, ids []string) map[string]expr.Step {
+// seen is what expressions see of steps. The results of those that have ended are read once, and stand in known from then on.
+func (p *Plan) seen(run Run, data Data, ids []string, known map[string]expr.Step) map[string]expr.Step {
 	all := make(map[string]expr.Step, len(ids))
+	var ask []string
 	for _, id := range ids {
 		i, _ := p.Index(id)
-		seen := data.Results[id].seen()
+		if _, has := known[id]; !has && run.Steps[i].State.Ended() && data.Results != nil {
+			ask = append(ask, id)
+		}
+	}
+	if len(ask) > 0 {
+		results := data.Results(ask)
+		for _, id := range ask {
+			known[id] = results[id].seen()
+		}
+	}
+	for _, id := range ids {
+		i, _ := p.Index(id)
+		seen, has := known[id]
+		if !has {
+			seen = Result{}.seen()
+		}
 		seen.State = run.Steps[i].State.String()
 		all[id] = seen
 	}

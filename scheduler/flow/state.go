@@ -99,7 +99,7 @@ type Decision struct {
 // Start is a step that starts, or further items of one.
 type Start struct {
 	Step int // its place in the definition
-	// Param is what its job gets: evaluated, but for secrets. nil: the job's own. Of a foreach each item has its own: [Plan.Param].
+	// Param is what its job gets: evaluated, but for secrets. nil: the job's own. Of a foreach each item has its own: [Plan.Params].
 	Param *string
 	List  []any // of a foreach that begins: its items
 	Items int   // of a foreach: how many of those that wait are started now, the first ones
