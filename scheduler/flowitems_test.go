@@ -22,7 +22,7 @@ func TestAForeachOfTenThousandItemsIsBounded(t *testing.T) {
 	const items, parallel = flow.MaxItems, 50
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
-		b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.SweepEvery, c.AskAfter = time.Hour, time.Hour })
+		b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.SweepEvery = 2 * time.Second })
 		b.group = b.addGroup("orders", addressA)
 		each, sum := b.addJob(nil), b.addJob(nil)
 
@@ -77,8 +77,7 @@ func TestAForeachOfTenThousandItemsIsBounded(t *testing.T) {
 						default:
 						}
 					}
-					if err := b.engine.Complete(t.Context(), ended); err != nil && t.Context().Err() == nil {
-						t.Error(err)
+					for b.engine.Complete(t.Context(), ended) != nil && t.Context().Err() == nil { // an executor sends again what was not taken
 					}
 				}
 			})
@@ -134,7 +133,7 @@ func TestItemsThatAreRunAgainAreFoundBehindThoseThatAreNot(t *testing.T) {
 	t.Parallel()
 	const items, parallel, failed = 1000, 3, 334
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.SweepEvery, c.AskAfter = time.Hour, time.Hour }, addressA)
+		b := setup(t, pool, nil, addressA)
 		each := b.addJob(nil)
 		fan := step("each", each)
 		fan.Foreach, fan.Param = &flow.Foreach{Items: fmt.Sprintf("1..%d", items), Parallel: parallel}, text("${{ item }}")

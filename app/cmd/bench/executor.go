@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/punctual-job/punctual/executor"
 )
@@ -24,6 +25,8 @@ type executorStats struct {
 	Executed int
 	// Lateness from a run's planned time to its request being read by the executor, milliseconds.
 	P50, P90, P99, Max float64
+	// From the end of a step of a flow to the request for the next one being read, milliseconds.
+	NextP50, NextP90, NextP99, NextMax float64
 	// Doubled counts run ids that were executed more than once since the process began.
 	Doubled int
 }
@@ -32,6 +35,8 @@ type executorStats struct {
 type recorder struct {
 	mu      sync.Mutex
 	late    []float64
+	next    []float64
+	ended   map[string]time.Time // when the last step of a flow ended, by the flow
 	seen    map[int64]struct{}
 	doubled int
 }
@@ -48,6 +53,19 @@ func (r *recorder) handle(_ context.Context, run *executor.Run) error {
 	return nil
 }
 
+// step is a step of a flow, whose parameter is "flow/step".
+func (r *recorder) step(ctx context.Context, run *executor.Run) error {
+	flow, step, _ := strings.Cut(run.Param, "/")
+	err := r.handle(ctx, run)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ended, ok := r.ended[flow]; ok && step != "0" {
+		r.next = append(r.next, float64(run.Received.Sub(ended).Microseconds())/1000)
+	}
+	r.ended[flow] = time.Now()
+	return err
+}
+
 // fail is a job that never succeeds.
 func (r *recorder) fail(ctx context.Context, run *executor.Run) error {
 	return errors.Join(r.handle(ctx, run), errors.New("no luck"))
@@ -55,16 +73,23 @@ func (r *recorder) fail(ctx context.Context, run *executor.Run) error {
 
 func (r *recorder) take() executorStats {
 	r.mu.Lock()
-	late := r.late
-	r.late = nil
+	late, next := r.late, r.next
+	r.late, r.next = nil, nil
 	s := executorStats{Executed: len(late), Doubled: r.doubled}
 	r.mu.Unlock()
-	slices.Sort(late)
-	if n := len(late); n > 0 {
-		at := func(p float64) float64 { return late[min(n-1, int(p*float64(n)))] }
-		s.P50, s.P90, s.P99, s.Max = at(.5), at(.9), at(.99), late[n-1]
-	}
+	s.P50, s.P90, s.P99, s.Max = quantiles(late)
+	s.NextP50, s.NextP90, s.NextP99, s.NextMax = quantiles(next)
 	return s
+}
+
+func quantiles(values []float64) (p50, p90, p99, most float64) {
+	n := len(values)
+	if n == 0 {
+		return 0, 0, 0, 0
+	}
+	slices.Sort(values)
+	at := func(p float64) float64 { return values[min(n-1, int(p*float64(n)))] }
+	return at(.5), at(.9), at(.99), values[n-1]
 }
 
 // runExecutor is the executor process: a real executor with one handler that does nothing but note when it was called.
@@ -77,7 +102,7 @@ func runExecutor(args []string) {
 	_ = flags.Parse(args)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	r := &recorder{seen: make(map[int64]struct{})}
+	r := &recorder{seen: make(map[int64]struct{}), ended: make(map[string]time.Time)}
 	ex, err := executor.New(executor.Config{
 		AppName: "bench", Admins: strings.Split(*admin, ","), Token: *token, Listen: "127.0.0.1:0", DataDir: *dir, QueueLimit: 100_000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -88,6 +113,7 @@ func runExecutor(args []string) {
 	}
 	ex.Handle("noop", r.handle)
 	ex.Handle("fail", r.fail)
+	ex.Handle("step", r.step)
 	l, err := net.Listen("tcp", *control)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -29,11 +29,13 @@ type settings struct {
 	only     string
 	seconds  int
 	rate     int
+	steps    int
 	runs     int
 	jobs     int
 	waiting  int
 	dir      string
 	page     string
+	profile  string
 }
 
 func main() {
@@ -47,12 +49,14 @@ func main() {
 	flag.StringVar(&s.only, "only", "", "scenarios whose name contains this")
 	flag.IntVar(&s.seconds, "seconds", 15, "length of each measurement")
 	flag.IntVar(&s.rate, "rate", 20_000, "offered triggers/s of the saturation scenario")
+	flag.IntVar(&s.steps, "steps", 10_000, "offered steps/s of flows")
 	flag.IntVar(&s.runs, "runs", bigRuns, "runs in the log of the scenarios about a big one")
 	flag.IntVar(&s.jobs, "jobs", 100_000, "jobs of the scenarios about pages and the audit")
 	flag.IntVar(&s.waiting, "waiting", 0, "events that the scenario about receivers begins with when they go away, as if they had been away before")
 	flag.StringVar(&s.dir, "dir", "", "folder in which the scenario about pages keeps its databases, to measure them again without filling them")
 	flag.StringVar(&s.memory, "memory", "4G", "MariaDB's buffer pool")
 	flag.StringVar(&s.page, "page", "", "pages whose name contains this")
+	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the admin, one of each window that is measured")
 	flag.Parse()
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

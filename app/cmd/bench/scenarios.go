@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -43,6 +47,9 @@ func scenarios(s settings) []scenario {
 		scenario{"retention", retention},
 		scenario{"pages", pages},
 		scenario{"receivers away", receiverDown},
+		scenario{"flows, steps a second", stepsASecond},
+		scenario{"flows, the next step", nextStep},
+		scenario{"flows beside", besideFlows},
 	)
 }
 
@@ -141,7 +148,35 @@ func (y *system) window(ctx context.Context, settle, length time.Duration) (w wi
 	if err := wait(ctx, settle); err != nil {
 		return w, err
 	}
-	return y.during(func() error { return wait(ctx, length) })
+	return y.during(func() error {
+		if y.profile != "" {
+			return y.profiled(ctx, length)
+		}
+		return wait(ctx, length)
+	})
+}
+
+// profiled lets time pass and keeps what the admin computed meanwhile.
+func (y *system) profiled(ctx context.Context, length time.Duration) (err error) {
+	if err := os.MkdirAll(y.profile, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(y.profile, y.database+"-*.pprof")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", y.pprof, int(length.Seconds())), nil)
+	if err != nil {
+		return err
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	_, err = io.Copy(f, r.Body)
+	return err
 }
 
 // wait lets time pass.

@@ -36,7 +36,9 @@ type system struct {
 	other    *exec.Cmd
 	control  string // the executor's
 	binary   string
-	kept     bool // its folder outlives it
+	kept     bool   // its folder outlives it
+	profile  string // folder for profiles of the admin; empty: none
+	pprof    string // where the admin gives them
 }
 
 // newSystem prepares a migrated database; nothing else runs yet.
@@ -50,7 +52,7 @@ func newSystem(ctx context.Context, s settings, database string) (*system, error
 
 // newSystemIn is newSystem in a folder that may hold one from an earlier time.
 func newSystemIn(ctx context.Context, dir string, s settings, database string) (*system, error) {
-	y := &system{dir: dir, database: database, binary: s.binary}
+	y := &system{dir: dir, database: database, binary: s.binary, profile: s.profile}
 	if database == "mariadb" {
 		if err := y.startMaria(ctx, s.memory); err != nil {
 			return nil, errors.Join(err, y.close())
@@ -146,6 +148,13 @@ func (y *system) startAdminUntil(ctx context.Context, page string, extra ...stri
 	y.admin = exec.Command(y.binary, "serve")
 	y.admin.Env = append(os.Environ(), "PUNCTUAL_LISTEN=127.0.0.1:"+port, "PUNCTUAL_DATABASE_URL="+y.url, "PUNCTUAL_DATA_DIR="+filepath.Join(y.dir, "data"),
 		"PUNCTUAL_ACCESS_TOKEN="+token, "PUNCTUAL_ADMIN_PASSWORD=kettle-orbit-lamp-17", "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off", "PUNCTUAL_TIME_ZONE=UTC", "PUNCTUAL_LOG_LEVEL=warn")
+	if y.profile != "" {
+		if port, err = freePort(); err != nil {
+			return 0, err
+		}
+		y.pprof = "127.0.0.1:" + port
+		y.admin.Env = append(y.admin.Env, "PUNCTUAL_PPROF=true", "PUNCTUAL_ADMIN_LISTEN="+y.pprof)
+	}
 	y.admin.Env = append(y.admin.Env, extra...)
 	y.admin.Stdout, y.admin.Stderr = log, log
 	y.admin.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -197,7 +206,11 @@ func (y *system) stats() (executorStats, error) {
 
 // metrics reads the admin's counters whose names begin with punctual_, labels and all.
 func (y *system) metrics() (map[string]float64, error) {
-	r, err := http.Get(y.address + "/metrics")
+	address := y.address
+	if y.pprof != "" { // they are there alone
+		address = "http://" + y.pprof
+	}
+	r, err := http.Get(address + "/metrics")
 	if err != nil {
 		return nil, err
 	}
