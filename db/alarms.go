@@ -46,6 +46,7 @@ type NewAlarmDelivery struct {
 	Recipient           string
 	At                  int64 // when it was made, and is due
 	Escalated           bool  // it tells a second channel of an alarm that nobody looked after
+	Acked               bool  // it tells a service that somebody looks after the alarm
 }
 
 // InsertAlarmDeliveries inserts messages in one statement for every [MaxBatch] of them.
@@ -53,13 +54,13 @@ func InsertAlarmDeliveries(ctx context.Context, tx DBTX, deliveries []NewAlarmDe
 	for len(deliveries) > 0 {
 		part := deliveries[:min(len(deliveries), MaxBatch)]
 		deliveries = deliveries[len(part):]
-		args := make([]any, 0, 6*len(part))
+		args := make([]any, 0, 7*len(part))
 		for i := range part {
 			d := &part[i]
-			args = append(args, d.NoticeID, d.ChannelID, d.Recipient, d.At, d.At, d.Escalated)
+			args = append(args, d.NoticeID, d.ChannelID, d.Recipient, d.At, d.At, d.Escalated, d.Acked)
 		}
-		q := "INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, next_at, created_at, escalated) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?),", len(part)), ",")
+		q := "INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, next_at, created_at, escalated, acked) VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?),", len(part)), ",")
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
 			return fmt.Errorf("insert %d alarm deliveries: %w", len(part), err)
 		}

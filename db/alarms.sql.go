@@ -60,7 +60,7 @@ func (q *Queries) ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int6
 }
 
 const countAlarmDeliveriesOfNotice = `-- name: CountAlarmDeliveriesOfNotice :many
-SELECT state, COUNT(*) AS total FROM punctual_alarm_delivery WHERE notice_id = ? GROUP BY state
+SELECT state, COUNT(*) AS total FROM punctual_alarm_delivery WHERE notice_id = ? AND acked = 0 GROUP BY state
 `
 
 type CountAlarmDeliveriesOfNoticeRow struct {
@@ -68,6 +68,7 @@ type CountAlarmDeliveriesOfNoticeRow struct {
 	Total int64
 }
 
+// Without those that say that somebody looks after it: they tell nobody of the alarm.
 func (q *Queries) CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error) {
 	rows, err := db.QueryContext(ctx, countAlarmDeliveriesOfNotice, noticeID)
 	if err != nil {
@@ -541,6 +542,26 @@ func (q *Queries) GetLatestAlarmDelivery(ctx context.Context, db DBTX, channelID
 	return i, err
 }
 
+const getLatestAlarmNoticeOfChannel = `-- name: GetLatestAlarmNoticeOfChannel :one
+SELECT d.notice_id FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
+WHERE d.channel_id = ? AND d.created_at >= ? AND n.job_id = ?
+ORDER BY d.id DESC LIMIT 1
+`
+
+type GetLatestAlarmNoticeOfChannelParams struct {
+	ChannelID int64
+	SinceMs   int64
+	JobID     int64
+}
+
+// What a channel was told last of the alarms of a job since a moment.
+func (q *Queries) GetLatestAlarmNoticeOfChannel(ctx context.Context, db DBTX, arg GetLatestAlarmNoticeOfChannelParams) (int64, error) {
+	row := db.QueryRowContext(ctx, getLatestAlarmNoticeOfChannel, arg.ChannelID, arg.SinceMs, arg.JobID)
+	var notice_id int64
+	err := row.Scan(&notice_id)
+	return notice_id, err
+}
+
 const giveUpAlarmDeliveriesOfChannel = `-- name: GiveUpAlarmDeliveriesOfChannel :exec
 UPDATE punctual_alarm_delivery SET state = 3, error = ?, done_at = ?
 WHERE channel_id = ? AND state = 0
@@ -824,7 +845,7 @@ func (q *Queries) ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChanne
 }
 
 const listAlarmDeliveries = `-- name: ListAlarmDeliveries :many
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(? AS SIGNED) = 0 OR d.id < ?)
@@ -852,6 +873,7 @@ type ListAlarmDeliveriesRow struct {
 	Error      string
 	CreatedAt  int64
 	DoneAt     int64
+	Acked      int64
 	JobID      int64
 	JobGroup   int64
 	Cause      string
@@ -892,6 +914,7 @@ func (q *Queries) ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlar
 			&i.Error,
 			&i.CreatedAt,
 			&i.DoneAt,
+			&i.Acked,
 			&i.JobID,
 			&i.JobGroup,
 			&i.Cause,
@@ -915,7 +938,7 @@ func (q *Queries) ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlar
 }
 
 const listAlarmDeliveriesOfChannels = `-- name: ListAlarmDeliveriesOfChannels :many
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(? AS SIGNED) = 0 OR d.id < ?)
@@ -943,6 +966,7 @@ type ListAlarmDeliveriesOfChannelsRow struct {
 	Error      string
 	CreatedAt  int64
 	DoneAt     int64
+	Acked      int64
 	JobID      int64
 	JobGroup   int64
 	Cause      string
@@ -990,6 +1014,7 @@ func (q *Queries) ListAlarmDeliveriesOfChannels(ctx context.Context, db DBTX, ar
 			&i.Error,
 			&i.CreatedAt,
 			&i.DoneAt,
+			&i.Acked,
 			&i.JobID,
 			&i.JobGroup,
 			&i.Cause,
@@ -1013,7 +1038,7 @@ func (q *Queries) ListAlarmDeliveriesOfChannels(ctx context.Context, db DBTX, ar
 }
 
 const listAlarmDeliveriesOfHolder = `-- name: ListAlarmDeliveriesOfHolder :many
-SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at
+SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at, acked
 FROM punctual_alarm_delivery WHERE id IN (/*SLICE:ids*/?) AND state = 1 AND holder = ? ORDER BY id
 `
 
@@ -1031,6 +1056,7 @@ type ListAlarmDeliveriesOfHolderRow struct {
 	Tries     int64
 	Escalated int64
 	CreatedAt int64
+	Acked     int64
 }
 
 func (q *Queries) ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg ListAlarmDeliveriesOfHolderParams) ([]ListAlarmDeliveriesOfHolderRow, error) {
@@ -1062,6 +1088,7 @@ func (q *Queries) ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg 
 			&i.Tries,
 			&i.Escalated,
 			&i.CreatedAt,
+			&i.Acked,
 		); err != nil {
 			return nil, err
 		}

@@ -46,6 +46,7 @@ type Querier interface {
 	CountAPITokens(ctx context.Context, db DBTX, arg CountAPITokensParams) (int64, error)
 	// Those who can log in whatever becomes of a directory; one has to stay.
 	CountAdministrators(ctx context.Context, db DBTX) (int64, error)
+	// Without those that say that somebody looks after it: they tell nobody of the alarm.
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	CountBackfilled(ctx context.Context, db DBTX, arg CountBackfilledParams) (int64, error)
 	// Administrators who may use a password when others may not.
@@ -311,6 +312,8 @@ type Querier interface {
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
 	// The newest message of a channel, for a look at its words.
 	GetLatestAlarmDelivery(ctx context.Context, db DBTX, channelID int64) (GetLatestAlarmDeliveryRow, error)
+	// What a channel was told last of the alarms of a job since a moment.
+	GetLatestAlarmNoticeOfChannel(ctx context.Context, db DBTX, arg GetLatestAlarmNoticeOfChannelParams) (int64, error)
 	// What touches punctual_output and the two tables beside it, see db/migrations/mysql/00275_output.sql. Rows that come and change many
 	// at a time are in db/outputs.go.
 	GetOutput(ctx context.Context, db DBTX, logID int64) (Output, error)

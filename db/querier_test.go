@@ -53,6 +53,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_alarm_notice.state":           {0, 1, 2, 0, 0},
 	"punctual_alarm_delivery.state":         {0, 1, 2, 3, 0},
 	"punctual_alarm_delivery.link_used_at":  {0, 2, 3, 4, 5},
+	"punctual_alarm_delivery.acked":         {0, 0, 0, 0, 1},
 	"punctual_alarm_escalation.state":       {0, 2, 1, 1, 1},
 	"punctual_alarm_channel.for_jobs":       {0, 1, 0, 0, 0},
 	"punctual_alarm_channel.enabled":        {1, 1, 3, 4, 5},

@@ -33,6 +33,12 @@ func withTables(families map[string][]string) map[string][]string {
 		if kind.Secret != alarm.SecretNone {
 			families["alarms.field.secret."] = append(families["alarms.field.secret."], string(kind.Kind)+".help")
 		}
+		if kind.Secret == alarm.SecretToken {
+			families["alarms.field.token."] = append(families["alarms.field.token."], string(kind.Kind))
+		}
+		if kind.Default != "" {
+			families["alarms.field.api."] = append(families["alarms.field.api."], string(kind.Kind)+help)
+		}
 	}
 	for _, f := range jobspec.Fields {
 		families["audit.field."] = append(families["audit.field."], f.Column)

@@ -228,12 +228,18 @@ UPDATE punctual_alarm_delivery SET state = 1, holder = sqlc.arg(holder), lease_u
 WHERE id IN (sqlc.slice(ids)) AND ((state = 0 AND next_at <= sqlc.arg(now_ms)) OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
 
 -- name: ListAlarmDeliveriesOfHolder :many
-SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at
+SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at, acked
 FROM punctual_alarm_delivery WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder) ORDER BY id;
 
 -- name: GetLatestAlarmDelivery :one
 -- The newest message of a channel, for a look at its words.
 SELECT id, notice_id, created_at FROM punctual_alarm_delivery WHERE channel_id = ? ORDER BY id DESC LIMIT 1;
+
+-- name: GetLatestAlarmNoticeOfChannel :one
+-- What a channel was told last of the alarms of a job since a moment.
+SELECT d.notice_id FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
+WHERE d.channel_id = sqlc.arg(channel_id) AND d.created_at >= sqlc.arg(since_ms) AND n.job_id = sqlc.arg(job_id)
+ORDER BY d.id DESC LIMIT 1;
 
 -- name: DelayAlarmDeliveries :execrows
 -- Quiet hours: later, with no try used.
@@ -248,7 +254,8 @@ SET state = sqlc.arg(state), tries = sqlc.arg(tries), next_at = sqlc.arg(next_at
 WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder);
 
 -- name: CountAlarmDeliveriesOfNotice :many
-SELECT state, COUNT(*) AS total FROM punctual_alarm_delivery WHERE notice_id = ? GROUP BY state;
+-- Without those that say that somebody looks after it: they tell nobody of the alarm.
+SELECT state, COUNT(*) AS total FROM punctual_alarm_delivery WHERE notice_id = ? AND acked = 0 GROUP BY state;
 
 -- name: CountOpenAlarmDeliveries :one
 SELECT COUNT(*) FROM punctual_alarm_delivery WHERE state IN (0, 1);
@@ -268,7 +275,7 @@ WHERE channel_id = sqlc.arg(channel_id) AND state = 0;
 
 -- name: ListAlarmDeliveries :many
 -- One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR d.id < sqlc.arg(before_id))
@@ -278,7 +285,7 @@ ORDER BY d.id DESC LIMIT ?;
 
 -- name: ListAlarmDeliveriesOfChannels :many
 -- The same of some channels only; the list must not be empty.
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR d.id < sqlc.arg(before_id))

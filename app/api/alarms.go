@@ -77,7 +77,7 @@ type ChannelFields struct {
 // channel is a way to tell people of alarms. What is secret of it goes in and never comes out.
 type channel struct {
 	ID    int64  `json:"id" minimum:"1"`
-	Kind  string `json:"kind" doc:"mail, dingtalk, wecom, feishu, slack, teams, telegram or webhook."`
+	Kind  string `json:"kind" doc:"mail, dingtalk, wecom, feishu, slack, teams, telegram, pagerduty or webhook."`
 	Group int64  `json:"group_id" doc:"Whose jobs' alarms it carries, and no others; 0: of all."`
 	ChannelFields
 	HasURL      bool         `json:"has_url"`
@@ -116,7 +116,7 @@ type ChannelChange struct {
 // newChannel is a channel as somebody wants it.
 type newChannel struct {
 	Name     string `json:"name" minLength:"1" maxLength:"64"`
-	Kind     string `json:"kind" enum:"mail,dingtalk,wecom,feishu,slack,teams,telegram,webhook" doc:"It does not change."`
+	Kind     string `json:"kind" enum:"mail,dingtalk,wecom,feishu,slack,teams,telegram,pagerduty,webhook" doc:"It does not change."`
 	Group    int64  `json:"group_id,omitempty" minimum:"1" doc:"Whose jobs' alarms it carries, and no others; without it of all. It does not change."`
 	EveryJob bool   `json:"every_job,omitempty" doc:"It begins with a route for all jobs."`
 	ChannelChange
@@ -171,6 +171,7 @@ type alarmMessage struct {
 	Run       int64                `json:"run_id" doc:"The newest of those that it tells of; 0: it is about no run."`
 	Cause     scheduler.AlarmCause `json:"cause"`
 	Count     int                  `json:"count" doc:"How many events it tells of."`
+	Acked     bool                 `json:"acknowledges" doc:"It tells a service that keeps incidents that somebody looks after the alarm."`
 }
 
 // messageStates are the states of messages, in the order of their numbers.
@@ -430,7 +431,7 @@ func (a *API) readChannel(r *request, c alarm.Channel, routes []manage.AlarmRout
 
 func (a *API) readMessage(r *request, m manage.AlarmMessage) alarmMessage {
 	out := alarmMessage{ID: m.ID, Channel: m.ChannelID, Name: m.Channel, Recipient: m.Recipient, Tries: m.Tries, NextAt: moment(m.NextAt), Error: m.Error.In(r.printer),
-		CreatedAt: moment(m.CreatedAt), DoneAt: moment(m.DoneAt), Job: m.JobID, JobName: m.Job, Group: m.GroupID, Run: m.LogID, Cause: m.Cause, Count: m.Count}
+		CreatedAt: moment(m.CreatedAt), DoneAt: moment(m.DoneAt), Job: m.JobID, JobName: m.Job, Group: m.GroupID, Run: m.LogID, Cause: m.Cause, Count: m.Count, Acked: m.Acked}
 	if i := int(m.State - alarm.Waiting); i >= 0 && i < len(messageStates) {
 		out.State = messageStates[i]
 	}

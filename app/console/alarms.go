@@ -226,7 +226,7 @@ func (c *alarmPages) messages(ec echo.Context, page layout.Page, f alarm.Deliver
 	for i, m := range list {
 		rows[i] = alarms.Message{
 			ID: m.ID, Channel: m.Channel, ChannelID: m.ChannelID, Recipient: m.Recipient, State: messageState(m.State), Tries: m.Tries,
-			NextAt: c.at(page, m.NextAt), Error: m.Error.In(page.Printer), At: c.at(page, m.CreatedAt), Cause: string(m.Cause), Count: m.Count, JobID: m.JobID,
+			NextAt: c.at(page, m.NextAt), Error: m.Error.In(page.Printer), At: c.at(page, m.CreatedAt), Cause: string(m.Cause), Acked: m.Acked, Count: m.Count, JobID: m.JobID,
 			Job: m.Job, LogID: m.LogID, CanRetry: m.Channel != "" && (m.State == alarm.Waiting || m.State == alarm.GivenUp),
 		}
 	}

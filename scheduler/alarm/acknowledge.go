@@ -117,6 +117,9 @@ func (a *Alarmer) Acknowledge(ctx context.Context, jobID int64, by, remark strin
 		if len(done) == 0 {
 			return ErrAcknowledged
 		}
+		if err := a.tellKeepers(ctx, tx, jobID, done); err != nil {
+			return err
+		}
 		if also == nil {
 			return nil
 		}
@@ -125,11 +128,48 @@ func (a *Alarmer) Acknowledge(ctx context.Context, jobID int64, by, remark strin
 	if err != nil {
 		return err
 	}
+	a.Wake()
 	m := &a.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.open[jobID], m.raised[jobID] = struct{}{}, a.cfg.Now()
 	return nil
+}
+
+// tellKeepers tells the channels that keep incidents, and were told of a job's alarms, that somebody looks after them.
+func (a *Alarmer) tellKeepers(ctx context.Context, tx db.DBTX, jobID int64, alarms []Open) error {
+	channels, err := a.queries.ListAlarmChannels(ctx, tx)
+	if err != nil {
+		return err
+	}
+	since := alarms[0].Since
+	for _, o := range alarms {
+		if o.Since.Before(since) {
+			since = o.Since
+		}
+	}
+	var deliveries []db.NewAlarmDelivery
+	for i := range channels {
+		c := &channel{row: channels[i]}
+		if c.row.Enabled != 1 || !c.keepsIncidents() {
+			continue
+		}
+		notice, err := a.queries.GetLatestAlarmNoticeOfChannel(ctx, tx, db.GetLatestAlarmNoticeOfChannelParams{ChannelID: c.row.ID, JobID: jobID, SinceMs: since.UnixMilli()})
+		if errors.Is(db.Error(err), db.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		deliveries = append(deliveries, db.NewAlarmDelivery{NoticeID: notice, ChannelID: c.row.ID, At: a.cfg.Now().UnixMilli(), Acked: true})
+	}
+	return db.InsertAlarmDeliveries(ctx, tx, deliveries)
+}
+
+// keepsIncidents reports whether the channel's service keeps an incident of each job.
+func (c *channel) keepsIncidents() bool {
+	kind, _ := c.kind().Info()
+	return kind.Incidents
 }
 
 // Unacknowledge takes back that somebody looks after the alarms of a job. The error is [ErrNothingOpen] when nobody does.

@@ -117,7 +117,8 @@ func (a *Alarmer) sendAll(ctx context.Context, c *channel, due []db.ListDueAlarm
 		a.mu.Unlock()
 		a.Wake() // more may wait than one page held
 	}()
-	for _, batch := range batches(due) {
+	kind, _ := c.kind().Info()
+	for _, batch := range batches(due, kind.Incidents) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -132,8 +133,8 @@ func (a *Alarmer) sendAll(ctx context.Context, c *channel, due []db.ListDueAlarm
 }
 
 // batches parts due messages into those that are sent together: each alone, or all of a recipient when they are many, or
-// were put off by quiet hours that only count.
-func batches(due []db.ListDueAlarmDeliveriesRow) [][]int64 {
+// were put off by quiet hours that only count. Single: each alone always.
+func batches(due []db.ListDueAlarmDeliveriesRow, single bool) [][]int64 {
 	type key struct {
 		recipient string
 		counted   bool
@@ -149,7 +150,7 @@ func batches(due []db.ListDueAlarmDeliveriesRow) [][]int64 {
 	}
 	var all [][]int64
 	for _, k := range order {
-		if ids := byKey[k]; k.counted || len(ids) > mergeAbove {
+		if ids := byKey[k]; !single && (k.counted || len(ids) > mergeAbove) {
 			all = append(all, ids)
 		} else {
 			for id := range slices.Chunk(ids, 1) {
@@ -239,7 +240,7 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 	switch {
 	case sendErr == nil:
 		a.metrics.deliveries.WithLabelValues(kind, "sent").Inc()
-		if len(m.items) == 1 && m.items[0].notice.FollowUp == 0 {
+		if len(m.items) == 1 && m.items[0].notice.FollowUp == 0 && !m.acknowledged {
 			a.metrics.delay.Observe(now.Sub(time.UnixMilli(m.items[0].notice.FirstAt)).Seconds())
 		}
 		err = errors.Join(err, a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: c.row.ID, AtMs: now.UnixMilli()}))

@@ -270,10 +270,14 @@ func (b *book) targets(n *db.AlarmNotice) []target {
 	}
 	group, job := b.groupOf(n), b.jobs[n.JobID]
 	for i := range b.routes {
-		if r := &b.routes[i]; b.leads(r, group, n) {
+		r := &b.routes[i]
+		if b.leads(r, group, n) {
 			for _, recipient := range b.channels[r.ChannelID].recipients() {
 				add(r.ChannelID, recipient)
 			}
+		}
+		for _, id := range b.keepers(r, group, n) {
+			add(id, "")
 		}
 	}
 	if job != nil && b.forJobs != nil && routeWants("", scheduler.AlarmCause(n.Cause)) {
@@ -296,6 +300,23 @@ func (b *book) groupOf(n *db.AlarmNotice) int64 {
 func (b *book) leads(r *db.AlarmRoute, group int64, n *db.AlarmNotice) bool {
 	c := b.channels[r.ChannelID]
 	return c != nil && (c.row.GroupID == 0 || c.row.GroupID == group) && routeWants(r.Causes, scheduler.AlarmCause(n.Cause)) && routeCovers(r, group, n.JobID)
+}
+
+// keepers are the channels that keep an incident which a route may have opened, and which a recovery ends: whether the route asks for
+// recoveries or not, and also where it is the second channel.
+func (b *book) keepers(r *db.AlarmRoute, group int64, n *db.AlarmNotice) []int64 {
+	if scheduler.AlarmCause(n.Cause) != scheduler.AlarmRecovered || !routeCovers(r, group, n.JobID) ||
+		!slices.ContainsFunc(Causes(), func(cause scheduler.AlarmCause) bool { return opens(cause) && routeWants(r.Causes, cause) }) {
+		return nil
+	}
+	ids := []int64{r.ChannelID}
+	if r.EscalateAfter > 0 {
+		ids = append(ids, r.EscalateTo)
+	}
+	return slices.DeleteFunc(ids, func(id int64) bool {
+		c := b.channels[id]
+		return c == nil || !c.keepsIncidents() || c.row.GroupID != 0 && c.row.GroupID != group
+	})
 }
 
 // routeCovers reports whether a route is about a job of a group.

@@ -10,31 +10,34 @@ type Kind string
 
 // The kinds that others ask for by name; all of them are in the table.
 const (
-	KindMail     Kind = "mail"
-	KindDingTalk Kind = "dingtalk"
-	KindWeCom    Kind = "wecom"
-	KindFeishu   Kind = "feishu" // and Lark, its name outside of China
-	KindSlack    Kind = "slack"
-	KindTeams    Kind = "teams"
-	KindTelegram Kind = "telegram"
-	KindWebhook  Kind = "webhook"
+	KindMail      Kind = "mail"
+	KindDingTalk  Kind = "dingtalk"
+	KindWeCom     Kind = "wecom"
+	KindFeishu    Kind = "feishu" // and Lark, its name outside of China
+	KindSlack     Kind = "slack"
+	KindTeams     Kind = "teams"
+	KindTelegram  Kind = "telegram"
+	KindPagerDuty Kind = "pagerduty" // and what takes its events
+	KindWebhook   Kind = "webhook"
 )
 
 // KindInfo is what there is to know of a kind. A new kind is an entry of the table, the words alarms.kind.NAME and
-// alarms.kind.NAME.help (and alarms.field.secret.NAME.help when it takes a secret), and its case in
-// TestEachProviderGetsWhatItExpects.
+// alarms.kind.NAME.help (and alarms.field.secret.NAME.help when it takes a secret, alarms.field.token.NAME when it needs it, alarms.field.api.NAME.help
+// when it has an address of its own), and its case in TestEachProviderGetsWhatItExpects.
 type KindInfo struct {
-	Kind     Kind
-	Icon     string      // of views/icon
-	Example  string      // how an address begins
-	Default  string      // the address when none is given; empty: one has to be
-	Secret   SecretUse   // what the secret is for
-	Chat     bool        // names the conversation beside the address
-	Template bool        // of the body
-	call     callBuilder // nil: mail, which is no webhook
+	Kind      Kind
+	Icon      string      // of views/icon
+	Example   string      // how an address begins
+	Default   string      // the address when none is given; empty: one has to be
+	Secret    SecretUse   // what the secret is for
+	Chat      bool        // names the conversation beside the address
+	Template  bool        // of the body
+	Incidents bool        // it keeps an incident of each job: alarms come one by one, recoveries and acknowledgements always
+	call      callBuilder // nil: mail, which is no webhook
 }
 
 // callBuilder makes the request that carries a message. now is for signatures.
+// It may be nil: there is nothing to say.
 type callBuilder func(s *Settings, m *message, now time.Time) (*webCall, error)
 
 // SecretUse is what a kind does with [Settings.Secret].
@@ -56,6 +59,7 @@ var kinds = []KindInfo{
 	{Kind: KindSlack, Icon: "message-square", Example: "https://hooks.slack.com/services/…", call: slack},
 	{Kind: KindTeams, Icon: "message-square", Example: "https://….environment.api.powerplatform.com/powerautomate/automations/direct/workflows/…", call: teams},
 	{Kind: KindTelegram, Icon: "send", Example: telegramAPI, Default: telegramAPI, Secret: SecretToken, Chat: true, call: telegram},
+	{Kind: KindPagerDuty, Icon: "webhook", Example: pagerDutyAPI, Default: pagerDutyAPI, Secret: SecretToken, Incidents: true, call: pagerDuty},
 	{Kind: KindWebhook, Icon: "webhook", Example: "https://alarms.example.com/punctual", Secret: SecretSigns, Template: true, call: hook},
 }
 

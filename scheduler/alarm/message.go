@@ -25,29 +25,34 @@ type item struct {
 	group  string // title and app name
 	link   string // to the run, else to the job; "" for none
 	book   string // the runbook of the job; "" for none
+	open   bool   // the job has an open alarm now, and
+	acked  bool   // somebody looks after all of them; both known of kinds that keep incidents
 	ack    string // by which the reader says that they look after it; "" for none
 }
 
 // message is what one recipient is told at a time.
 type message struct {
-	id        string // the same for every try, so that a receiver may know a repetition
-	lang      string
-	recipient string
-	subject   string // the channel's own title and text, with placeholders; "": the usual ones
-	text      string
-	words     Printer
-	zone      *time.Location
-	items     []item
-	counted   bool // say only how many
-	test      bool
-	minutes   int64 // how long nobody has looked after the alarm, of a message to a second channel; 0: it is none
-	outside   bool  // of a mail whose server must not be a private address
+	id           string // the same for every try, so that a receiver may know a repetition
+	lang         string
+	recipient    string
+	subject      string // the channel's own title and text, with placeholders; "": the usual ones
+	text         string
+	words        Printer
+	zone         *time.Location
+	items        []item
+	counted      bool // say only how many
+	test         bool
+	minutes      int64  // how long nobody has looked after the alarm, of a message to a second channel; 0: it is none
+	install      string // names this installation where several share a receiver
+	acknowledged bool   // it says only that somebody looks after the alarm
+	outside      bool   // of a mail whose server must not be a private address
 }
 
 // compose reads everything a message says.
 func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDeliveriesOfHolderRow) (*message, error) {
 	m := a.blank(c)
 	m.id, m.recipient, m.counted = strconv.FormatInt(held[0].ID, 10), held[0].Recipient, held[0].Counted == 1
+	m.acknowledged = held[0].Acked == 1
 	ids := make([]int64, len(held))
 	for i, d := range held {
 		ids[i] = d.NoticeID
@@ -68,9 +73,20 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 	for i := range rows {
 		jobs[rows[i].ID] = &rows[i]
 	}
+	open, waits := make(map[int64]bool), make(map[int64]bool)
+	if kind, _ := c.kind().Info(); kind.Incidents {
+		states, err := a.queries.ListAlarmStates(ctx, a.cfg.Pool, jobIDs)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range states {
+			open[s.JobID] = open[s.JobID] || isOpen(s)
+			waits[s.JobID] = waits[s.JobID] || isOpen(s) && s.AckedAt == 0
+		}
+	}
 	groups := make(map[int64]string)
 	for _, n := range notices {
-		it := item{notice: n, job: fmt.Sprintf("#%d", n.JobID), link: a.cfg.Link(n.JobID, n.LogID)}
+		it := item{notice: n, job: fmt.Sprintf("#%d", n.JobID), link: a.cfg.Link(n.JobID, n.LogID), open: open[n.JobID], acked: open[n.JobID] && !waits[n.JobID]}
 		group := n.JobGroup
 		if j := jobs[n.JobID]; j != nil {
 			it.job, group = line(j.JobDesc), j.JobGroup
@@ -99,7 +115,7 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 // blank is a message of a channel's language that says nothing yet.
 func (a *Alarmer) blank(c *channel) *message {
 	lang := cmp.Or(c.row.Lang, a.cfg.Defaults().Language)
-	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone(), subject: c.settings.Subject, text: c.settings.Text}
+	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone(), install: a.installation(), subject: c.settings.Subject, text: c.settings.Text}
 }
 
 func (a *Alarmer) groupName(ctx context.Context, id int64) (string, error) {

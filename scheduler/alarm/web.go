@@ -28,6 +28,7 @@ type webCall struct {
 	check  func(body []byte) error // of an answer with status 2xx; nil: that is enough
 	// answer reads answers of every status but redirects, for services that say in the same words why they refuse.
 	answer func(status int, body []byte) error
+	next   *webCall // posted once this one was taken
 }
 
 // sendWeb posts a message to a webhook.
@@ -40,7 +41,12 @@ func (a *Alarmer) sendWeb(ctx context.Context, c *channel, m *message) error {
 	if err != nil {
 		return err
 	}
-	return a.post(ctx, call)
+	for ; call != nil; call = call.next {
+		if err := a.post(ctx, call); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *Alarmer) post(ctx context.Context, call *webCall) error {

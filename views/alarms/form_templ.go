@@ -862,7 +862,7 @@ func webFields(p FormPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if p.Kind.Default {
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldURL, Label: p.T("alarms.field.api"), Help: p.T("alarms.field.api.help"), Hint: cmp.Or(p.kept(p.HasURL), p.Kind.Example), Value: p.Values.URL, Error: p.Errors[FieldURL], Class: "mono", Max: 2000, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldURL, Label: p.T("alarms.field.api"), Help: p.T("alarms.field.api." + p.Kind.Name + ".help"), Hint: cmp.Or(p.kept(p.HasURL), p.Kind.Example), Value: p.Values.URL, Error: p.Errors[FieldURL], Class: "mono", Max: 2000, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -877,7 +877,7 @@ func webFields(p FormPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Kind.Token {
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldSecret, Label: p.T("alarms.field.token"), Help: p.T("alarms.field.secret." + p.Kind.Name + ".help"), Type: "password", Hint: p.kept(p.HasSecret), Value: p.Values.Secret, Error: p.Errors[FieldSecret], Max: 1000, Required: !p.HasSecret, Complete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldSecret, Label: p.T("alarms.field.token." + p.Kind.Name), Help: p.T("alarms.field.secret." + p.Kind.Name + ".help"), Type: "password", Hint: p.kept(p.HasSecret), Value: p.Values.Secret, Error: p.Errors[FieldSecret], Max: 1000, Required: !p.HasSecret, Complete: "new-password"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

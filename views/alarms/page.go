@@ -86,6 +86,7 @@ type Message struct {
 	Error     string
 	At        format.Time
 	Cause     string
+	Acked     bool // it says that somebody looks after the alarm
 	Count     int
 	JobID     int64
 	Job       string // empty when it has been deleted

@@ -102,6 +102,8 @@ func (f fakes) alarmMessages() []alarms.Message {
 	list[0].NextAt, list[0].Count = f.at(3*time.Minute), 14
 	list[2].Channel, list[2].Recipient = f.zh("运维邮件", "Operations mail"), "ops@example.com"
 	list[3].Channel, list[3].CanRetry, list[3].LogID = "", false, 0
+	list = append(list, m(5, "sent", "failed", f.zh("汇率拉取", "Fetch exchange rates"), 1, 21*time.Hour, ""))
+	list[4].Channel, list[4].Acked = "PagerDuty", true
 	return list
 }
 

@@ -184,6 +184,7 @@ func (f fakes) pages() []page {
 		{"alarm-webhook-invalid", "/alarms/new?kind=webhook&invalid", alarms.Form(f.alarmWebhookInvalid())},
 		{"alarm-mail-edit", "/alarms/1/edit", alarms.Form(f.alarmMailEdit())},
 		{"alarm-telegram", "/alarms/new?kind=telegram", alarms.Form(f.alarmForm("telegram"))},
+		{"alarm-pagerduty", "/alarms/new?kind=pagerduty", alarms.Form(f.alarmForm("pagerduty"))},
 		{"alarm-webhook", "/alarms/new?kind=webhook", alarms.Form(f.alarmForm("webhook"))},
 		{"alarm-edit", "/alarms/2/edit", alarms.Form(f.alarmEdit())},
 		{"alarm-words", "/alarms/2/edit?words", alarms.Form(f.alarmWords())},
