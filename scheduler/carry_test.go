@@ -1,0 +1,111 @@
+package scheduler
+
+import (
+	"database/sql"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// TestAResultTakesItsSendingAlong finishes runs whose sendings are not written yet. The engine is not started: each write is made by hand.
+func TestAResultTakesItsSendingAlong(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		change  string // of the row before the result is written
+		group   int64  // the only one that the reporter may speak for
+		trigger int64  // what the row then says of the sending
+		result  int64
+		carried float64
+	}{
+		{"an open run", "", 0, 200, 200, 1},
+		{"another admin has it", "owner_node = 77", 0, 0, 200, 0},
+		{"it is recorded as not sent", "trigger_code = 500", 0, 500, 200, 0},
+		{"the result is another group's", "", 99, 200, 0, 0},
+		{"it has a result already", "handle_code = 500, outcome = 2", 0, 200, 500, 0},
+	}
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for _, tt := range tests {
+			e, err := New(Config{Pool: pool, Executors: &fakeExecutors{}, Name: "admin-1", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := &job{id: 1, group: 1, handler: "handler", route: jobspec.RouteRound, block: "SERIAL_EXECUTION"}
+			runs := e.newRuns(j, cause{trigger: jobspec.TriggerCron, planned: time.Now(), given: []string{addressA}})
+			d := runs[0]
+			d.owner = 5
+			if err := pool.Tx(t.Context(), func(tx *sql.Tx) error { return e.insert(t.Context(), tx, runs) }); err != nil {
+				t.Fatal(err)
+			}
+			e.pending.add(d)
+			if !e.carrier.wait(recorded(e, d)) || e.carrier.wait(recorded(e, d)) {
+				t.Fatal("of two outcomes the first waits")
+			}
+			if tt.change != "" {
+				if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET "+tt.change+" WHERE id = ?", d.id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var writers sync.WaitGroup
+			e.work = t.Context()
+			e.recorder.start(t.Context(), 1, &writers)
+			reply := &reply{left: make(chan error, 1)}
+			e.finishBatch(t.Context(), []finishing{{id: d.id, code: wire.CodeSuccess, group: tt.group, reply: reply, sending: e.carrier.take(d.id)}})
+			if err := <-reply.left; err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			e.recorder.stop()
+			writers.Wait()
+			row, err := db.New().GetRun(t.Context(), pool, d.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.TriggerCode != tt.trigger || row.HandleCode != tt.result {
+				t.Errorf("%s: sent %d and ended %d, want %d and %d", tt.name, row.TriggerCode, row.HandleCode, tt.trigger, tt.result)
+			}
+			if _, sent := event.Parse(string(row.Events)).Last(event.Sent); sent != (tt.trigger == 200) || sent != (row.SentAt > 0) {
+				t.Errorf("%s: sent at %d, and its events say: %s", tt.name, row.SentAt, row.Events)
+			}
+			if n := counter(t, e, "record_carried_total", ""); n != tt.carried {
+				t.Errorf("%s: %v sendings went with results, want %v", tt.name, n, tt.carried)
+			}
+			if n := e.pending.len() + e.carrier.len(); n != 0 {
+				t.Errorf("%s: %d are taken for unwritten still", tt.name, n)
+			}
+		}
+	})
+}
+
+func TestASendingWaitsForItsResultForAWhileOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCarrier()
+		one, two := &outcome{d: &dispatch{id: 1}}, &outcome{d: &dispatch{id: 2}}
+		c.wait(one)
+		time.Sleep(carryFor / 2)
+		c.wait(two)
+		if due, more := c.due(carryFor); len(due) != 0 || !more {
+			t.Errorf("too early: %d are due, more %t", len(due), more)
+		}
+		time.Sleep(carryFor / 2)
+		if due, more := c.due(carryFor); len(due) != 1 || due[0] != one || !more {
+			t.Errorf("the first: %d are due, more %t", len(due), more)
+		}
+		if c.take(1) != nil || c.take(2) != two || c.take(2) != nil {
+			t.Error("what is due cannot be taken, and what waits can be once")
+		}
+		if due, more := c.due(0); len(due) != 0 || more {
+			t.Errorf("what was taken is not due: %d, more %t", len(due), more)
+		}
+	})
+}
