@@ -146,11 +146,11 @@ func (e *Executor) readLog(req wire.LogRequest) (wire.LogResult, error) {
 			return pageOf(strings.NewReader(text), position{}, from, false)
 		}
 	}
+	if text, ok := e.logs.remembered(req.LogID); ok {
+		return pageOf(strings.NewReader(text), position{}, from, true)
+	}
 	file, err := e.logs.find(req.LogID, time.UnixMilli(req.LogDateTim))
 	if errors.Is(err, fs.ErrNotExist) {
-		if text, ok := e.logs.remembered(req.LogID); ok {
-			return pageOf(strings.NewReader(text), position{}, from, true)
-		}
 		if e.seen.has(req.LogID) {
 			return pageOf(strings.NewReader(logQuiet), position{}, from, true)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,20 +20,36 @@ type logStore struct {
 	root     *folder // {DataDir}/logs
 	maxBytes int64
 	logger   *slog.Logger
-	budget   quietBudget
 	marks    bookmarks
 
 	// write is os.File.Write; a test puts a full disk in its place.
 	write func(*os.File, []byte) (int, error)
 
-	mu    sync.Mutex
-	days  map[string]bool // folders that exist
-	memo  map[int64]string
-	order []int64 // keys of memo, a ring
-	next  int
+	mu      sync.Mutex
+	days    map[string]bool // folders that exist
+	memo    map[int64]string
+	order   []int64 // keys of memo, a ring
+	next    int
+	unfiled []quietLog  // that will have files
+	filer   *time.Timer // makes the next one; nil when there is none to make
+	closed  bool
+	filing  sync.Mutex // held while one is made
 }
 
-const quietKept = 16 << 10 // texts of quiet runs kept in memory, about 5 MB
+// quietLog is the log of a run that wrote nothing.
+type quietLog struct {
+	logID     int64
+	day, text string
+}
+
+const (
+	quietKept = 16 << 10 // texts of quiet runs kept in memory, about 5 MB
+	// A file is made for quiet runs every quietEvery, and so many wait for theirs at most: enough for every ordinary installation. Neither
+	// a core nor the inodes of a disk are used up at full load, and where many runs come at once, their requests do not wait for
+	// the file system.
+	quietEvery   = 20 * time.Millisecond
+	quietUnfiled = 100
+)
 
 func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -52,7 +69,17 @@ func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, e
 	}, nil
 }
 
-func (s *logStore) close() { _ = s.root.Close() }
+// close makes the files that are still to be made, and lets go of the folder.
+func (s *logStore) close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.filer != nil {
+		s.filer.Stop()
+	}
+	s.mu.Unlock()
+	s.file(quietUnfiled)
+	_ = s.root.Close()
+}
 
 // open makes the log of a run. Nothing touches the disk before the first line.
 func (s *logStore) open(logID int64, triggered time.Time) *runLog {
@@ -99,34 +126,67 @@ func (s *logStore) makeDay(day string) error {
 	return nil
 }
 
-// quiet keeps the log of a run that wrote nothing: as a file while there is budget, else in memory. The log's lock is
-// held by the caller.
+// quiet keeps the log of a run that wrote nothing: in memory, and as long as not too many wait for one, soon in a file. The
+// log's lock is held by the caller.
 func (s *logStore) quiet(l *runLog) {
-	text := l.intro + l.outro
-	if s.budget.take(time.Now()) {
-		file, err := s.create(l.day, l.logID)
-		if err == nil {
-			_, err = s.write(file, []byte(text))
-			_ = file.Close()
-		}
-		if err == nil {
-			return
-		}
-		// Nobody misses these lines enough to make the result say so.
-	}
+	q := quietLog{l.logID, l.day, l.intro + l.outro}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.order) < quietKept {
-		s.order = append(s.order, l.logID)
+		s.order = append(s.order, q.logID)
 	} else {
 		delete(s.memo, s.order[s.next])
-		s.order[s.next] = l.logID
+		s.order[s.next] = q.logID
 		s.next = (s.next + 1) % quietKept
 	}
-	s.memo[l.logID] = text
+	s.memo[q.logID] = q.text
+	if s.closed || len(s.unfiled) == quietUnfiled {
+		return
+	}
+	s.unfiled = append(s.unfiled, q)
+	if s.filer == nil {
+		s.filer = time.AfterFunc(quietEvery, s.fileNext)
+	}
 }
 
-// remembered is the text of a quiet run that has no file.
+// fileNext makes the file of the quiet run that has waited longest.
+func (s *logStore) fileNext() {
+	s.file(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.filer = nil; len(s.unfiled) > 0 && !s.closed {
+		s.filer = time.AfterFunc(quietEvery, s.fileNext)
+	}
+}
+
+// file makes the files of at most n quiet runs. That one cannot be made is no trouble: nobody misses these lines enough.
+func (s *logStore) file(n int) {
+	s.filing.Lock()
+	defer s.filing.Unlock()
+	s.mu.Lock()
+	n = min(n, len(s.unfiled))
+	now := s.unfiled[:n:n]
+	s.unfiled = s.unfiled[n:]
+	now = slices.DeleteFunc(now, func(q quietLog) bool { return s.memo[q.logID] != q.text })
+	s.mu.Unlock()
+	for _, q := range now {
+		file, err := s.create(q.day, q.logID)
+		if err != nil {
+			continue
+		}
+		_, _ = s.write(file, []byte(q.text))
+		_ = file.Close()
+	}
+}
+
+// speaks forgets a quiet run of the same number: an admin whose database was made anew counts from 1 again.
+func (s *logStore) speaks(logID int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.memo, logID)
+}
+
+// remembered is the text of a quiet run of late. It is the same as in its file, which may be half written.
 func (s *logStore) remembered(logID int64) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

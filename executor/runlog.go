@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -19,8 +18,8 @@ import (
 // trigger time.
 //
 // The file is made when the first line is written: a handler that says nothing would otherwise cost more in files than
-// in work. Such a quiet run's start and end lines are written to a file afterwards, as long as there are not more than
-// quietFiles of them a second; beyond that they are kept in memory for a while (see [logStore.quiet]).
+// in work. Such a quiet run's start and end lines are kept in memory for a while, and of some written to a file afterwards
+// (see [logStore.quiet]).
 type runLog struct {
 	store     *logStore
 	logID     int64
@@ -117,6 +116,7 @@ func (l *runLog) append(p []byte) {
 			return
 		}
 		l.file = file
+		l.store.speaks(l.logID)
 		if info, err := file.Stat(); err == nil {
 			l.size = info.Size() // a resumed run goes on in its file
 		}
@@ -265,21 +265,4 @@ func appendAttr(b *strings.Builder, prefix string, a slog.Attr) {
 	b.WriteString(prefix + a.Key)
 	b.WriteByte('=')
 	b.WriteString(text)
-}
-
-// quietBudget lets quietFiles files a second through.
-type quietBudget struct {
-	second atomic.Int64
-	used   atomic.Int64
-}
-
-// quietFiles bounds the files made for runs that wrote nothing: enough for every ordinary installation, and neither a
-// core nor the inodes of a disk are used up at full load.
-const quietFiles = 50
-
-func (q *quietBudget) take(now time.Time) bool {
-	if s := now.Unix(); q.second.Swap(s) != s {
-		q.used.Store(0)
-	}
-	return q.used.Add(1) <= quietFiles
 }
