@@ -139,7 +139,7 @@ fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each
 
 .PHONY: bench
 bench: build deps ## whole-system measurements on both databases; prints the machine and a table
-	go run ./app/cmd/bench $(BENCH)
+	bin/punctual bench $(or $(BENCH),--all --database embedded,mariadb)
 
 .PHONY: verify
 verify: ## fail when something generated is stale

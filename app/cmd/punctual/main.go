@@ -23,6 +23,7 @@ import (
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/client"
+	"github.com/punctual-job/punctual/app/cmd/punctual/bench"
 	"github.com/punctual-job/punctual/executor/environ"
 	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/netrule"
@@ -73,6 +74,9 @@ type commands struct {
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
 	Webhooks  client.WebhooksCmd  `cmd:"" group:"client" help:"List, make, test and delete webhooks, and what was sent to them."`
 	MCP       client.MCPCmd       `cmd:"" name:"mcp" group:"client" help:"Serve assistants that speak the Model Context Protocol, with what an API token may do."`
+
+	Bench         benchCmd          `cmd:"" help:"Measure how much this machine can do, with a temporary database or an empty one that is given. Takes some minutes of the whole machine."`
+	BenchExecutor bench.ExecutorCmd `cmd:"" hidden:"" help:"The executor that bench starts."`
 
 	Doctor     doctorCmd     `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags and names: source <(punctual completion bash)."`

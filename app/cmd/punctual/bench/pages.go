@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"compress/gzip"
@@ -38,9 +38,9 @@ type page struct {
 // pages opens every page of the console, over HTTP and one at a time, in a large installation, as an administrator and as
 // somebody who may see three groups. The time is that of the whole answer, from this machine; the CPU time, which other work on it
 // changes less, is all that the two programs used meanwhile.
-func pages(ctx context.Context, s settings, database string) (err error) {
-	dir := filepath.Join(s.dir, database)
-	if s.dir == "" {
+func pages(ctx context.Context, s Settings, database string) (err error) {
+	dir := filepath.Join(s.Dir, database)
+	if s.Dir == "" {
 		if dir, err = os.MkdirTemp("", "punctual-bench"); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func pages(ctx context.Context, s settings, database string) (err error) {
 	if err != nil {
 		return err
 	}
-	y.kept = s.dir != ""
+	y.kept = s.Dir != ""
 	defer func() { err = errors.Join(err, y.close()) }()
 	pool, err := y.open(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func pages(ctx context.Context, s settings, database string) (err error) {
 		admin bool
 	}{{"admin", admin, true}, {"user of 3 groups", narrow, false}} {
 		for _, p := range slices.Concat(consolePages(facts, as.admin), apiPages(facts, as.admin)) {
-			if !strings.Contains(p.name, s.page) {
+			if !strings.Contains(p.name, s.Page) {
 				continue
 			}
 			admin, _ := usage(y.admin)
@@ -121,16 +121,16 @@ func pages(ctx context.Context, s settings, database string) (err error) {
 			adminNow, _ := usage(y.admin)
 			mariaNow, _ := usage(y.maria)
 			asked := float64(len(times) + unmeasured)
-			report(database, p.name, "%-16s p50 %6.1f  p95 %6.1f  max %6.1f ms  cpu of the admin %5.1f, of MariaDB %5.1f ms  %6.1f kB  %d%s", as.who, times[len(times)/2], p95, times[len(times)-1],
+			s.report(database, p.name, "%-16s p50 %6.1f  p95 %6.1f  max %6.1f ms  cpu of the admin %5.1f, of MariaDB %5.1f ms  %6.1f kB  %d%s", as.who, times[len(times)/2], p95, times[len(times)-1],
 				ms(adminNow-admin)/asked, ms(mariaNow-maria)/asked, float64(size)/1000, status, mark)
 		}
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("no page's name contains %q", s.page)
+		return fmt.Errorf("no page's name contains %q", s.Page)
 	}
 	slices.Sort(all)
 	_, rss := usage(y.admin)
-	report(database, "pages", "of all %d answers p50 %.1f p95 %.1f p99 %.1f ms; the slowest page's p95 %.1f ms; admin %.0f MB",
+	s.report(database, "pages", "of all %d answers p50 %.1f p95 %.1f p99 %.1f ms; the slowest page's p95 %.1f ms; admin %.0f MB",
 		len(all), all[len(all)/2], all[len(all)*95/100], all[len(all)*99/100], worst, rss)
 	return nil
 }
@@ -143,18 +143,18 @@ type pageFacts struct {
 }
 
 // filled makes sure that the database has its rows.
-func filled(ctx context.Context, s settings, database string, pool *db.Pool) (pageFacts, error) {
-	f := pageFacts{jobs: s.jobs, script: func(i int) int { return 50 * (1 + i%2000) }}
+func filled(ctx context.Context, s Settings, database string, pool *db.Pool) (pageFacts, error) {
+	f := pageFacts{jobs: s.Jobs, script: func(i int) int { return 50 * (1 + i%2000) }}
 	has, err := db.New().CountGroups(ctx, pool)
 	if err != nil {
 		return f, err
 	}
 	if has < installationGroups {
 		began := time.Now()
-		if err := installation(ctx, pool, s.jobs, s.runs); err != nil {
+		if err := installation(ctx, pool, s.Jobs, s.Runs); err != nil {
 			return f, err
 		}
-		report(database, "pages", "%d jobs and %d runs filled in %.0f s", s.jobs, s.runs, time.Since(began).Seconds())
+		s.report(database, "pages", "%d jobs and %d runs filled in %.0f s", s.Jobs, s.Runs, time.Since(began).Seconds())
 	}
 	if err := postpone(ctx, pool); err != nil {
 		return f, err

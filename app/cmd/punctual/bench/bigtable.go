@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 // bigTable measures an empty log and one of five million runs of the last month in the same way: the pages of the run list,
 // through the use case that the console calls, on a quiet database; then lateness at 1,000 triggers/s with the time of a
 // claim's transaction; then saturation.
-func bigTable(ctx context.Context, s settings, database string) error {
+func bigTable(ctx context.Context, s Settings, database string) error {
 	for _, runs := range []int{0, bigRuns} {
 		if err := tableOf(ctx, s, database, runs); err != nil {
 			return err
@@ -35,7 +35,7 @@ func bigTable(ctx context.Context, s settings, database string) error {
 	return nil
 }
 
-func tableOf(ctx context.Context, s settings, database string, runs int) error {
+func tableOf(ctx context.Context, s Settings, database string, runs int) error {
 	name := fmt.Sprintf("%d million runs", runs/1_000_000)
 	if runs == 0 {
 		name = "empty log"
@@ -48,8 +48,8 @@ func tableOf(ctx context.Context, s settings, database string, runs int) error {
 			return err
 		}
 		if runs > 0 {
-			report(database, name, "filled in %.0f s", time.Since(began).Seconds())
-			if err := runPages(ctx, database, name, pool); err != nil {
+			s.report(database, name, "filled in %.0f s", time.Since(began).Seconds())
+			if err := runPages(ctx, s, database, name, pool); err != nil {
 				return err
 			}
 		}
@@ -59,12 +59,12 @@ func tableOf(ctx context.Context, s settings, database string, runs int) error {
 		return err
 	}
 	defer y.close()
-	length := time.Duration(s.seconds) * time.Second
+	length := time.Duration(s.Seconds) * time.Second
 	w, err := y.window(ctx, 8*time.Second, length)
 	if err != nil {
 		return err
 	}
-	report(database, name+", 1,000/s", "lateness p50 %.1f p99 %.1f max %.0f ms; a claim %.1f ms, a record %.1f ms, a callback %.1f ms; CPU admin %.2f, database %.2f cores; admin %.0f MB",
+	s.report(database, name+", 1,000/s", "lateness p50 %.1f p99 %.1f max %.0f ms; a claim %.1f ms, a record %.1f ms, a callback %.1f ms; CPU admin %.2f, database %.2f cores; admin %.0f MB",
 		w.executor.P50, w.executor.P99, w.executor.Max, w.meanMs("punctual_claim_seconds"), w.meanMs("punctual_record_seconds"), w.meanMs("punctual_callback_seconds"), w.adminCPU, w.dbCPU, w.adminRSS)
 	y.stopAdmin()
 	pool, err := y.open(ctx)
@@ -72,10 +72,10 @@ func tableOf(ctx context.Context, s settings, database string, runs int) error {
 		return err
 	}
 	if runs == 0 { // what the first window wrote makes the pages comparable: there is something to show
-		err = runPages(ctx, database, name, pool)
+		err = runPages(ctx, s, database, name, pool)
 	}
 	if err == nil {
-		err = addJobs(ctx, pool, s.rate-rate, time.Second, time.Now().Add(5*time.Second), true)
+		err = addJobs(ctx, pool, s.Rate-rate, time.Second, time.Now().Add(5*time.Second), true)
 	}
 	if err := pool.Close(); err != nil {
 		return err
@@ -93,8 +93,8 @@ func tableOf(ctx context.Context, s settings, database string, runs int) error {
 	if w, err = y.window(ctx, 10*time.Second, length); err != nil {
 		return err
 	}
-	report(database, name+", saturation", "offered %d/s: claimed %.0f, sent %.0f, results recorded %.0f /s; a claim %.1f ms; CPU admin %.2f, database %.2f cores",
-		s.rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), w.rate("punctual_callback_batch_size_sum"),
+	s.report(database, name+", saturation", "offered %d/s: claimed %.0f, sent %.0f, results recorded %.0f /s; a claim %.1f ms; CPU admin %.2f, database %.2f cores",
+		s.Rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), w.rate("punctual_callback_batch_size_sum"),
 		w.meanMs("punctual_claim_seconds"), w.adminCPU, w.dbCPU)
 	return nil
 }
@@ -151,7 +151,7 @@ func addRuns(ctx context.Context, pool *db.Pool, n int, first, last time.Time) e
 }
 
 // runPages opens pages of the run list and says how long they took.
-func runPages(ctx context.Context, database, name string, pool *db.Pool) error {
+func runPages(ctx context.Context, s Settings, database, name string, pool *db.Pool) error {
 	runs := manage.New(manage.Config{Pool: pool}).Runs
 	admin := auth.Principal{Admin: true}
 	top, err := db.New().MaxRunID(ctx, pool)
@@ -188,13 +188,13 @@ func runPages(ctx context.Context, database, name string, pool *db.Pool) error {
 			}
 		}
 		slices.Sort(took)
-		report(database, name+", page "+p.name, "p50 %.2f p95 %.2f ms", ms(took[len(took)/2]), ms(took[len(took)*95/100]))
+		s.report(database, name+", page "+p.name, "p50 %.2f p95 %.2f ms", ms(took[len(took)/2]), ms(took[len(took)*95/100]))
 	}
 	began := time.Now()
 	if _, _, err := upkeep.Days(ctx, pool, day.AddDate(0, 0, -30), time.Now()); err != nil {
 		return err
 	}
-	report(database, name+", report of a month", "%.2f ms", ms(time.Since(began)))
+	s.report(database, name+", report of a month", "%.2f ms", ms(time.Since(began)))
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,12 +38,13 @@ type system struct {
 	control  string // the executor's
 	binary   string
 	kept     bool   // its folder outlives it
+	given    bool   // the database was somebody's, empty: what is made in it goes again
 	profile  string // folder for profiles of the admin; empty: none
 	pprof    string // where the admin gives them
 }
 
 // newSystem prepares a migrated database; nothing else runs yet.
-func newSystem(ctx context.Context, s settings, database string) (*system, error) {
+func newSystem(ctx context.Context, s Settings, database string) (*system, error) {
 	dir, err := os.MkdirTemp("", "punctual-bench")
 	if err != nil {
 		return nil, err
@@ -51,16 +53,23 @@ func newSystem(ctx context.Context, s settings, database string) (*system, error
 }
 
 // newSystemIn is newSystem in a folder that may hold one from an earlier time.
-func newSystemIn(ctx context.Context, dir string, s settings, database string) (*system, error) {
-	y := &system{dir: dir, database: database, binary: s.binary, profile: s.profile}
-	if database == "mariadb" {
-		if err := y.startMaria(ctx, s.memory); err != nil {
+func newSystemIn(ctx context.Context, dir string, s Settings, database string) (*system, error) {
+	y := &system{dir: dir, database: database, binary: s.Binary, profile: s.Profile}
+	switch {
+	case database == privateMaria:
+		if err := y.startMaria(ctx, s.Memory, s.Binlog); err != nil {
 			return nil, errors.Join(err, y.close())
 		}
+	case database == given:
+		y.url = s.URL
+		if err := y.mustBeEmpty(ctx); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		y.given = true
 	}
 	pool, err := y.open(ctx)
 	if err == nil {
-		err = errors.Join(pool.Migrate(ctx), pool.Close())
+		err = errors.Join(pool.Migrate(ctx), s.noteDatabase(ctx, database, pool), pool.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(err, y.close())
@@ -72,8 +81,56 @@ func (y *system) open(ctx context.Context) (*db.Pool, error) {
 	return db.Open(ctx, db.Config{URL: y.url, DataDir: filepath.Join(y.dir, "data"), Zone: time.UTC, Logger: slog.New(slog.DiscardHandler)})
 }
 
+// mustBeEmpty refuses a database that holds something.
+func (y *system) mustBeEmpty(ctx context.Context) error {
+	pool, err := y.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	tables, err := tablesOf(ctx, pool)
+	if err == nil && len(tables) > 0 {
+		err = fmt.Errorf("the database of --database-url holds %d tables: give one that is empty", len(tables))
+	}
+	return err
+}
+
+// tablesOf lists the tables of a MySQL database.
+func tablesOf(ctx context.Context, pool *db.Pool) (names []string, err error) {
+	rows, err := pool.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+// dropAll empties a database that was empty when it was given.
+func (y *system) dropAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	pool, err := y.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	tables, err := tablesOf(ctx, pool)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	_, err = pool.ExecContext(ctx, "DROP TABLE `"+strings.Join(tables, "`, `")+"`")
+	return err
+}
+
 // startMaria starts a private server with its defaults for durability (a flush at every commit).
-func (y *system) startMaria(ctx context.Context, memory string) error {
+func (y *system) startMaria(ctx context.Context, memory string, binlog bool) error {
 	data, socket := filepath.Join(y.dir, "maria"), filepath.Join(y.dir, "s")
 	// Servers that share a folder for temporary tables delete each other's when they start.
 	tmp := filepath.Join(y.dir, "tmp")
@@ -94,9 +151,18 @@ func (y *system) startMaria(ctx context.Context, memory string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		program = "/usr/sbin/mariadbd"
 	}
-	y.maria = exec.Command(program, append(args, "--socket="+socket, "--skip-networking", "--skip-log-bin", "--log-error="+filepath.Join(y.dir, "maria.log"),
+	network, way := []string{"--skip-networking", "--skip-log-bin"}, "unix("+socket+")"
+	if binlog {
+		port, err := freePort()
+		if err != nil {
+			return err
+		}
+		network = []string{"--bind-address=127.0.0.1", "--port=" + port, "--log-bin=binlog", "--server-id=1", "--binlog-format=ROW", "--sync-binlog=1"}
+		way = "tcp(127.0.0.1:" + port + ")"
+	}
+	y.maria = exec.Command(program, append(append(args, network...), "--socket="+socket, "--log-error="+filepath.Join(y.dir, "maria.log"),
 		"--innodb-buffer-pool-size="+memory, "--innodb-log-file-size=512M", "--max-connections=200")...)
-	y.maria.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	dieWithUs(y.maria)
 	if err := y.maria.Start(); err != nil {
 		return err
 	}
@@ -109,7 +175,7 @@ func (y *system) startMaria(ctx context.Context, memory string) error {
 		_, err := root.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS bench CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
 		return err
 	})
-	y.url = "root@unix(" + socket + ")/bench"
+	y.url = "root@" + way + "/bench"
 	return err
 }
 
@@ -146,7 +212,7 @@ func (y *system) startAdminUntil(ctx context.Context, page string, extra ...stri
 	}
 	defer log.Close()
 	y.admin = exec.Command(y.binary, "serve")
-	y.admin.Env = append(os.Environ(), "PUNCTUAL_LISTEN=127.0.0.1:"+port, "PUNCTUAL_DATABASE_URL="+y.url, "PUNCTUAL_DATA_DIR="+filepath.Join(y.dir, "data"),
+	y.admin.Env = append(plainEnvironment(), "PUNCTUAL_LISTEN=127.0.0.1:"+port, "PUNCTUAL_DATABASE_URL="+y.url, "PUNCTUAL_DATA_DIR="+filepath.Join(y.dir, "data"),
 		"PUNCTUAL_ACCESS_TOKEN="+token, "PUNCTUAL_ADMIN_PASSWORD=kettle-orbit-lamp-17", "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off", "PUNCTUAL_TIME_ZONE=UTC", "PUNCTUAL_LOG_LEVEL=warn")
 	if y.profile != "" {
 		if port, err = freePort(); err != nil {
@@ -157,7 +223,7 @@ func (y *system) startAdminUntil(ctx context.Context, page string, extra ...stri
 	}
 	y.admin.Env = append(y.admin.Env, extra...)
 	y.admin.Stdout, y.admin.Stderr = log, log
-	y.admin.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	dieWithUs(y.admin)
 	began := time.Now()
 	if err := y.admin.Start(); err != nil {
 		return 0, err
@@ -184,9 +250,10 @@ func (y *system) startExecutor(ctx context.Context) error {
 	if y.second != "" {
 		admins += "," + y.second
 	}
-	y.executor = exec.Command(self, "executor", "-admin", admins, "-token", token, "-dir", filepath.Join(y.dir, "executor"), "-control", y.control)
+	y.executor = exec.Command(self, "bench-executor", "--admin", admins, "--token", token, "--dir", filepath.Join(y.dir, "executor"), "--control", y.control)
+	y.executor.Env = plainEnvironment()
 	y.executor.Stderr = os.Stderr
-	y.executor.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	dieWithUs(y.executor)
 	if err := y.executor.Start(); err != nil {
 		return err
 	}
@@ -257,6 +324,9 @@ func (y *system) close() error {
 	stop(y.executor, syscall.SIGKILL)
 	stop(y.admin, syscall.SIGKILL)
 	stop(y.other, syscall.SIGKILL)
+	if y.given {
+		return errors.Join(y.dropAll(context.Background()), os.RemoveAll(y.dir))
+	}
 	if y.kept {
 		stop(y.maria, syscall.SIGTERM)
 		return nil
@@ -267,7 +337,9 @@ func (y *system) close() error {
 
 func stop(cmd *exec.Cmd, sig syscall.Signal) {
 	if cmd != nil && cmd.Process != nil {
-		_ = cmd.Process.Signal(sig)
+		if cmd.Process.Signal(sig) != nil { // where there are no signals
+			_ = cmd.Process.Kill()
+		}
 		_ = cmd.Wait()
 	}
 }
@@ -281,6 +353,11 @@ func poll(ctx context.Context, limit time.Duration, try func() error) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// plainEnvironment is this process's without the settings of an installation, which are not those of the bench.
+func plainEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PUNCTUAL_") })
 }
 
 func freePort() (string, error) {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -28,8 +28,8 @@ func (y *system) stopSecond() { stop(y.other, syscall.SIGTERM); y.other = nil }
 // recorded per second by all together. On one machine two can hardly do more than one; they must not do less because they
 // fight for the same rows. Each begins with a database of its own, and in an order in which a machine that gets slower or
 // faster does the same to both.
-func overloadOfTwo(ctx context.Context, s settings, database string) error {
-	if database != "mariadb" {
+func overloadOfTwo(ctx context.Context, s Settings, database string) error {
+	if database == embedded {
 		return nil // the embedded database has one admin
 	}
 	for _, admins := range []int{1, 2, 2, 1} {
@@ -40,9 +40,9 @@ func overloadOfTwo(ctx context.Context, s settings, database string) error {
 	return nil
 }
 
-func overload(ctx context.Context, s settings, database string, admins int) error {
+func overload(ctx context.Context, s Settings, database string, admins int) error {
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
-		return addJobs(ctx, pool, s.rate, time.Second, time.Now().Add(3*time.Second), true)
+		return addJobs(ctx, pool, s.Rate, time.Second, time.Now().Add(3*time.Second), true)
 	})
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func overload(ctx context.Context, s settings, database string, admins int) erro
 		return err
 	}
 	began := time.Now()
-	if err := wait(ctx, time.Duration(s.seconds)*time.Second); err != nil {
+	if err := wait(ctx, time.Duration(s.Seconds)*time.Second); err != nil {
 		return err
 	}
 	after, err := y.allMetrics()
@@ -75,8 +75,8 @@ func overload(ctx context.Context, s settings, database string, admins int) erro
 		return err
 	}
 	rate := func(metric string) float64 { return (after[metric] - before[metric]) / time.Since(began).Seconds() }
-	report(database, fmt.Sprintf("overload of %d", admins), "offered %d/s: claimed %.0f, sent %.0f, results recorded %.0f /s; %.1f conflicts/s",
-		s.rate, rate(`punctual_claims_total{decision="fired"}`), rate(`punctual_sends_total{outcome="ok"}`), rate("punctual_callback_batch_size_sum"),
+	s.report(database, fmt.Sprintf("overload of %d", admins), "offered %d/s: claimed %.0f, sent %.0f, results recorded %.0f /s; %.1f conflicts/s",
+		s.Rate, rate(`punctual_claims_total{decision="fired"}`), rate(`punctual_sends_total{outcome="ok"}`), rate("punctual_callback_batch_size_sum"),
 		rate(`punctual_claims_total{decision="conflict"}`))
 	return nil
 }
@@ -99,8 +99,8 @@ func (y *system) allMetrics() (map[string]float64, error) {
 
 // joining has a second admin join one that runs 103 jobs a second, and leave, and says how late the executor was called
 // around it.
-func joining(ctx context.Context, s settings, database string) error {
-	if database != "mariadb" {
+func joining(ctx context.Context, s Settings, database string) error {
+	if database == embedded {
 		return nil
 	}
 	const rate = 103
@@ -116,7 +116,7 @@ func joining(ctx context.Context, s settings, database string) error {
 		return err
 	}
 	figures := func(what string, w window) {
-		report(database, what, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; executed twice %d",
+		s.report(database, what, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; executed twice %d",
 			float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P99, w.executor.Max, w.executor.Doubled)
 	}
 	figures("103/s, alone", alone)

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func percentiles(ms []float64) string {
 
 // retries runs 250 jobs a second that fail and are retried once, so 500 callbacks/s, and measures from the moment a failure
 // is recorded to the moment its retry is sent.
-func retries(ctx context.Context, s settings, database string) error {
+func retries(ctx context.Context, s Settings, database string) error {
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		return addJobsOf(ctx, pool, "fail", 1, 250, time.Second, time.Now().Add(3*time.Second), true)
 	})
@@ -38,7 +38,7 @@ func retries(ctx context.Context, s settings, database string) error {
 		return err
 	}
 	defer y.close()
-	if _, err := y.window(ctx, 5*time.Second, time.Duration(s.seconds)*time.Second); err != nil {
+	if _, err := y.window(ctx, 5*time.Second, time.Duration(s.Seconds)*time.Second); err != nil {
 		return err
 	}
 	y.stopAdmin() // the embedded database is one process's at a time
@@ -52,7 +52,7 @@ func retries(ctx context.Context, s settings, database string) error {
 	if err != nil {
 		return err
 	}
-	report(database, "retries", "from the record of a failure to the sending of its retry: %s", percentiles(waits))
+	s.report(database, "retries", "from the record of a failure to the sending of its retry: %s", percentiles(waits))
 	return nil
 }
 
@@ -75,7 +75,7 @@ func numbers(ctx context.Context, pool *db.Pool, query string) ([]float64, error
 
 // alarms lets 200 jobs fail for good within ten seconds and measures from the record of a failure to the arrival of its
 // webhook at a server on this machine.
-func alarms(ctx context.Context, s settings, database string) error {
+func alarms(ctx context.Context, s Settings, database string) error {
 	arrived := make(map[int64]time.Time)
 	var mu sync.Mutex
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -150,7 +150,7 @@ func alarms(ctx context.Context, s settings, database string) error {
 		}
 		waits = append(waits, float64(at.UnixMilli()-finished))
 	}
-	report(database, "alarms", "from the record of a final failure to the arrival of its webhook: %s", percentiles(waits))
+	s.report(database, "alarms", "from the record of a final failure to the arrival of its webhook: %s", percentiles(waits))
 	return nil
 }
 
@@ -178,8 +178,8 @@ func addWebhook(ctx context.Context, pool *db.Pool, url string) error {
 }
 
 // takeOver kills one of two admins that share 1,000 triggers/s, and accounts for every planned fire.
-func takeOver(ctx context.Context, s settings, database string) error {
-	if database != "mariadb" {
+func takeOver(ctx context.Context, s Settings, database string) error {
+	if database == embedded {
 		return nil // the embedded database has one admin
 	}
 	const rate = 1000
@@ -245,7 +245,7 @@ func takeOver(ctx context.Context, s settings, database string) error {
 	if err != nil {
 		return err
 	}
-	report(database, "take-over", "first send of a run taken over %d ms after the kill (%d taken over); of %d planned fires %d recorded, %d twice, %d unsent, %d failed or skipped; executed twice %d; lateness around the kill %s",
+	s.report(database, "take-over", "first send of a run taken over %d ms after the kill (%d taken over); of %d planned fires %d recorded, %d twice, %d unsent, %d failed or skipped; executed twice %d; lateness around the kill %s",
 		firstSend-killed.UnixMilli(), taken, want, distinct, rows-distinct, unsent, skipped, stats.Doubled, percentiles(late))
 	return nil
 }

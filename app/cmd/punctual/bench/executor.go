@@ -1,20 +1,16 @@
-package main
+package bench
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/punctual-job/punctual/executor"
@@ -92,38 +88,33 @@ func quantiles(values []float64) (p50, p90, p99, most float64) {
 	return at(.5), at(.9), at(.99), values[n-1]
 }
 
-// runExecutor is the executor process: a real executor with one handler that does nothing but note when it was called.
-func runExecutor(args []string) {
-	flags := flag.NewFlagSet("executor", flag.ExitOnError)
-	admin := flags.String("admin", "", "")
-	token := flags.String("token", "", "")
-	dir := flags.String("dir", "", "")
-	control := flags.String("control", "", "")
-	_ = flags.Parse(args)
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
+// ExecutorCmd is the executor process of a bench: a real executor with handlers that do nothing but note when they were called.
+type ExecutorCmd struct {
+	Admin   []string
+	Token   string
+	Dir     string
+	Control string
+}
+
+// Run works until ctx ends.
+func (c *ExecutorCmd) Run(ctx context.Context) error {
 	r := &recorder{seen: make(map[int64]struct{}), ended: make(map[string]time.Time)}
 	ex, err := executor.New(executor.Config{
-		AppName: "bench", Admins: strings.Split(*admin, ","), Token: *token, Listen: "127.0.0.1:0", DataDir: *dir, QueueLimit: 100_000,
+		AppName: "bench", Admins: c.Admin, Token: c.Token, Listen: "127.0.0.1:0", DataDir: c.Dir, QueueLimit: 100_000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
 	ex.Handle("noop", r.handle)
 	ex.Handle("fail", r.fail)
 	ex.Handle("step", r.step)
-	l, err := net.Listen("tcp", *control)
+	l, err := net.Listen("tcp", c.Control)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
 	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(r.take())
 	}))
-	if err := ex.Run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	return ex.Run(ctx)
 }

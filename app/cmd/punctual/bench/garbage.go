@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -30,7 +30,7 @@ var junk = []http.HandlerFunc{
 
 // besideGarbage measures how late the runs of a healthy executor are at 100/s, alone and beside 30 runs a second that go to
 // executors which answer HTML, half of a JSON, 503, and two megabytes of junk of two kinds.
-func besideGarbage(ctx context.Context, s settings, database string) error {
+func besideGarbage(ctx context.Context, s Settings, database string) error {
 	for _, rate := range []int{0, 30} {
 		var servers []*httptest.Server
 		y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
@@ -51,7 +51,7 @@ func besideGarbage(ctx context.Context, s settings, database string) error {
 		if err != nil {
 			return err
 		}
-		w, err := y.window(ctx, 15*time.Second, time.Duration(s.seconds)*time.Second)
+		w, err := y.window(ctx, 15*time.Second, time.Duration(s.Seconds)*time.Second)
 		if closed := y.close(); err == nil {
 			err = closed
 		}
@@ -61,7 +61,7 @@ func besideGarbage(ctx context.Context, s settings, database string) error {
 		if err != nil {
 			return err
 		}
-		report(database, fmt.Sprintf("beside %d/s of garbage", rate), "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; CPU admin %.2f cores; admin %.0f MB",
+		s.report(database, fmt.Sprintf("beside %d/s of garbage", rate), "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; CPU admin %.2f cores; admin %.0f MB",
 			float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P99, w.executor.Max, w.adminCPU, w.adminRSS)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -20,7 +19,7 @@ const (
 // auditOfAMonth fills a database with -jobs jobs of a month, each with a run every three days, and measures the account of that
 // month as an operator asks for it (punctual audit, in a process of its own), and a look for schedules that somebody else has
 // changed, which the admins repeat, without the pauses that it makes.
-func auditOfAMonth(ctx context.Context, s settings, database string) error {
+func auditOfAMonth(ctx context.Context, s Settings, database string) error {
 	y, err := newSystem(ctx, s, database)
 	if err != nil {
 		return err
@@ -30,9 +29,9 @@ func auditOfAMonth(ctx context.Context, s settings, database string) error {
 	if err != nil {
 		return err
 	}
-	runs := s.jobs * int(auditDays*24*time.Hour/auditEvery)
+	runs := s.Jobs * int(auditDays*24*time.Hour/auditEvery)
 	first := time.Now().Add(-auditDays * 24 * time.Hour).Truncate(time.Second)
-	err = fillForAudit(ctx, pool, s.jobs, runs, first)
+	err = fillForAudit(ctx, pool, s.Jobs, runs, first)
 	began := time.Now()
 	if err == nil {
 		var noticed int
@@ -55,12 +54,9 @@ func auditOfAMonth(ctx context.Context, s settings, database string) error {
 		return fmt.Errorf("audit: %w: %.500s", err, out)
 	}
 	took := time.Since(began)
-	rss := "?"
-	if use, ok := audit.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		rss = fmt.Sprint(use.Maxrss / 1024) // KiB on Linux
-	}
-	report(database, "audit", "%d jobs, %d fires of a month: all accounted for in %.1f s with %s MB at most; a look for changed schedules %.2f s",
-		s.jobs, runs, took.Seconds(), rss, looked.Seconds())
+	rss := mostMemory(audit.ProcessState)
+	s.report(database, "audit", "%d jobs, %d fires of a month: all accounted for in %.1f s with %s MB at most; a look for changed schedules %.2f s",
+		s.Jobs, runs, took.Seconds(), rss, looked.Seconds())
 	return nil
 }
 

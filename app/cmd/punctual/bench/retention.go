@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 // retention fills the log with runs of which 60 % are older than a month, runs 500 triggers/s, and has the old ones deleted:
 // the figures say how much of that the triggers feel. The deletion is the one behind the page for clearing, which begins when
 // it is asked for; the nightly one goes the same way, page by page with the same pauses, and keeps no progress.
-func retention(ctx context.Context, s settings, database string) error {
+func retention(ctx context.Context, s Settings, database string) error {
 	const rate = 500
 	name := "retention"
-	old := s.runs / 10 * 6
+	old := s.Runs / 10 * 6
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		began := time.Now()
 		err := addRuns(ctx, pool, old, began.AddDate(0, 0, -90), began.AddDate(0, 0, -32))
 		if err == nil {
-			err = addRuns(ctx, pool, s.runs-old, began.AddDate(0, 0, -27), began.Add(-time.Minute))
+			err = addRuns(ctx, pool, s.Runs-old, began.AddDate(0, 0, -27), began.Add(-time.Minute))
 		}
 		if err != nil {
 			return err
 		}
-		report(database, name, "filled with %d runs in %.0f s", s.runs, time.Since(began).Seconds())
+		s.report(database, name, "filled with %d runs in %.0f s", s.Runs, time.Since(began).Seconds())
 		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second), true)
 	})
 	if err != nil {
@@ -37,11 +37,11 @@ func retention(ctx context.Context, s settings, database string) error {
 	}
 	defer y.close()
 	tell := func(when string, w window) {
-		report(database, name+", "+when, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; a claim %.1f ms, a record %.1f ms, a callback %.1f ms; CPU admin %.2f, database %.2f cores",
+		s.report(database, name+", "+when, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; a claim %.1f ms, a record %.1f ms, a callback %.1f ms; CPU admin %.2f, database %.2f cores",
 			float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P99, w.executor.Max, w.meanMs("punctual_claim_seconds"), w.meanMs("punctual_record_seconds"),
 			w.meanMs("punctual_callback_seconds"), w.adminCPU, w.dbCPU)
 	}
-	length := time.Duration(s.seconds) * time.Second
+	length := time.Duration(s.Seconds) * time.Second
 	// Both databases are still busy with what filled them.
 	w, err := y.window(ctx, 15*time.Second, length)
 	if err != nil {
@@ -56,7 +56,7 @@ func retention(ctx context.Context, s settings, database string) error {
 		return err
 	}
 	tell("during", w)
-	report(database, name, "%d runs deleted in %.0f s: %.0f/s", old, w.seconds, float64(old)/w.seconds)
+	s.report(database, name, "%d runs deleted in %.0f s: %.0f/s", old, w.seconds, float64(old)/w.seconds)
 	if w, err = y.window(ctx, time.Second, length); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -17,44 +17,35 @@ import (
 // scenario is one measurement.
 type scenario struct {
 	name    string
-	measure func(ctx context.Context, s settings, database string) error
+	measure func(ctx context.Context, s Settings, database string) error
 }
 
-func scenarios(s settings) []scenario {
-	list := []scenario{{"saturation", saturation}}
-	for _, rate := range []int{100, 1000, 3000} {
-		list = append(list, scenario{fmt.Sprintf("lateness at %d/s", rate), func(ctx context.Context, s settings, database string) error {
-			return lateness(ctx, s, database, rate, 0)
-		}})
-	}
-	return append(list,
-		scenario{"lateness on the second", onTheSecond},
-		scenario{"1,000 jobs, 100/s due", func(ctx context.Context, s settings, database string) error {
+// scenarios are for those who develop Punctual.
+func scenarios() []scenario {
+	return []scenario{
+		{"saturation", saturation},
+		{"lateness at 3000/s", latenessAt(3000)},
+		{"1,000 jobs, 100/s due", func(ctx context.Context, s Settings, database string) error {
 			return lateness(ctx, s, database, 100, 900)
 		}},
-		scenario{"200,000 jobs, 100/s due", func(ctx context.Context, s settings, database string) error {
+		{"200,000 jobs, 100/s due", func(ctx context.Context, s Settings, database string) error {
 			return lateness(ctx, s, database, 100, 199_900)
 		}},
-		scenario{"garbage", besideGarbage},
-		scenario{"audit", auditOfAMonth},
-		scenario{"start-up and idle memory", startUp},
-		scenario{"retries", retries},
-		scenario{"alarms", alarms},
-		scenario{"take-over", takeOver},
-		scenario{"overload of two", overloadOfTwo},
-		scenario{"joining", joining},
-		scenario{"5 million runs", bigTable},
-		scenario{"retention", retention},
-		scenario{"pages", pages},
-		scenario{"receivers away", receiverDown},
-		scenario{"flows, steps a second", stepsASecond},
-		scenario{"flows, the next step", nextStep},
-		scenario{"flows beside", besideFlows},
-	)
-}
-
-func report(database, name, format string, args ...any) {
-	fmt.Printf("%-8s %-28s %s\n", database, name, fmt.Sprintf(format, args...))
+		{"garbage", besideGarbage},
+		{"audit", auditOfAMonth},
+		{"retries", retries},
+		{"alarms", alarms},
+		{"take-over", takeOver},
+		{"overload of two", overloadOfTwo},
+		{"joining", joining},
+		{"5 million runs", bigTable},
+		{"retention", retention},
+		{"pages", pages},
+		{"receivers away", receiverDown},
+		{"flows, steps a second", stepsASecond},
+		{"flows, the next step", nextStep},
+		{"flows beside", besideFlows},
+	}
 }
 
 // addJobs inserts n started jobs of the handler "noop": fixed rate, their phases spread evenly over the period, or all on
@@ -101,7 +92,7 @@ func addJobsOf(ctx context.Context, pool *db.Pool, handler string, retries, n in
 }
 
 // prepared is a system with jobs in its database and admin and executor running.
-func prepared(ctx context.Context, s settings, database string, fill func(*db.Pool) error) (*system, error) {
+func prepared(ctx context.Context, s Settings, database string, fill func(*db.Pool) error) (*system, error) {
 	y, err := newSystem(ctx, s, database)
 	if err != nil {
 		return nil, err
@@ -221,20 +212,20 @@ func (y *system) during(do func() error) (w window, err error) {
 
 // saturation offers more one-second jobs than the machine can run and counts what gets through each stage per second. What
 // is too much is not lost: it is recorded as skipped, by the jobs' misfire strategy.
-func saturation(ctx context.Context, s settings, database string) error {
+func saturation(ctx context.Context, s Settings, database string) error {
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
-		return addJobs(ctx, pool, s.rate, time.Second, time.Now().Add(3*time.Second), true)
+		return addJobs(ctx, pool, s.Rate, time.Second, time.Now().Add(3*time.Second), true)
 	})
 	if err != nil {
 		return err
 	}
 	defer y.close()
-	w, err := y.window(ctx, 10*time.Second, time.Duration(s.seconds)*time.Second)
+	w, err := y.window(ctx, 10*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
-	report(database, "saturation", "offered %d/s: claimed %.0f, sent %.0f, executed %.0f, results recorded %.0f /s (skipped %.0f/s); lateness p50 %.0f ms p99 %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; writes claim %s, outcomes %s, results %s, %.0f %% of the outcomes with them",
-		s.rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), float64(w.executor.Executed)/w.seconds,
+	s.report(database, "saturation", "offered %d/s: claimed %.0f, sent %.0f, executed %.0f, results recorded %.0f /s (skipped %.0f/s); lateness p50 %.0f ms p99 %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; writes claim %s, outcomes %s, results %s, %.0f %% of the outcomes with them",
+		s.Rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), float64(w.executor.Executed)/w.seconds,
 		w.rate("punctual_callback_batch_size_sum"), w.rate(`punctual_claims_total{decision="skipped"}`), w.executor.P50, w.executor.P99, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS,
 		w.mean("claim_seconds", ""), w.mean("record_seconds", "record_batch_size"), w.mean("callback_seconds", "callback_batch_size"), 100*w.rate("punctual_record_carried_total")/max(1, w.rate(`punctual_sends_total{outcome="ok"}`)))
 	return nil
@@ -256,7 +247,7 @@ func (w window) mean(seconds, rows string) string {
 
 // lateness runs jobs at a rate the machine can follow, their phases spread over the second, and asks the executor how long
 // after the planned millisecond each was called. idle adds started jobs that are not due.
-func lateness(ctx context.Context, s settings, database string, rate, idle int) error {
+func lateness(ctx context.Context, s Settings, database string, rate, idle int) error {
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		if idle > 0 {
 			if err := addJobs(ctx, pool, idle, 24*time.Hour, time.Now().Add(time.Hour), true); err != nil {
@@ -269,7 +260,7 @@ func lateness(ctx context.Context, s settings, database string, rate, idle int) 
 		return err
 	}
 	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.seconds)*time.Second)
+	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -277,14 +268,20 @@ func lateness(ctx context.Context, s settings, database string, rate, idle int) 
 	if idle > 0 {
 		name = fmt.Sprintf("%d jobs, %d/s due", rate+idle, rate)
 	}
-	report(database, name, "executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB",
-		float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P90, w.executor.P99, w.executor.Max, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS)
+	executed := float64(w.executor.Executed) / w.seconds
+	s.reportFigures(database, name, append(latenessOf(w), figure{"executed", executed, "runs/s"}, figure{"admin_memory", w.adminRSS, "MB"}),
+		"executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB",
+		executed, w.executor.P50, w.executor.P90, w.executor.P99, w.executor.Max, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS)
 	return nil
+}
+
+func latenessOf(w window) []figure {
+	return []figure{{"lateness_p50", w.executor.P50, "ms"}, {"lateness_p90", w.executor.P90, "ms"}, {"lateness_p99", w.executor.P99, "ms"}, {"lateness_max", w.executor.Max, "ms"}}
 }
 
 // onTheSecond is the same with all jobs planned for the same millisecond of every second, as cron jobs are: the figures say
 // how long it takes until the last of the crowd is served.
-func onTheSecond(ctx context.Context, s settings, database string) error {
+func onTheSecond(ctx context.Context, s Settings, database string) error {
 	const rate = 1000
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second).Truncate(time.Second), false)
@@ -293,18 +290,18 @@ func onTheSecond(ctx context.Context, s settings, database string) error {
 		return err
 	}
 	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.seconds)*time.Second)
+	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
-	report(database, "1,000 in one millisecond", "executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms", float64(w.executor.Executed)/w.seconds,
+	s.reportFigures(database, "1,000 in one millisecond", latenessOf(w), "executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms", float64(w.executor.Executed)/w.seconds,
 		w.executor.P50, w.executor.P90, w.executor.P99, w.executor.Max)
 	return nil
 }
 
 // startUp starts the admin on an existing database with 10,000 jobs that are not due, and looks at its memory once it has
 // been idle for a while.
-func startUp(ctx context.Context, s settings, database string) error {
+func startUp(ctx context.Context, s Settings, database string) error {
 	y, err := newSystem(ctx, s, database)
 	if err != nil {
 		return err
@@ -332,7 +329,7 @@ func startUp(ctx context.Context, s settings, database string) error {
 	if err != nil {
 		return err
 	}
-	report(database, "start-up and idle memory", "ready after %d ms; idle for 15 s: %.0f MB resident, %.3f cores", took.Milliseconds(), w.adminRSS, w.adminCPU)
+	s.reportFigures(database, "start-up and idle memory", []figure{{"ready", ms(took), "ms"}, {"memory", w.adminRSS, "MB"}, {"cpu", w.adminCPU, "cores"}}, "ready after %d ms; idle for 15 s: %.0f MB resident, %.3f cores", took.Milliseconds(), w.adminRSS, w.adminCPU)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -55,8 +55,8 @@ func addFlows(ctx context.Context, pool *db.Pool, n, steps int, every time.Durat
 const flowSteps = 10
 
 // stepsASecond offers more flows than the machine can run, and counts the steps that were executed.
-func stepsASecond(ctx context.Context, s settings, database string) error {
-	flows := max(1, s.steps/flowSteps)
+func stepsASecond(ctx context.Context, s Settings, database string) error {
+	flows := max(1, s.Steps/flowSteps)
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		return addFlows(ctx, pool, flows, flowSteps, time.Second, time.Now().Add(3*time.Second))
 	})
@@ -64,11 +64,11 @@ func stepsASecond(ctx context.Context, s settings, database string) error {
 		return err
 	}
 	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.seconds)*time.Second)
+	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
-	report(database, "flows, steps a second", "offered %d/s in flows of %d: %.0f steps/s executed, %.0f results/s recorded (one more of each flow); next step after the end of the last p50 %.1f p99 %.1f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; results %s, outcomes %s",
+	s.report(database, "flows, steps a second", "offered %d/s in flows of %d: %.0f steps/s executed, %.0f results/s recorded (one more of each flow); next step after the end of the last p50 %.1f p99 %.1f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; results %s, outcomes %s",
 		flows*flowSteps, flowSteps, float64(w.executor.Executed)/w.seconds, w.rate("punctual_callback_batch_size_sum"), w.executor.NextP50, w.executor.NextP99,
 		w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS, w.mean("callback_seconds", "callback_batch_size"), w.mean("record_seconds", "record_batch_size"))
 	return nil
@@ -76,7 +76,7 @@ func stepsASecond(ctx context.Context, s settings, database string) error {
 
 // nextStep runs steps at a rate that the machine can follow, and asks the executor how long after the end of a step the next one came. That is
 // the way of the report to the admin, the commit of the decision, and the way of the request: more than what the admin alone takes.
-func nextStep(ctx context.Context, s settings, database string) error {
+func nextStep(ctx context.Context, s Settings, database string) error {
 	const rate = 500
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		return addFlows(ctx, pool, rate/flowSteps, flowSteps, time.Second, time.Now().Add(3*time.Second))
@@ -85,17 +85,17 @@ func nextStep(ctx context.Context, s settings, database string) error {
 		return err
 	}
 	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.seconds)*time.Second)
+	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
-	report(database, "flows, the next step", "%.0f steps/s executed; after the end of the last p50 %.1f p90 %.1f p99 %.1f max %.1f ms; CPU admin %.2f, executor %.2f, database %.2f cores",
+	s.report(database, "flows, the next step", "%.0f steps/s executed; after the end of the last p50 %.1f p90 %.1f p99 %.1f max %.1f ms; CPU admin %.2f, executor %.2f, database %.2f cores",
 		float64(w.executor.Executed)/w.seconds, w.executor.NextP50, w.executor.NextP90, w.executor.NextP99, w.executor.NextMax, w.adminCPU, w.execCPU, w.dbCPU)
 	return nil
 }
 
 // besideFlows runs jobs of no flow, by turns without any flow in the installation and with a thousand that are not due, three times each.
-func besideFlows(ctx context.Context, s settings, database string) error {
+func besideFlows(ctx context.Context, s Settings, database string) error {
 	const rate = 1000
 	for range 3 {
 		for _, flows := range []int{0, 1000} {
@@ -110,12 +110,12 @@ func besideFlows(ctx context.Context, s settings, database string) error {
 			if err != nil {
 				return err
 			}
-			w, err := y.window(ctx, 8*time.Second, time.Duration(s.seconds)*time.Second)
+			w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 			if err := errors.Join(err, y.close()); err != nil {
 				return err
 			}
 			runs := float64(w.executor.Executed)
-			report(database, fmt.Sprintf("flows beside, %d of them", flows), "executed %.0f/s of no flow; lateness p50 %.1f p99 %.1f ms; CPU of 1,000 runs: admin %.0f ms, database %.0f ms",
+			s.report(database, fmt.Sprintf("flows beside, %d of them", flows), "executed %.0f/s of no flow; lateness p50 %.1f p99 %.1f ms; CPU of 1,000 runs: admin %.0f ms, database %.0f ms",
 				runs/w.seconds, w.executor.P50, w.executor.P99, 1e6*w.adminCPU*w.seconds/runs, 1e6*w.dbCPU*w.seconds/runs)
 		}
 	}

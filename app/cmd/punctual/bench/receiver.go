@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -27,8 +27,8 @@ const (
 // with the receivers there, away and back, and whether every run of the log was told in the end, in its order. One webhook is told
 // of the end of every run, the other of sending and end of each fiftieth job's. With -waiting, so many events more wait from the moment on
 // at which they go away, of runs that are in the log from the beginning: what an hour makes can be seen in minutes.
-func receiverDown(ctx context.Context, s settings, database string) error {
-	if s.waiting%1000 != 0 || s.waiting > 0 && database == "sqlite" {
+func receiverDown(ctx context.Context, s Settings, database string) error {
+	if s.Waiting%1000 != 0 || s.Waiting > 0 && database == embedded {
 		return errors.New("-waiting is for MariaDB, and in thousands")
 	}
 	r, err := newReceivers()
@@ -39,7 +39,7 @@ func receiverDown(ctx context.Context, s settings, database string) error {
 	var first time.Time
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		began := time.Now()
-		if err := addRuns(ctx, pool, s.waiting, began.Add(-time.Hour), began); err != nil {
+		if err := addRuns(ctx, pool, s.Waiting, began.Add(-time.Hour), began); err != nil {
 			return err
 		}
 		first = time.Now().Add(20 * time.Second)
@@ -66,7 +66,7 @@ func receiverDown(ctx context.Context, s settings, database string) error {
 	say := func(what string, w window) {
 		all, few := r.count()
 		behindAll, behindFew := r.behind()
-		report(database, "receivers "+what, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; events taken %d and %d, the newest %.1f and %.1f s old",
+		s.report(database, "receivers "+what, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; events taken %d and %d, the newest %.1f and %.1f s old",
 			float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P99, w.executor.Max, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS, all, few, behindAll.Seconds(), behindFew.Seconds())
 	}
 	w, err := y.window(ctx, time.Until(first)+10*time.Second, time.Minute)
@@ -76,13 +76,13 @@ func receiverDown(ctx context.Context, s settings, database string) error {
 	say("there", w)
 
 	r.down()
-	if err := y.leaveWaiting(ctx, s.waiting); err != nil {
+	if err := y.leaveWaiting(ctx, s.Waiting); err != nil {
 		return err
 	}
 	away := time.Now()
 	var p99 []float64
 	worst := 0.0
-	for left := time.Duration(s.seconds) * time.Second; left > 0; left = time.Duration(s.seconds)*time.Second - time.Since(away) {
+	for left := time.Duration(s.Seconds) * time.Second; left > 0; left = time.Duration(s.Seconds)*time.Second - time.Since(away) {
 		if w, err = y.window(ctx, 0, min(left, time.Minute)); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func receiverDown(ctx context.Context, s settings, database string) error {
 
 	// Until they know of what happened two seconds ago.
 	caughtUp := time.Duration(0)
-	for caughtUp == 0 && time.Since(back) < max(20*time.Minute, time.Duration(s.seconds)*time.Second) {
+	for caughtUp == 0 && time.Since(back) < max(20*time.Minute, time.Duration(s.Seconds)*time.Second) {
 		if w, err = y.window(ctx, 0, time.Minute); err != nil {
 			return err
 		}
@@ -141,10 +141,10 @@ func receiverDown(ctx context.Context, s settings, database string) error {
 	if caughtUp > 0 {
 		late = fmt.Sprintf("caught up with within %.0f min", caughtUp.Minutes())
 	}
-	report(database, "receivers away", "for %.0f min at %d runs/s: p99 of the minutes' lateness, median %.1f and at most %.1f ms, one run at most %.0f ms; tried again %.0f s after they came back; %s, with the jobs stopped the last event came %.0f min after they were back",
-		float64(s.seconds)/60, downRate, p99[len(p99)/2], p99[len(p99)-1], worst, noticed.Seconds(), late, empty.Minutes())
+	s.report(database, "receivers away", "for %.0f min at %d runs/s: p99 of the minutes' lateness, median %.1f and at most %.1f ms, one run at most %.0f ms; tried again %.0f s after they came back; %s, with the jobs stopped the last event came %.0f min after they were back",
+		float64(s.Seconds)/60, downRate, p99[len(p99)/2], p99[len(p99)-1], worst, noticed.Seconds(), late, empty.Minutes())
 	again, outOfOrder, onlyEnd := r.faults()
-	report(database, "receivers away", "of %d ended runs %d not told; %d events told again, %d of unknown runs, %d not kept; of the runs told with their sending %d in the wrong order, %d with their end alone",
+	s.report(database, "receivers away", "of %d ended runs %d not told; %d events told again, %d of unknown runs, %d not kept; of the runs told with their sending %d in the wrong order, %d with their end alone",
 		runs, missing, again, unknown, dropped, outOfOrder, onlyEnd)
 	return nil
 }
@@ -155,14 +155,14 @@ func (y *system) tellReceivers(ctx context.Context, database string, r *receiver
 	if err != nil {
 		return caller{}, err
 	}
-	if database == "sqlite" { // one process's at a time
+	if database == embedded { // one process's at a time
 		y.stopAdmin()
 	}
 	pool, err := y.open(ctx)
 	if err == nil {
 		err = errors.Join(pages.giveToken(ctx, pool), pool.Close())
 	}
-	if err == nil && database == "sqlite" {
+	if err == nil && database == embedded {
 		stop(y.executor, 15)
 		if _, err = y.startAdmin(ctx); err == nil {
 			err = y.startExecutor(ctx)
