@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -191,8 +193,12 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.onStop("hand over traces", a.tracer.Stop)
+	pullKey, err := hkdf.Key(sha256.New, signKey, nil, "punctual pulled calls", 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of calls: %w", err)
+	}
 	a.pulls = pull.New(pull.Config{
-		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seal: sealing, Now: func() time.Time { return a.engine.Now() }, Others: func() bool { return a.engine.Others() },
+		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seal: sealing, Key: pullKey, Now: func() time.Time { return a.engine.Now() }, Others: func() bool { return a.engine.Others() },
 	})
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{

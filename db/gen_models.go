@@ -624,6 +624,7 @@ type PullAnswer struct {
 	Address   string
 	Body      []byte
 	ExpiresAt int64
+	Size      int64
 }
 
 type PunctualFavourite struct {

@@ -48,6 +48,7 @@ type Querier interface {
 	CountAdministrators(ctx context.Context, db DBTX) (int64, error)
 	// Without those that say that somebody looks after it: they tell nobody of the alarm.
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
+	CountAllPullAnswers(ctx context.Context, db DBTX) (CountAllPullAnswersRow, error)
 	CountBackfilled(ctx context.Context, db DBTX, arg CountBackfilledParams) (int64, error)
 	// Administrators who may use a password when others may not.
 	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
@@ -84,6 +85,8 @@ type Querier interface {
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	// The open runs of ours, by group, from a low mark on.
 	CountOpenRunsOfGroups(ctx context.Context, db DBTX, lowID int64) ([]CountOpenRunsOfGroupsRow, error)
+	// How many answers of an executor wait for the admins that asked, and their bytes.
+	CountPullAnswers(ctx context.Context, db DBTX, arg CountPullAnswersParams) (CountPullAnswersRow, error)
 	CountRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
 	// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.

@@ -28,13 +28,13 @@ func InsertPulls(ctx context.Context, tx DBTX, calls []Pull) error {
 // InsertPullAnswers writes answers for the admins that wait for them. Of several to one call the first counts.
 func InsertPullAnswers(ctx context.Context, tx DBTX, answers []PullAnswer) error {
 	for part := range slices.Chunk(answers, MaxBatch) {
-		args := make([]any, 0, 6*len(part))
+		args := make([]any, 0, 7*len(part))
 		for i := range part {
 			a := &part[i]
-			args = append(args, a.ID, a.Asker, a.AppName, a.Address, a.Body, a.ExpiresAt)
+			args = append(args, a.ID, a.Asker, a.AppName, a.Address, a.Body, len(a.Body), a.ExpiresAt)
 		}
-		q := "INSERT IGNORE INTO punctual_pull_answer (id, asker, app_name, address, body, expires_at) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?),", len(part)), ",")
+		q := "INSERT IGNORE INTO punctual_pull_answer (id, asker, app_name, address, body, size, expires_at) VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?),", len(part)), ",")
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
 			return fmt.Errorf("write down %d answers: %w", len(part), err)
 		}

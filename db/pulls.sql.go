@@ -10,6 +10,44 @@ import (
 	"strings"
 )
 
+const countAllPullAnswers = `-- name: CountAllPullAnswers :one
+SELECT COUNT(*) AS answers, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_pull_answer
+`
+
+type CountAllPullAnswersRow struct {
+	Answers int64
+	Bytes   int64
+}
+
+func (q *Queries) CountAllPullAnswers(ctx context.Context, db DBTX) (CountAllPullAnswersRow, error) {
+	row := db.QueryRowContext(ctx, countAllPullAnswers)
+	var i CountAllPullAnswersRow
+	err := row.Scan(&i.Answers, &i.Bytes)
+	return i, err
+}
+
+const countPullAnswers = `-- name: CountPullAnswers :one
+SELECT COUNT(*) AS answers, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_pull_answer WHERE address = ? AND app_name = ?
+`
+
+type CountPullAnswersParams struct {
+	Address string
+	AppName string
+}
+
+type CountPullAnswersRow struct {
+	Answers int64
+	Bytes   int64
+}
+
+// How many answers of an executor wait for the admins that asked, and their bytes.
+func (q *Queries) CountPullAnswers(ctx context.Context, db DBTX, arg CountPullAnswersParams) (CountPullAnswersRow, error) {
+	row := db.QueryRowContext(ctx, countPullAnswers, arg.Address, arg.AppName)
+	var i CountPullAnswersRow
+	err := row.Scan(&i.Answers, &i.Bytes)
+	return i, err
+}
+
 const deletePullAnswers = `-- name: DeletePullAnswers :execrows
 DELETE FROM punctual_pull_answer WHERE id IN (/*SLICE:ids*/?)
 `

@@ -28,6 +28,13 @@ DELETE FROM punctual_pull WHERE expires_at < ?;
 -- name: ListPullAnswers :many
 SELECT id, app_name, address, body FROM punctual_pull_answer WHERE asker = ? ORDER BY id LIMIT 200;
 
+-- name: CountPullAnswers :one
+-- How many answers of an executor wait for the admins that asked, and their bytes.
+SELECT COUNT(*) AS answers, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_pull_answer WHERE address = sqlc.arg(address) AND app_name = sqlc.arg(app_name);
+
+-- name: CountAllPullAnswers :one
+SELECT COUNT(*) AS answers, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_pull_answer;
+
 -- name: DeletePullAnswers :execrows
 DELETE FROM punctual_pull_answer WHERE id IN (sqlc.slice(ids));
 

@@ -21,6 +21,8 @@ const (
 	msgPullOther   = "Another executor of this name asks for its calls already: give each a name of its own."
 	msgPullMany    = "Too many executors ask for their calls at this admin."
 	msgPullStopped = "This admin is stopping."
+	msgPullNoCall  = "An answer is to no call that an admin has made for this executor."
+	msgPullFull    = "Too many answers of this executor wait for the admins that asked. Try again."
 )
 
 // pull hands over the calls that wait for an executor, when there are some or its time is up.
@@ -42,6 +44,10 @@ func (a *API) pull(ctx context.Context, body []byte, who caller) ([]byte, error)
 		return nil, refusal(msgPullOther)
 	case errors.Is(err, pull.ErrTooMany):
 		return nil, refusal(msgPullMany)
+	case errors.Is(err, pull.ErrFull):
+		return nil, refusal(msgPullFull)
+	case errors.Is(err, pull.ErrNoCall):
+		return nil, refusal(msgPullNoCall)
 	case errors.Is(err, pull.ErrClosed), errors.Is(err, context.Canceled):
 		return nil, refusal(msgPullStopped)
 	case err != nil:

@@ -65,7 +65,7 @@ func TestWhoMayAskForCalls(t *testing.T) {
 func TestAPullThatIsRefusedSaysWhy(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		msgPullOther: pull.ErrOther, msgPullMany: pull.ErrTooMany, msgPullStopped: pull.ErrClosed, "cannot do this now": errors.New("database away"),
+		msgPullOther: pull.ErrOther, msgPullMany: pull.ErrTooMany, msgPullStopped: pull.ErrClosed, msgPullNoCall: pull.ErrNoCall, msgPullFull: pull.ErrFull, "cannot do this now": errors.New("database away"),
 	} {
 		api, _ := newAPI()
 		api.Pulls = &pulls{err: err}

@@ -15,7 +15,8 @@
 // knows at the same time. When nobody asks here and other admins live, the call becomes a row. From then on the row decides, also here:
 // who hands it over writes the name of the pull into it, if nobody has, and until it expires.
 //
-// The answer comes with a later request, at whichever admin. One that did not make the call writes it down for the one that did.
+// The answer comes with a later request, at whichever admin. One that did not make the call writes it down for the one that did, if an admin
+// has made it for this executor, which the call's id shows, and if there is room for it.
 //
 // # What can be lost
 //

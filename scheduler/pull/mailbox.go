@@ -39,7 +39,6 @@ const (
 	maxBody      = 16 << 20
 	withoutLimit = time.Minute // how long a call waits whose caller has set no limit
 	takeBackTime = time.Second // for finding out whether a call was handed over
-	answerLife   = time.Minute // how long an answer waits for the admin that asked
 )
 
 // Config is what a [Mailbox] is made of. Pool and Logger are required.
@@ -48,6 +47,7 @@ type Config struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: metrics are kept but not published
 	Seal       *seal.Seal            // of bodies in the database, which may hold secrets; nil: they are not sealed
+	Key        []byte                // marks calls as made by an admin, so all have the same; nil: one that no other has
 	Now        func() time.Time      // the clock of all admins; time.Now when nil
 	Others     func() bool           // whether other admins live; nil: there are none
 	Every      time.Duration         // how often the database is looked at while others live and something waits; 10 ms
@@ -72,6 +72,9 @@ type Mailbox struct {
 	pulls int
 	swept time.Time
 	done  []string // rows that nobody needs any more
+
+	storing    map[box]load // answers that are being written down, by executor
+	storingAll load
 }
 
 // box is an executor: its group's name in lower case, and its address.
@@ -86,7 +89,7 @@ type state struct {
 
 // call is one call to an executor.
 type call struct {
-	id          string // of the admin, in the order of its calls, and not to be guessed by other executors
+	id          string // see newID
 	path, trace string
 	box         box
 	body        []byte
@@ -123,11 +126,14 @@ func New(cfg Config) *Mailbox {
 	if cfg.Others == nil {
 		cfg.Others = func() bool { return false }
 	}
+	if cfg.Key == nil {
+		cfg.Key = []byte(rand.Text())
+	}
 	cfg.Every = cmp.Or(cfg.Every, 10*time.Millisecond)
 	factory := promauto.With(cfg.Registerer)
 	return &Mailbox{
 		cfg: cfg, queries: db.New(), name: strings.ToLower(rand.Text()), closed: make(chan struct{}), wake: make(chan struct{}, 1), look: make(chan struct{}, 1),
-		boxes: make(map[box]*state), calls: make(map[string]*call),
+		boxes: make(map[box]*state), calls: make(map[string]*call), storing: make(map[box]load),
 		metrics: metrics{
 			open: factory.NewGauge(prometheus.GaugeOpts{Name: "punctual_pulls_open", Help: "Executors that wait for calls at this admin, each as often as it waits."}),
 			calls: factory.NewCounterVec(prometheus.CounterOpts{Name: "punctual_pulled_calls_total",
@@ -204,9 +210,9 @@ func (m *Mailbox) add(ctx context.Context, to box, path, trace string, body []by
 		left = time.Until(until)
 	}
 	c := &call{
-		id: fmt.Sprintf("%s.%012x.%s", m.name, m.last.Add(1), rand.Text()[:10]), path: path, trace: trace, box: to, body: body, ctx: ctx, expires: m.cfg.Now().Add(left),
-		result: make(chan []byte, 1), made: time.Now(),
+		path: path, trace: trace, box: to, body: body, ctx: ctx, expires: m.cfg.Now().Add(left), result: make(chan []byte, 1), made: time.Now(),
 	}
+	c.id = m.newID(to, c.expires)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls[c.id] = c
@@ -428,42 +434,6 @@ func bodyOf(body []byte) []byte {
 		return []byte(`""`)
 	}
 	return body
-}
-
-// answer gives answers to the calls that they are about, or writes them down for the admins that made them.
-func (m *Mailbox) answer(ctx context.Context, of box, answers []wire.PulledAnswer) error {
-	var others []db.PullAnswer
-	until := m.cfg.Now().Add(answerLife).UnixMilli()
-	for _, a := range answers {
-		asker, _, _ := strings.Cut(a.ID, ".")
-		if asker == m.name {
-			m.deliver(of, a.ID, a.Answer)
-			continue
-		}
-		if len(asker) == len(m.name) {
-			others = append(others, db.PullAnswer{ID: a.ID, Asker: asker, AppName: of.app, Address: of.address, Body: m.seal(a.ID, a.Answer), ExpiresAt: until})
-		}
-	}
-	if len(others) == 0 {
-		return nil
-	}
-	return db.InsertPullAnswers(ctx, m.cfg.Pool, others)
-}
-
-// deliver ends a call with its answer, if it is its executor's.
-func (m *Mailbox) deliver(of box, id string, answer []byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := m.calls[id]
-	if c == nil || c.box != of {
-		return
-	}
-	delete(m.calls, id)
-	if c.row {
-		m.done = append(m.done, id)
-		poke(m.wake)
-	}
-	c.result <- answer
 }
 
 const (

@@ -42,7 +42,7 @@ var errStopping = errors.New("the executor has ended")
 // collect lets a node's calls wait for the executors that ask, as long as the process lives.
 func (n *node) collect(w *world) {
 	n.mailbox = pull.New(pull.Config{
-		Pool: n.pool, Logger: w.logger(n), Every: pullLook,
+		Pool: n.pool, Logger: w.logger(n), Every: pullLook, Key: []byte("of all nodes"),
 		Now: func() time.Time { return n.engine.Now() }, Others: func() bool { return n.engine.Others() },
 	})
 	n.pulls = wire.NewExecutorClient(&http.Client{Transport: n.mailbox})

@@ -1,0 +1,8 @@
+package pull
+
+// The bounds that tests go up to.
+const (
+	MaxWaiting      = maxWaiting
+	MaxWaitingBytes = maxWaitingBytes
+	MaxAllWaiting   = maxAllWaiting
+)
