@@ -137,6 +137,40 @@ func TestAFlowIsSteeredByPrograms(t *testing.T) {
 	})
 }
 
+// TestAnAllowedFailureIsToldAsOne by API v1, the command line and the page of the run.
+func TestAnAllowedFailureIsToldAsOne(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := working(t, o, "fail")
+		var made struct{ ID int64 }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"flow","author":"a","kind":"FLOW","script":"steps: [{id: may, job: {id: 1}, continue_on_error: true, retry_backoff: 1m}]"}`)
+		at := strings.TrimPrefix(c.do("POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), "").header.Get("Location"), "/api/v1")
+		var r struct {
+			State string
+			Steps []struct {
+				State   string
+				Allowed bool
+			}
+		}
+		executortest.Eventually(t, "over", func() error {
+			if c.json(200, &r, "GET", at, ""); r.State != "success" {
+				return fmt.Errorf("the run is %s", r.State)
+			}
+			return nil
+		})
+		if len(r.Steps) != 1 || r.Steps[0].State != "failed" || !r.Steps[0].Allowed {
+			t.Errorf("the step: %+v", r.Steps)
+		}
+		if out, err := punctual(t, "runs", "steps", strings.TrimPrefix(at, "/runs/"), "-o", "wide", "--url", c.base, "--token", c.token); err != nil || !strings.Contains(out, "ALLOWED") {
+			t.Errorf("on the command line: %v\n%s", err, out)
+		}
+		page := open(t, a).mustLogin().get(at).document(t)
+		if got := page.Find("#step-may .badge.step-allowed").Text(); !strings.Contains(got, "Failed, allowed") || page.Find("svg.flow-wide .at-allowed").Length() != 1 {
+			t.Errorf("the page says %q", got)
+		}
+	})
+}
+
 // TestAStartedFlowIsHiddenFromXXLJOBAlone: its row says so that an XXL-JOB admin on the same database takes it for stopped, and everything
 // of ours that it is started.
 func TestAStartedFlowIsHiddenFromXXLJOBAlone(t *testing.T) {

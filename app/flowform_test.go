@@ -142,6 +142,19 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 			t.Errorf("the form does not go on where it was:\n%s", f.text)
 		}
 
+		before = f.text
+		f.send("", url.Values{"step_retry_backoff": {"1m, 5m"}, "step_continue_on_error": {"true"}})
+		wrote(strings.Replace(before, "retries: 3 # since March\n", "retries: 3 # since March\n    retry_backoff: 1m, 5m\n    continue_on_error: true\n", 1))
+		if f.doc.Find("#flow-continue[checked]").Length() != 1 || f.value("step_retry_backoff") != "1m, 5m" {
+			t.Error("the form does not say that the step may fail, or how long its retries wait")
+		}
+		f.send("", url.Values{"step_retry_backoff": {"soon"}})
+		if fault := f.doc.Find(".flow-form-fault").Text(); !strings.Contains(fault, "soon") {
+			t.Errorf("a back-off that cannot be read: %q", fault)
+		}
+		f.send("", url.Values{"step_retry_backoff": {""}, "step_continue_on_error": nil})
+		wrote(before)
+
 		f.send("down rates", nil)
 		if ids := f.doc.Find(".flow-form-title[data-deed]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("data-deed", "") }); strings.Join(ids, ",") != "open step2,open rates,open write" {
 			t.Errorf("moved: %v", ids)

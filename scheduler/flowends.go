@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -106,9 +107,11 @@ func (e *Engine) asStep(ctx context.Context, tx *sql.Tx, j *job, step int64) (*j
 		return j, nil
 	}
 	as := *j
-	if s := &plan.def.Steps[place]; s.Retries != nil {
+	s := &plan.def.Steps[place]
+	if s.Retries != nil {
 		as.retries = *s.Retries
 	}
+	as.backoff = cmp.Or(s.RetryBackoff, as.backoff)
 	return &as, nil
 }
 

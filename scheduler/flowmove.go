@@ -388,7 +388,7 @@ func (e *Engine) recordStep(f *flowState, place int, state flow.State, now time.
 
 // noteFailure remembers which step failed first.
 func (f *flowState) noteFailure(place int) {
-	if s := f.steps[place]; f.row.FailedStep == "" && flow.State(s.State).IsFailure() {
+	if s := f.steps[place]; f.row.FailedStep == "" && f.plan.plan.Fails(place, flow.State(s.State)) {
 		f.row.FailedStep, f.why = s.Step, string(s.Message)
 	}
 }

@@ -214,6 +214,93 @@ func TestAStepThatIsRetriedToSuccessIsASuccess(t *testing.T) {
 	})
 }
 
+// TestAStepSaysHowLongItsRetriesWait, whatever its job says; of one that says nothing its job does.
+func TestAStepSaysHowLongItsRetriesWait(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		hours := func(p *db.InsertJobParams) { p.RetryBackoff, p.ExecutorFailRetryCount = "2h", 1 }
+		own, said := step("own", b.addJob(hours)), step("said", b.addJob(hours))
+		said.RetryBackoff = "3h"
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{own, said}}, nil))
+		for id, wait := range map[string]time.Duration{"own": 2 * time.Hour, "said": 3 * time.Hour} {
+			attempt := b.runOf(run, id)
+			b.finish(attempt, 500, "not yet")
+			b.await("the retry is made", func() bool { return b.steps(run)[id].RunID != attempt })
+			failed, retry := b.run(attempt), b.run(b.steps(run)[id].RunID)
+			if got := time.Duration(retry.PlannedAt-failed.FinishedAt) * time.Millisecond; got < wait-time.Minute || got > wait+time.Minute {
+				t.Errorf("%s waits %v, want %v", id, got, wait)
+			}
+		}
+	})
+}
+
+// TestAFailureThatIsAllowedLetsTheFlowGoOn, and shows as one.
+func TestAFailureThatIsAllowedLetsTheFlowGoOn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		first := step("first", b.addJob(nil))
+		first.ContinueOnError = true
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{first, step("second", b.addJob(nil), "first")}}, nil))
+		b.finish(b.runOf(run, "first"), 500, "no")
+		b.finish(b.runOf(run, "second"), 200, "")
+		if r := b.ended(run); r.Outcome != event.Succeeded || b.states(run) != "first failed, second success" {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, b.states(run))
+		}
+		// With another one that is not, it is that one that the flow says has failed.
+		other := step("other", b.addJob(nil), "first")
+		run = b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{first, other}}, nil))
+		b.finish(b.runOf(run, "first"), 500, "no")
+		b.finish(b.runOf(run, "other"), 500, "never")
+		if r := b.ended(run); r.Outcome != event.Failed || !strings.HasPrefix(string(r.HandleMsg), "other: never") {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, r.HandleMsg)
+		}
+	})
+}
+
+// TestAStoppedFlowCleansUp: what asks for the stop starts when what it needs has ended, and the flow ends with it.
+func TestAStoppedFlowCleansUp(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		clean := step("clean", b.addJob(nil), "first")
+		clean.If = "cancelled()"
+		def := flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil)), clean, step("second", b.addJob(nil), "first")}}
+		job := b.addFlow(def, nil)
+		run := b.trigger(job)
+		first := b.runOf(run, "first")
+		stopped := make(chan error, 1)
+		go func() { stopped <- b.engine.Kill(t.Context(), run, "ada") }()
+		cleaning := b.runOf(run, "clean")
+		if r := b.run(first); r.Outcome != event.Killed || b.states(run) != "first cancelled, clean running, second cancelled" {
+			t.Errorf("the step's run ended as %v: %s", r.Outcome, b.states(run))
+		}
+		if err := <-stopped; err != nil && !errors.Is(err, ErrKillLater) {
+			t.Fatal(err)
+		}
+		b.finish(cleaning, 200, "")
+		if r := b.ended(run); r.Outcome != event.Killed || b.states(run) != "first cancelled, clean success, second cancelled" {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, b.states(run))
+		}
+
+		// What cleans up and hangs is ended as any run.
+		run = b.trigger(job)
+		b.runOf(run, "first")
+		go func() { stopped <- b.engine.Kill(t.Context(), run, "ada") }()
+		cleaning = b.runOf(run, "clean")
+		if err := <-stopped; err != nil && !errors.Is(err, ErrKillLater) {
+			t.Fatal(err)
+		}
+		if err := b.engine.Kill(t.Context(), cleaning, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.ended(run); r.Outcome != event.Killed || b.states(run) != "first cancelled, clean cancelled, second cancelled" {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, b.states(run))
+		}
+	})
+}
+
 // TestAStepWhoseRunCannotBeSentFails: nobody is registered for its group.
 func TestAStepWhoseRunCannotBeSentFails(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ type runStep struct {
 	Kind      flow.Kind  `json:"kind" enum:"job,flow,approve,wait"`
 	Needs     []string   `json:"needs" nullable:"false" doc:"The steps that have to end before."`
 	State     string     `json:"state" enum:"waiting,running,approval,success,failed,skipped,cancelled,timeout,rejected" doc:"Where it stands; in approval it waits for a person."`
+	Allowed   bool       `json:"allowed" doc:"It failed, and that counts as a success: continue_on_error."`
 	JobID     int64      `json:"job_id" doc:"The job that it runs; 0: none, none yet, or one that the token may not see."`
 	RunID     int64      `json:"run_id" doc:"Its run, the newest attempt; 0: none. Of a step for each item of a list it is 0."`
 	Attempt   int64      `json:"attempt" doc:"How often it was started."`
@@ -158,7 +159,7 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 		def := &f.Definition.Steps[i]
 		row := rows[def.ID]
 		s := runStep{
-			ID: def.ID, Kind: def.Kind(), Needs: append([]string{}, def.Needs...), State: flow.State(row.State).String(), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt,
+			ID: def.ID, Kind: def.Kind(), Needs: append([]string{}, def.Needs...), State: flow.State(row.State).String(), Allowed: def.Allows(flow.State(row.State)), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt,
 			Parameter: string(row.Param), Output: string(row.Output), Message: string(row.Message), StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt), DueAt: momentOf(row.DueAt),
 			DecidedBy: row.DecidedBy, Remark: row.Remark,
 		}

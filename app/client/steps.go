@@ -12,7 +12,7 @@ import (
 
 var stepColumns = []column{
 	field("STEP", "id"), field("STATE", "state"), field("KIND", "kind"), field("RUN", "run_id"), field("STARTED", "started_at"), field("ENDED", "ended_at"),
-	wideField("JOB", "job_id"), wideField("ATTEMPT", "attempt"), wideField("PARAMETER", "parameter"), wideField("BY", "decided_by"), wideField("REMARK", "remark"), field("MESSAGE", "message"),
+	wideField("ALLOWED", "allowed"), wideField("JOB", "job_id"), wideField("ATTEMPT", "attempt"), wideField("PARAMETER", "parameter"), wideField("BY", "decided_by"), wideField("REMARK", "remark"), field("MESSAGE", "message"),
 }
 
 var itemColumns = []column{

@@ -84,6 +84,7 @@ var stepFields = []struct {
 	{flows.FieldMax, flow.FieldForeach + "." + flow.FieldMax, true},
 	{flows.FieldTimeout, flow.FieldTimeout, true},
 	{flows.FieldRetries, flow.FieldRetries, true},
+	{flows.FieldBackoff, flow.FieldBackoff, false},
 	{flows.FieldMessage, flow.FieldApprove + "." + flow.FieldMessage, false},
 	{flows.FieldAnswer, flow.FieldApprove + "." + flow.FieldTimeout, true},
 	{flows.FieldSeconds, flow.FieldWait + "." + flow.FieldSeconds, true},
@@ -114,7 +115,7 @@ func (f *flowForm) fields(shown, typed flows.StepValues) error {
 		// The fields that were there were those of the other kind.
 		typed.Job, typed.Message, typed.Answer, typed.Default, typed.Seconds, typed.Until = shown.Job, shown.Message, shown.Answer, shown.Default, shown.Seconds, shown.Until
 		if kind != flow.KindJob && kind != flow.KindFlow {
-			typed.Param, typed.Items, typed.Parallel, typed.Max, typed.Timeout, typed.Retries = shown.Param, shown.Items, shown.Parallel, shown.Max, shown.Timeout, shown.Retries
+			typed.Param, typed.Items, typed.Parallel, typed.Max, typed.Timeout, typed.Retries, typed.Backoff = shown.Param, shown.Items, shown.Parallel, shown.Max, shown.Timeout, shown.Retries, shown.Backoff
 		}
 	}
 	if err := f.needs(shown, typed); err != nil {
@@ -131,6 +132,11 @@ func (f *flowForm) fields(shown, typed flows.StepValues) error {
 	}
 	if to := answer(typed); to != answer(shown) {
 		if err := f.set(flow.FieldApprove+"."+flow.FieldDefault, to, false); err != nil {
+			return err
+		}
+	}
+	if typed.Continue != shown.Continue {
+		if err := f.set(flow.FieldContinue, typed.Continue, true); err != nil {
 			return err
 		}
 	}

@@ -104,7 +104,7 @@ func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Princi
 // step is a step as the page lists it. Of a job that the reader may not see only the state is told.
 func (v *flowView) step(i int) runs.FlowStep {
 	def, row := &v.f.Definition.Steps[i], &v.f.Steps[i]
-	s := runs.FlowStep{ID: def.ID, Title: stepTitle(def), Kind: def.Kind(), State: flow.State(row.State), Needs: def.Needs, If: def.If}
+	s := runs.FlowStep{ID: def.ID, Title: stepTitle(def), Kind: def.Kind(), State: flow.State(row.State), Allowed: def.Allows(flow.State(row.State)), Needs: def.Needs, If: def.If}
 	text := v.texts[def.ID]
 	if row.BeganAt > 0 {
 		s.Began = v.at(v.page, time.UnixMilli(row.BeganAt))
@@ -169,9 +169,10 @@ func (v *flowView) deeds(s *runs.FlowStep) []runs.Deed {
 		if s.State.Ended() {
 			return []runs.Deed{runs.DeedRerun}
 		}
-	case !v.f.Going() || flow.Asked(v.f.Asked) != flow.AskedNothing:
+	case !v.f.Going():
 	case s.State == flow.Approval:
 		return []runs.Deed{runs.DeedApprove, runs.DeedReject}
+	case flow.Asked(v.f.Asked) != flow.AskedNothing:
 	case s.State == flow.Skipped:
 		return []runs.Deed{runs.DeedSuccess}
 	case !s.State.Open() && s.State != flow.Success:
@@ -182,7 +183,7 @@ func (v *flowView) deeds(s *runs.FlowStep) []runs.Deed {
 
 // node is a step in the picture: it leads to its run, or to its place in the list.
 func (v *flowView) node(s runs.FlowStep) flows.Node {
-	n := flows.Node{ID: s.ID, Title: s.Title, Kind: s.Kind, Ran: true, State: s.State, Needs: s.Needs, URL: "#step-" + s.ID, Note: v.page.T("flow.state." + s.State.String())}
+	n := flows.Node{ID: s.ID, Title: s.Title, Kind: s.Kind, Ran: true, State: s.State, Allowed: s.Allowed, Needs: s.Needs, URL: "#step-" + s.ID, Note: flows.StateWord(v.page.Printer, s.State, s.Allowed)}
 	switch {
 	case s.RunID != 0:
 		n.URL = link.Run(s.RunID)
@@ -222,7 +223,11 @@ func (v *flowView) time(out *runs.FlowRun) {
 		if row.EndedAt > 0 {
 			end = time.UnixMilli(row.EndedAt)
 		}
-		bar := timeline.Bar{URL: out.Graph.Nodes[i].URL, Title: s.Title + " · " + out.Graph.Nodes[i].Note, Tone: tones[s.State], X: x(began), Run: x(began), W: x(end) - x(began)}
+		tone := tones[s.State]
+		if s.Allowed {
+			tone = "ended"
+		}
+		bar := timeline.Bar{URL: out.Graph.Nodes[i].URL, Title: s.Title + " · " + out.Graph.Nodes[i].Note, Tone: tone, X: x(began), Run: x(began), W: x(end) - x(began)}
 		out.Time.Rows = append(out.Time.Rows, timeline.Row{Name: s.Title, URL: bar.URL, Lanes: 1, Bars: []timeline.Bar{bar}})
 	}
 	out.Began, out.Ended = format.Clock(from.In(v.timesOf(v.page))), format.Clock(until.In(v.timesOf(v.page)))

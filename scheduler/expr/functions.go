@@ -91,7 +91,7 @@ var own = []function{
 
 // offered are the names of functions that people can write.
 var offered = func() map[string]bool {
-	names := map[string]bool{"success": true, "failure": true, "always": true, "any": true}
+	names := map[string]bool{"success": true, "failure": true, "always": true, "any": true, "cancelled": true}
 	for _, f := range own {
 		if f.name[0] != '#' {
 			names[f.name] = true

@@ -77,8 +77,8 @@ type Step struct {
 	Items   []Step
 }
 
-// Status is what the functions success(), failure() and any() say; always() is true.
-type Status struct{ Success, Failure, Any bool }
+// Status is what the functions success(), failure(), any() and cancelled() say; always() is true.
+type Status struct{ Success, Failure, Any, Cancelled bool }
 
 // Program is an expression that was read.
 type Program struct {
@@ -86,6 +86,7 @@ type Program struct {
 	program *vm.Program
 	reads   []string
 	status  bool
+	ends    bool
 	free    bool
 }
 
@@ -102,7 +103,7 @@ func Compile(text string, scope Scope) (*Program, error) {
 	}
 	env := types.Map{
 		"flow": types.Map{"param": types.String, "planned": types.String}, "steps": known, "item": types.Any,
-		envEffort: types.Any, envSuccess: types.Bool, envFailure: types.Bool, envAny: types.Bool,
+		envEffort: types.Any, envSuccess: types.Bool, envFailure: types.Bool, envAny: types.Bool, envCancelled: types.Bool,
 	}
 	options := append([]lang.Option{lang.Env(env), lang.MaxNodes(maxNodes), lang.Optimize(false), lang.DisableAllBuiltins(), lang.DisableIfOperator()}, functions...)
 	program, err := lang.Compile(p.text, append(options, lang.Patch(guard))...)
@@ -120,8 +121,11 @@ func Compile(text string, scope Scope) (*Program, error) {
 // Reads are the steps whose results it reads.
 func (p *Program) Reads() []string { return p.reads }
 
-// AsksStatus says whether it calls success(), failure(), always() or any().
+// AsksStatus says whether it calls success(), failure(), always(), any() or cancelled().
 func (p *Program) AsksStatus() bool { return p.status }
+
+// AsksCancelled says whether it calls cancelled().
+func (p *Program) AsksCancelled() bool { return p.ends }
 
 // Constant says whether its value is always the same.
 func (p *Program) Constant() bool { return p.free && !p.status }
@@ -179,10 +183,11 @@ func reason(err error) string {
 
 // names of the environment that nobody can write.
 const (
-	envEffort  = "#effort"
-	envSuccess = "#success"
-	envFailure = "#failure"
-	envAny     = "#any"
+	envEffort    = "#effort"
+	envSuccess   = "#success"
+	envFailure   = "#failure"
+	envAny       = "#any"
+	envCancelled = "#cancelled"
 )
 
 var stepType = types.Map{"state": types.String, "code": types.Int, "message": types.String, "output": types.Any, "items": types.Array(types.Any)}
@@ -198,7 +203,7 @@ func environment(p *Program, v *Values, e *effort) map[string]any {
 	}
 	return map[string]any{
 		"flow": map[string]any{"param": v.Param, "planned": planned}, "steps": steps, "item": v.Item,
-		envEffort: e, envSuccess: v.Status.Success, envFailure: v.Status.Failure, envAny: v.Status.Any,
+		envEffort: e, envSuccess: v.Status.Success, envFailure: v.Status.Failure, envAny: v.Status.Any, envCancelled: v.Status.Cancelled,
 	}
 }
 
@@ -318,6 +323,7 @@ func (g *guard) call(node *ast.Node, n *ast.CallNode) {
 	}
 	if env, is := statuses[callee.Value]; is {
 		g.program.status = true
+		g.program.ends = g.program.ends || env == envCancelled
 		if len(n.Arguments) > 0 {
 			g.fail(KindSyntax, "")
 			g.wrong.Reason = callee.Value + "() takes nothing between its brackets"
@@ -340,7 +346,7 @@ func (g *guard) call(node *ast.Node, n *ast.CallNode) {
 }
 
 // statuses are the functions that ask how the needs of a step ended, and where the answer is.
-var statuses = map[string]string{"success": envSuccess, "failure": envFailure, "any": envAny, "always": ""}
+var statuses = map[string]string{"success": envSuccess, "failure": envFailure, "any": envAny, "cancelled": envCancelled, "always": ""}
 
 func callOf(name string, arguments ...ast.Node) *ast.CallNode {
 	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: arguments}

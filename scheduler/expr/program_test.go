@@ -240,6 +240,7 @@ func TestWhatAnExpressionReadsIsKnown(t *testing.T) {
 		{"false", nil, false, true},
 		{"1 > 2 and true", nil, false, true},
 		{"always()", nil, true, false},
+		{"cancelled()", nil, true, false},
 		{"steps.a.code == 1 or steps.b_1.code == steps.a.code", []string{"a", "b_1"}, false, false},
 		{"map(steps.list.items, .state)", []string{"list"}, false, false},
 		{"flow.param == ''", nil, false, false},
@@ -252,7 +253,7 @@ func TestWhatAnExpressionReadsIsKnown(t *testing.T) {
 			t.Errorf("%s: %v", tt.text, err)
 			continue
 		}
-		if !slices.Equal(p.Reads(), tt.reads) || p.AsksStatus() != tt.status || p.Constant() != tt.constant {
+		if !slices.Equal(p.Reads(), tt.reads) || p.AsksStatus() != tt.status || p.Constant() != tt.constant || p.AsksCancelled() != strings.Contains(tt.text, "cancelled()") {
 			t.Errorf("%s: %v %v %v", tt.text, p.Reads(), p.AsksStatus(), p.Constant())
 		}
 	}

@@ -96,6 +96,8 @@ func caseStep(text string) Step {
 			s.Approve = &Approve{}
 		case part == "wait":
 			s.Wait = &Wait{Seconds: 1}
+		case part == "continue_on_error":
+			s.ContinueOnError = true
 		case part == "any":
 			s.Join = JoinAny
 		case strings.HasPrefix(part, "if "):

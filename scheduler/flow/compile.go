@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/invalid"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // compiler gathers what is wrong while it makes a plan.
@@ -199,6 +200,11 @@ func (c *compiler) kind(s *Step) {
 	}
 	switch kinds[0] {
 	case KindJob, KindFlow:
+		if len([]rune(s.RetryBackoff)) > MaxBackoff {
+			c.fault(s, FieldBackoff, CodeTooLong, "Max", MaxBackoff)
+		} else if _, err := jobspec.ParseBackoff(s.RetryBackoff); err != nil {
+			c.fault(s, FieldBackoff, CodeBackoff, "Value", shown(s.RetryBackoff))
+		}
 		if s.Foreach != nil {
 			if strings.TrimSpace(s.Foreach.Items) == "" {
 				c.fault(s, FieldItems, CodeRequired)
@@ -232,7 +238,7 @@ func (c *compiler) notOf(s *Step, kind Kind) {
 	for _, f := range []struct {
 		name string
 		has  bool
-	}{{FieldParam, s.Param != nil}, {FieldForeach, s.Foreach != nil}, {FieldTimeout, s.TimeoutSeconds != 0}, {FieldRetries, s.Retries != nil}} {
+	}{{FieldParam, s.Param != nil}, {FieldForeach, s.Foreach != nil}, {FieldTimeout, s.TimeoutSeconds != 0}, {FieldRetries, s.Retries != nil}, {FieldBackoff, s.RetryBackoff != ""}} {
 		if f.has {
 			c.fault(s, f.name, CodeNotOf, "Field", f.name, "Kind", string(kind))
 		}

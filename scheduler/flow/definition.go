@@ -11,6 +11,7 @@ const (
 	MaxMessage   = 2000   // characters of what an approval says
 	MaxSeconds   = 31_536_000
 	MaxRetries   = 9999
+	MaxBackoff   = 128     // characters of a back-off, as of that of a job
 	MaxBytes     = 1 << 20 // of a definition as a text
 )
 
@@ -54,7 +55,11 @@ type Step struct {
 	Param          *string // with ${{ expressions }}; nil: the job's own parameter
 	Foreach        *Foreach
 	TimeoutSeconds int64  // 0: the job's own
-	Retries        *int64 // nil: the job's own; how long they wait is always the job's
+	Retries        *int64 // nil: the job's own
+	RetryBackoff   string // how long they wait, see [jobspec.ParseBackoff]; empty: the job's own
+
+	// ContinueOnError says that a failure of the step counts as a success, for what needs it and for the flow.
+	ContinueOnError bool
 
 	Line   int            // in the text that it was read from; 0 without one
 	lines  map[string]int // of its fields
@@ -97,6 +102,9 @@ func (s *Step) Ref() *JobRef {
 	}
 	return s.Flow
 }
+
+// Allows says whether a state of the step is a failure that counts as a success.
+func (s *Step) Allows(state State) bool { return s.ContinueOnError && state.IsFailure() }
 
 // LineOf is the line of one of its fields, or that of the step.
 func (s *Step) LineOf(field string) int {

@@ -519,7 +519,7 @@ func (d *Draft) SetKind(id string, kind Kind) error {
 		}
 		if kind == KindApprove || kind == KindWait {
 			for k := len(step.Content) - 2; k >= 0; k -= 2 {
-				if name := step.Content[k].Value; !slices.Contains([]string{FieldID, FieldName, FieldNeeds, FieldJoin, FieldIf}, name) {
+				if name := step.Content[k].Value; !slices.Contains([]string{FieldID, FieldName, FieldNeeds, FieldJoin, FieldIf, FieldContinue}, name) {
 					drop(step, name)
 				}
 			}

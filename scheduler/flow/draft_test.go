@@ -57,6 +57,10 @@ func TestADraftChangesTheLinesOfOneStep(t *testing.T) {
 			ok(t, d.Set("a", "foreach.items", "", false))
 			ok(t, d.Set("a", "foreach.max", "", true))
 		}, "steps:\n  - id: a\n    job: 1\n"},
+		{"a flag", "steps:\n  - id: a\n    job: 1\n", func(t *testing.T, d *Draft) { ok(t, d.Set("a", FieldContinue, "true", true)) }, "steps:\n  - id: a\n    job: 1\n    continue_on_error: true\n"},
+		{"no flag", "steps:\n  - id: a\n    continue_on_error: true # for now\n    job: 1\n", func(t *testing.T, d *Draft) { ok(t, d.Set("a", FieldContinue, "", true)) }, "steps:\n  - id: a\n    job: 1\n"},
+		{"a flag in JSON", `{"steps": [{"id": "a", "job": 1}]}`, func(t *testing.T, d *Draft) { ok(t, d.Set("a", FieldContinue, "true", true)) },
+			"{\n  \"steps\": [\n    {\n      \"id\": \"a\",\n      \"job\": 1,\n      \"continue_on_error\": true\n    }\n  ]\n}\n"},
 		{"the next step", draftText, func(t *testing.T, d *Draft) {
 			id, err := d.Add(KindJob)
 			if ok(t, err); id != "step4" {

@@ -182,6 +182,9 @@ func (s *step) required() int {
 // asksStatus says whether its condition asks by itself how its needs ended.
 func (s *step) asksStatus() bool { return s.condition != nil && s.condition.AsksStatus() }
 
+// asksCancelled says whether its condition asks by itself whether the run is to end.
+func (s *step) asksCancelled() bool { return s.condition != nil && s.condition.AsksCancelled() }
+
 // does says whether a step says that it does a thing.
 func (s *Step) does(k Kind) bool {
 	switch k {

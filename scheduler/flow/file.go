@@ -20,7 +20,7 @@ const (
 
 var (
 	flowFields = []string{FieldOnFailure, FieldSteps}
-	stepFields = []string{FieldID, FieldName, FieldNeeds, FieldJoin, FieldIf, FieldJob, FieldFlow, FieldApprove, FieldWait, FieldParam, FieldForeach, FieldTimeout, FieldRetries}
+	stepFields = []string{FieldID, FieldName, FieldNeeds, FieldJoin, FieldIf, FieldJob, FieldFlow, FieldApprove, FieldWait, FieldParam, FieldForeach, FieldTimeout, FieldRetries, FieldBackoff, FieldContinue}
 	refFields  = []string{fieldAppName, fieldDescription, FieldID}
 	askFields  = []string{FieldMessage, FieldTimeout, FieldDefault}
 	waitFields = []string{FieldSeconds, FieldUntil}
@@ -125,6 +125,10 @@ func (r reader) step(n document.Node) Step {
 		case FieldRetries:
 			s.Retries = new(int64)
 			r.Number(name, value, s.Retries)
+		case FieldBackoff:
+			r.Text(name, value, &s.RetryBackoff)
+		case FieldContinue:
+			s.ContinueOnError = r.Flag(name, value)
 		}
 	})
 	return s
@@ -297,6 +301,8 @@ func (s *Step) tree() document.Node {
 	if s.Retries != nil {
 		n.AddDigits(FieldRetries, strconv.FormatInt(*s.Retries, 10))
 	}
+	n.AddText(FieldBackoff, s.RetryBackoff)
+	n.AddFlag(FieldContinue, s.ContinueOnError)
 	return n
 }
 

@@ -28,6 +28,8 @@ steps:
     parameter: '{"day": "${{ planned | yyyy-MM-dd, -1d }}"}'
     timeout_seconds: 600
     retries: 0
+    retry_backoff: 30s*2<=1h
+    continue_on_error: true
   - id: each
     needs:
       - extract
@@ -73,7 +75,7 @@ func TestADefinitionIsReadAndWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	compile(t, def)
-	if def.Steps[0].LineOf(FieldTimeout) != 10 || def.Steps[2].LineOf(FieldDefault) != 30 || def.Steps[1].LineOf(FieldRetries) != 12 {
+	if def.Steps[0].LineOf(FieldTimeout) != 10 || def.Steps[2].LineOf(FieldDefault) != 32 || def.Steps[0].LineOf(FieldContinue) != 13 || def.Steps[1].LineOf(FieldRetries) != 14 {
 		t.Errorf("%+v", def.Steps)
 	}
 	written, err := def.Text(document.YAML)
@@ -135,6 +137,10 @@ func TestFaultsNameTheirStepAndLine(t *testing.T) {
 		{"a word that is no join", a + "    join: some\n", "a 4  join_word [Value some]"},
 		{"a join of none", a + "    join: 0\n", "a 4  join_word [Value 0]"},
 		{"a join of more than there are", a + "  - id: b\n    needs: a\n    join: 2\n    job: 1\n", "b 6 join join [Max 1]"},
+		{"a back-off that cannot be read", a + "    retry_backoff: soon\n", "a 4 retry_backoff backoff [Value soon]"},
+		{"a back-off that is too long", a + "    retry_backoff: " + strings.Repeat("1s,", 43) + "1s\n", "a 4 retry_backoff too_long [Max 128]"},
+		{"the back-off of an approval", "steps:\n  - id: a\n    approve: {}\n    retry_backoff: 1m\n", "a 4 retry_backoff not_of [Field retry_backoff Kind approve]"},
+		{"neither true nor false", a + "    continue_on_error: maybe\n", "a 4  flag [Field continue_on_error]"},
 		{"a step that does nothing", a + "  - id: b\n", "b 4 id no_kind"},
 		{"a step that does two things", a + "    wait: {seconds: 1}\n", "a 4 wait kinds [First job Second wait]"},
 		{"a job without its executor", "steps:\n  - id: a\n    job: {description: x}\n", "a 3  ref"},

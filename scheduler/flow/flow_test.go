@@ -21,14 +21,14 @@ func compile(t testing.TB, def *Definition) *Plan {
 }
 
 // conditions are what made-up steps ask; the states of others are no part of it, which with "any" depend on who is first.
-var conditions = []string{"", "", "", "success()", "failure()", "always()", "any()", "success() || failure()", "failure() && !any()", "always() && flow.param == ''", "flow.param == ''", "flow.param != ''"}
+var conditions = []string{"", "", "", "success()", "failure()", "always()", "any()", "success() || failure()", "failure() && !any()", "always() && flow.param == ''", "flow.param == ''", "flow.param != ''", "cancelled()", "!cancelled()", "success() || cancelled()"}
 
 // madeUp is a definition of a few steps that need only earlier ones, written in any order.
 func madeUp(t *rapid.T) *Definition {
 	def := &Definition{OnFailure: rapid.SampledFrom(AllOnFailures).Draw(t, "on failure")}
 	n := rapid.IntRange(1, 9).Draw(t, "steps")
 	for i := range n {
-		s := Step{ID: fmt.Sprintf("s%d", i), If: rapid.SampledFrom(conditions).Draw(t, "if")}
+		s := Step{ID: fmt.Sprintf("s%d", i), If: rapid.SampledFrom(conditions).Draw(t, "if"), ContinueOnError: rapid.IntRange(0, 3).Draw(t, "continue on error") == 0}
 		for j := range i {
 			if rapid.IntRange(0, 2).Draw(t, "needs") == 0 {
 				s.Needs = append(s.Needs, fmt.Sprintf("s%d", j))
@@ -81,7 +81,7 @@ func (p *play) decide() Decision {
 	after := Run{Steps: slices.Clone(p.run.Steps), Asked: p.run.Asked}
 	after.Apply(p.plan, d)
 	for _, s := range d.Start {
-		if p.run.Asked != AskedNothing {
+		if p.run.Asked != AskedNothing && !p.cleansUp(s.Step) {
 			t.Fatalf("step %d is started in a run that is to end", s.Step)
 		}
 		st := p.run.Steps[s.Step]
@@ -103,6 +103,11 @@ func (p *play) decide() Decision {
 			t.Fatalf("step %d ends again or wrongly: %+v", e.Step, e)
 		}
 	}
+	for i, s := range p.run.Steps {
+		if p.run.Asked != AskedNothing && s.State.Open() && !after.Steps[i].State.Ended() && !after.Steps[i].Ending && !p.cleansUp(i) {
+			t.Fatalf("step %d goes on in a run that is to end", i)
+		}
+	}
 	for _, i := range d.Cancel {
 		if s := p.run.Steps[i]; !s.State.Open() || s.Ending || p.run.Asked == AskedNothing {
 			t.Fatalf("step %d is cancelled", i)
@@ -121,6 +126,11 @@ func (p *play) decide() Decision {
 	return d
 }
 
+// cleansUp says whether a step asks whether the run is to end, and is for that.
+func (p *play) cleansUp(i int) bool {
+	return strings.Contains(p.plan.steps[i].If, "cancelled()") && !strings.HasPrefix(p.plan.steps[i].If, "!")
+}
+
 // hasItsNeeds checks that as many needs of a step that starts have ended as it asks for.
 func (p *play) hasItsNeeds(i int, run Run) {
 	s := &p.plan.steps[i]
@@ -129,7 +139,7 @@ func (p *play) hasItsNeeds(i int, run Run) {
 		if run.Steps[j].State.Ended() {
 			ended++
 		}
-		if run.Steps[j].State == Success {
+		if run.Steps[j].State == Success || p.plan.Allows(j, run.Steps[j].State) {
 			succeeded++
 		}
 	}
@@ -260,6 +270,47 @@ func TestTheOrderOfEndsDoesNotMatter(t *testing.T) {
 		}
 		if diff := cmp.Diff(results[0], results[1]); diff != "" {
 			t.Fatal(diff)
+		}
+	})
+}
+
+// TestAFailureThatIsAllowedIsASuccess plays a flow in which such steps fail, and in which they succeed: the others do the same, and the flow
+// ends in the same manner.
+func TestAFailureThatIsAllowedIsASuccess(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		plan := compile2(t, madeUp(t))
+		given := make([]State, len(plan.steps))
+		for i := range given {
+			given[i] = rapid.SampledFrom(ends).Draw(t, "end")
+			if plan.steps[i].ContinueOnError {
+				given[i] = rapid.SampledFrom([]State{Failed, TimedOut}).Draw(t, "failure")
+			}
+		}
+		var results [2]Run
+		var finish [2]State
+		for i, allowed := range []State{Waiting, Success} {
+			p := newPlay(t, plan)
+			for d := p.decide(); ; d = p.decide() {
+				if finish[i] = d.Finish; d.Finish != Waiting {
+					break
+				}
+				p.end(func(int) int { return 0 }, func(step int) State {
+					if plan.steps[step].ContinueOnError && allowed == Success {
+						return Success
+					}
+					return given[step]
+				})
+			}
+			results[i] = p.run
+			for k := range p.run.Steps { // this is where the two may differ
+				if s := &p.run.Steps[k]; plan.Allows(k, s.State) {
+					s.State, s.Items.Succeeded, s.Items.Failed = Success, s.Items.Succeeded+s.Items.Failed, 0
+				}
+			}
+		}
+		if diff := cmp.Diff(results[0], results[1]); diff != "" || finish[0] != finish[1] {
+			t.Fatalf("%v and %v: %s", finish[0], finish[1], diff)
 		}
 	})
 }

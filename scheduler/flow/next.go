@@ -29,13 +29,13 @@ func (p *Plan) Next(run Run, data Data) Decision {
 	slices.SortFunc(n.decision.End, func(a, b End) int { return a.Step - b.Step })
 	if run.Asked != AskedNothing {
 		for i := range n.run.Steps {
-			if s := n.run.Steps[i]; s.State.Open() && !s.Ending {
+			if s := n.run.Steps[i]; s.State.Open() && !s.Ending && !n.outlasts(i) {
 				n.decision.Cancel = append(n.decision.Cancel, i)
 			}
 		}
 	}
 	if len(n.decision.Start) == 0 {
-		n.decision.Finish = n.run.outcome()
+		n.decision.Finish = n.run.outcome(n.plan)
 	}
 	return n.decision
 }
@@ -56,12 +56,12 @@ func (n *next) look() (ends []End, starts []Start) {
 	n.sound = make([]bool, len(n.run.Steps))
 	for _, i := range n.plan.order {
 		state := n.run.Steps[i]
-		n.sound[i] = state.State == Success && (state.ByHand || n.soundNeeds(i) >= n.plan.steps[i].required())
+		n.sound[i] = n.succeeded(i) && (state.ByHand || n.soundNeeds(i) >= n.plan.steps[i].required())
 	}
 	for i := range n.run.Steps {
 		state := &n.run.Steps[i]
 		switch {
-		case state.State == Waiting && n.run.Asked != AskedNothing:
+		case state.State == Waiting && n.run.Asked != AskedNothing && !n.mayStillStart(i):
 			ends = append(ends, End{Step: i, State: Cancelled})
 		case state.State == Waiting:
 			end, start := n.waiting(i)
@@ -79,7 +79,7 @@ func (n *next) look() (ends []End, starts []Start) {
 			if start != nil {
 				starts = append(starts, *start)
 			}
-		case state.State.Open() && n.run.Asked != AskedNothing && n.plan.steps[i].Ref() == nil:
+		case state.State.Open() && n.run.Asked != AskedNothing && n.plan.steps[i].Ref() == nil && !n.outlasts(i):
 			ends = append(ends, End{Step: i, State: Cancelled}) // nothing runs that would have to be ended first
 		}
 	}
@@ -95,6 +95,9 @@ func (n *next) waiting(i int) (*End, *Start) {
 	holds, err := n.holds(i)
 	if err != nil {
 		return &End{Step: i, State: Failed, Fault: n.plan.exprFault(i, FieldIf, err)}, nil
+	}
+	if !holds && n.run.Asked != AskedNothing {
+		return &End{Step: i, State: Cancelled}, nil
 	}
 	if !holds {
 		return &End{Step: i, State: Skipped}, nil
@@ -155,10 +158,15 @@ func (n *next) begin(i int, start *Start) (*End, *Start) {
 func (n *next) items(i int) (*End, *Start) {
 	s, state := &n.plan.steps[i], &n.run.Steps[i]
 	items := state.Items
-	noMore := n.run.Asked != AskedNothing || state.Ending || n.stops() && items.Failed+items.Cancelled > 0
+	failed := items.Failed
+	if s.ContinueOnError {
+		failed = 0 // none of them keeps the others from starting
+	}
+	ended := state.Ending || n.run.Asked != AskedNothing && !n.outlasts(i)
+	noMore := ended || n.stops() && failed+items.Cancelled > 0
 	switch {
 	case items.Open == 0 && (noMore || items.Waiting() == 0):
-		return &End{Step: i, State: items.joined(state.Ending || n.run.Asked != AskedNothing)}, nil
+		return &End{Step: i, State: items.joined(ended)}, nil
 	case noMore:
 		return nil, nil
 	}
@@ -184,7 +192,33 @@ func (n *next) stops() bool { return n.plan.def.OnFailure != OnFailureContinue }
 
 // stopped says whether one has.
 func (n *next) stopped() bool {
-	return n.stops() && slices.ContainsFunc(n.run.Steps, func(s StepState) bool { return s.State.IsFailure() || s.State == Cancelled })
+	for i, s := range n.run.Steps {
+		if n.plan.Fails(i, s.State) || s.State == Cancelled {
+			return n.stops()
+		}
+	}
+	return false
+}
+
+// succeeded says whether a step counts as a success.
+func (n *next) succeeded(i int) bool {
+	state := n.run.Steps[i].State
+	return state == Success || n.plan.Allows(i, state)
+}
+
+// mayStillStart says whether a step may start in a run that is to end: one whose condition asks for that, to clean up. Where nothing has
+// begun, there is nothing to clean up.
+func (n *next) mayStillStart(i int) bool {
+	return n.plan.steps[i].asksCancelled() && slices.ContainsFunc(n.run.Steps, func(s StepState) bool { return s.Begun })
+}
+
+// outlasts says whether an open step goes on although the run is to end: its condition asks for that and holds, so that it would start now.
+func (n *next) outlasts(i int) bool {
+	if !n.plan.steps[i].asksCancelled() {
+		return false
+	}
+	holds, err := n.holds(i)
+	return holds && err == nil
 }
 
 // ready says whether it is known how the needs of a step ended: as many as it asks for have succeeded, or all have ended, and what they
@@ -203,14 +237,16 @@ func (n *next) soundNeeds(i int) (count int) {
 	return count
 }
 
-// status is what success(), failure() and any() say in the condition of a step.
+// status is what success(), failure(), any() and cancelled() say in the condition of a step.
 func (n *next) status(i int) expr.Status {
 	s := &n.plan.steps[i]
 	reached := n.soundNeeds(i) >= s.required()
 	return expr.Status{
 		Success: reached && !n.stopped(),
-		Failure: !reached && slices.ContainsFunc(s.ancestors, func(j int) bool { return n.run.Steps[j].State.IsFailure() }),
-		Any:     len(s.needs) == 0 || slices.ContainsFunc(s.needs, func(j int) bool { return n.run.Steps[j].State == Success }),
+		Failure: !reached && slices.ContainsFunc(s.ancestors, func(j int) bool { return n.plan.Fails(j, n.run.Steps[j].State) }),
+		Any:     len(s.needs) == 0 || slices.ContainsFunc(s.needs, n.succeeded),
+
+		Cancelled: n.run.Asked != AskedNothing,
 	}
 }
 

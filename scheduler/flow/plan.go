@@ -25,6 +25,7 @@ const (
 	CodeMoment     = "flow.error.moment"      // Value
 	CodeNever      = "flow.error.never"       // the step never starts
 	CodeNotBefore  = "flow.error.not_before"  // Value: a step that is read and need not have ended
+	CodeBackoff    = "job.error.backoff"      // Value
 	CodePlanned    = "job.error.planned."     // begins the codes of an [expr.Part]; Value
 	CodeExpr       = "flow.error.expr."       // begins the codes of an [expr.Kind]; Expression, Text, Reason
 
@@ -52,6 +53,8 @@ const (
 	FieldForeach   = "foreach"
 	FieldTimeout   = "timeout_seconds"
 	FieldRetries   = "retries"
+	FieldBackoff   = "retry_backoff"
+	FieldContinue  = "continue_on_error"
 
 	FieldMessage  = "message"
 	FieldDefault  = "default"

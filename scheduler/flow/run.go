@@ -8,14 +8,22 @@ import (
 // NewRun is a run of which nothing was done.
 func (p *Plan) NewRun() Run { return Run{Steps: make([]StepState, len(p.steps))} }
 
+// Fails says whether a state of a step is a failure for what comes after it and for the flow.
+func (p *Plan) Fails(i int, state State) bool {
+	return state.IsFailure() && !p.steps[i].ContinueOnError
+}
+
+// Allows says whether a state of a step is a failure that counts as a success.
+func (p *Plan) Allows(i int, state State) bool { return p.steps[i].Allows(state) }
+
 // outcome is how the run has ended, Waiting if it has not.
-func (r Run) outcome() State {
+func (r Run) outcome(p *Plan) State {
 	failed, cancelled := false, false
-	for _, s := range r.Steps {
+	for i, s := range r.Steps {
 		if !s.State.Ended() {
 			return Waiting
 		}
-		failed = failed || s.State.IsFailure()
+		failed = failed || p.Fails(i, s.State)
 		cancelled = cancelled || s.State == Cancelled
 	}
 	switch {
@@ -130,10 +138,11 @@ func (r *Run) ending() bool {
 }
 
 // RerunFailed runs what failed or was cancelled once more, and all that comes after it. Of a foreach only the items run that did not succeed.
+// A failure that counts as a success stays one: what came after it has gone on from there.
 func (r *Run) RerunFailed(p *Plan) error {
 	var again []int
 	for i, s := range r.Steps {
-		if s.State.IsFailure() || s.State == Cancelled {
+		if p.Fails(i, s.State) || s.State == Cancelled {
 			again = append(again, i)
 		}
 	}

@@ -47,19 +47,21 @@ var (
 func stepSchema() object {
 	ids := object{"type": "array", "items": to("id"), "uniqueItems": true, "maxItems": MaxSteps}
 	step := mapping(stepFields, object{
-		FieldID:      to("id"),
-		FieldName:    object{"type": "string", "maxLength": MaxName},
-		FieldNeeds:   object{"anyOf": []object{to("id"), ids}},
-		FieldJoin:    object{"anyOf": []object{{"enum": []string{"all", "any"}}, number(1, MaxSteps)}, "default": "all"},
-		FieldIf:      object{"type": []string{"string", "boolean"}, "default": "success()"},
-		FieldJob:     to("ref"),
-		FieldFlow:    to("ref"),
-		FieldApprove: mapping(askFields, approveSchema),
-		FieldWait:    with(mapping(waitFields, waitSchema), "oneOf", needOne(waitFields)),
-		FieldParam:   object{"type": []string{"string", "number", "boolean"}, "maxLength": MaxParam},
-		FieldForeach: mapping(eachFields, eachSchema, FieldItems),
-		FieldTimeout: to("second"),
-		FieldRetries: number(0, MaxRetries),
+		FieldID:       to("id"),
+		FieldName:     object{"type": "string", "maxLength": MaxName},
+		FieldNeeds:    object{"anyOf": []object{to("id"), ids}},
+		FieldJoin:     object{"anyOf": []object{{"enum": []string{"all", "any"}}, number(1, MaxSteps)}, "default": "all"},
+		FieldIf:       object{"type": []string{"string", "boolean"}, "default": "success()"},
+		FieldJob:      to("ref"),
+		FieldFlow:     to("ref"),
+		FieldApprove:  mapping(askFields, approveSchema),
+		FieldWait:     with(mapping(waitFields, waitSchema), "oneOf", needOne(waitFields)),
+		FieldParam:    object{"type": []string{"string", "number", "boolean"}, "maxLength": MaxParam},
+		FieldForeach:  mapping(eachFields, eachSchema, FieldItems),
+		FieldTimeout:  to("second"),
+		FieldRetries:  number(0, MaxRetries),
+		FieldBackoff:  object{"type": []string{"string", "integer"}, "maxLength": MaxBackoff},
+		FieldContinue: object{"type": "boolean", "default": false},
 	}, FieldID)
 	var kinds []string
 	for _, k := range AllKinds {

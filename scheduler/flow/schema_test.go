@@ -63,7 +63,7 @@ func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"the example of the manual": example, "as it is stored": written(example), "one of everything": whole, "as that is stored": written(whole),
-		"plain values": "steps:\n  - id: a\n    if: true\n    job: 1\n    parameter: 7\n  - {id: b, needs: a, approve: {}}\n",
+		"plain values": "steps:\n  - id: a\n    if: true\n    job: 1\n    parameter: 7\n  - {id: b, needs: a, approve: {}, continue_on_error: true}\n  - {id: c, job: 1, retry_backoff: 60}\n",
 	} {
 		def, err := Parse([]byte(text))
 		if err != nil {
@@ -83,7 +83,7 @@ func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 		"steps: [{id: a-b, job: 1}]", a + "    job: 1\n    join: some\n", a + "    job: 1\n    join: 0\n", a + "    job: 1\n    retries: -1\n", a + "    job: 1\n    colour: red\n",
 		a + "    job: {}\n", a + "    job: {description: x}\n", a + "    job: x\n", a + "    wait: {}\n", a + "    wait: {seconds: 1, until: x}\n", a + "    wait: {seconds: 31536001}\n",
 		a + "    approve: {default: maybe}\n", a + "    job: 1\n    foreach: {parallel: 2}\n", a + "    job: 1\n    foreach: {items: '[1]', parallel: 1001}\n",
-		a + "    job: 1\n    foreach: {items: '[1]', max: 10001}\n", a + "    job: 1\n    timeout_seconds: 1.5\n", a + "    job: 1\n    needs: [x, x]\n",
+		a + "    job: 1\n    foreach: {items: '[1]', max: 10001}\n", a + "    job: 1\n    continue_on_error: sometimes\n", a + "    job: 1\n    retry_backoff: [1m]\n", a + "    job: 1\n    timeout_seconds: 1.5\n", a + "    job: 1\n    needs: [x, x]\n",
 	} {
 		if err := s.Validate(valueOf(t, text)); err == nil {
 			t.Errorf("the schema takes %s", text)

@@ -41,7 +41,8 @@ func (s *scenario) drawDefinition(r *rand.Rand, jobs int) *flow.Definition {
 		if len(step.Needs) > 1 && r.IntN(4) == 0 {
 			step.Join = flow.JoinAny
 		}
-		step.If = pick(r, "", "", "", "always()", "failure()")
+		step.If = pick(r, "", "", "", "always()", "failure()", "failure() || cancelled()")
+		step.ContinueOnError = r.IntN(6) == 0
 		if len(step.Needs) == 0 {
 			step.If = ""
 		}
@@ -147,7 +148,7 @@ func (c *checker) step(r *row, def *flow.Step, byID map[string]stepRow) {
 		return
 	case !s.state.Ended():
 		c.w.violate("step left open", "run %d, which ended as %s: %s is %s", r.id, r.outcome, def.ID, s.state)
-	case r.outcome == event.Succeeded && (s.state.IsFailure() || s.state == flow.Cancelled):
+	case r.outcome == event.Succeeded && (s.state.IsFailure() && !def.Allows(s.state) || s.state == flow.Cancelled):
 		c.w.violate("success with a step that is none", "run %d: %s is %s", r.id, def.ID, s.state)
 	}
 	if s.began == 0 || def.Join != flow.JoinAll {

@@ -69,6 +69,8 @@ const (
 	FieldMax      = "step_max"
 	FieldTimeout  = "step_timeout"
 	FieldRetries  = "step_retries"
+	FieldBackoff  = "step_retry_backoff"
+	FieldContinue = "step_continue_on_error"
 	FieldMessage  = "step_message"
 	FieldAnswer   = "step_answer_in"
 	FieldDefault  = "step_default"
@@ -113,6 +115,8 @@ type StepValues struct {
 	Max      string   `form:"step_max"`
 	Timeout  string   `form:"step_timeout"`
 	Retries  string   `form:"step_retries"`
+	Backoff  string   `form:"step_retry_backoff"`
+	Continue string   `form:"step_continue_on_error"` // "true"
 	Message  string   `form:"step_message"`
 	Answer   string   `form:"step_answer_in"`
 	Default  string   `form:"step_default"`
@@ -147,6 +151,10 @@ func (v *StepValues) At(field string) *string {
 		return &v.Timeout
 	case FieldRetries:
 		return &v.Retries
+	case FieldBackoff:
+		return &v.Backoff
+	case FieldContinue:
+		return &v.Continue
 	case FieldMessage:
 		return &v.Message
 	case FieldAnswer:
@@ -183,6 +191,10 @@ func ValuesOf(s *flow.Step, kind flow.Kind) StepValues {
 	v.Timeout = digits(s.TimeoutSeconds)
 	if s.Retries != nil {
 		v.Retries = strconv.FormatInt(*s.Retries, 10)
+	}
+	v.Backoff = s.RetryBackoff
+	if s.ContinueOnError {
+		v.Continue = "true"
 	}
 	if a := s.Approve; a != nil {
 		v.Message, v.Answer, v.Default = a.Message, digits(a.TimeoutSeconds), string(a.Default)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
@@ -23,11 +24,12 @@ type Node struct {
 	Kind  flow.Kind
 	Note  string // what it runs or waits for, or in a run how it stands: "1.4 s", "3 of 5"
 	// Ran says that there is a run; State is then where the step stands in it.
-	Ran   bool
-	State flow.State
-	URL   string   // where it leads; empty: nowhere
-	Needs []string // ids
-	Wrong string   // what is wrong with it, ready to print; empty: nothing
+	Ran     bool
+	State   flow.State
+	Allowed bool     // it failed, and that counts as a success
+	URL     string   // where it leads; empty: nowhere
+	Needs   []string // ids
+	Wrong   string   // what is wrong with it, ready to print; empty: nothing
 	// Between two versions: what became of it, and which of Needs there are in only one of them.
 	Change         flow.Change
 	NeedsNew, Left []string
@@ -39,7 +41,7 @@ func (n Node) Icon() string {
 		return "triangle-alert"
 	}
 	if n.Ran {
-		return StateIcon(n.State)
+		return stateIcon(n.State, n.Allowed)
 	}
 	switch n.Change {
 	case flow.ChangeAdded:
@@ -87,11 +89,31 @@ func StateIcon(s flow.State) string {
 	return "circle-help"
 }
 
+// stateIcon is the icon of a state, or of a failure that is allowed.
+func stateIcon(s flow.State, allowed bool) string {
+	if allowed {
+		return "circle-alert"
+	}
+	return StateIcon(s)
+}
+
+// StateWord is the word for a state, and that it is a failure that counts as a success.
+func StateWord(p *locales.Printer, s flow.State, allowed bool) string {
+	word := p.T("flow.state." + s.String())
+	if allowed {
+		return p.T("flow.allowed", "State", word)
+	}
+	return word
+}
+
 // class is what the style sheet knows of it.
 func (n Node) class() string {
 	class := "flow-step"
 	if n.Ran {
 		class += " at-" + n.State.String()
+	}
+	if n.Allowed {
+		class += " at-allowed"
 	}
 	if n.Change != "" {
 		class += " was-" + string(n.Change)

@@ -656,7 +656,7 @@ func List(p *locales.Printer, g Graph) templ.Component {
 				}
 			}
 			if n.Ran {
-				templ_7745c5c3_Err = StateBadge(p, n.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = StateBadge(p, n.State, n.Allowed).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -750,7 +750,7 @@ func List(p *locales.Printer, g Graph) templ.Component {
 }
 
 // StateBadge says where a step stands, by icon, word and colour.
-func StateBadge(p *locales.Printer, s flow.State) templ.Component {
+func StateBadge(p *locales.Printer, s flow.State, allowed bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -771,7 +771,7 @@ func StateBadge(p *locales.Printer, s flow.State) templ.Component {
 			templ_7745c5c3_Var45 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var46 = []any{"badge", "step-" + s.String()}
+		var templ_7745c5c3_Var46 = []any{"badge", "step-" + s.String(), templ.KV("step-allowed", allowed)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var46...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -793,14 +793,14 @@ func StateBadge(p *locales.Printer, s flow.State) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = icon.Icon(StateIcon(s)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = icon.Icon(stateIcon(s, allowed)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var48 string
-		templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("flow.state." + s.String()))
+		templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(StateWord(p, s, allowed))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/flows/picture.templ`, Line: 94, Col: 35}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/flows/picture.templ`, Line: 94, Col: 28}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var48))
 		if templ_7745c5c3_Err != nil {

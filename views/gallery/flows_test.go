@@ -65,7 +65,7 @@ func (f fakes) runFlow() runs.DetailPage {
 		{ID: "settle", Title: f.zh("等到清算时间", "Wait for the settlement"), Kind: flow.KindWait, State: flow.Waiting, Needs: []string{"release"}},
 		{ID: "ledger", Title: f.zh("写入总账并通知所有下游系统与负责人", "Write the ledger, then tell every system behind it and those who answer for them"), Kind: flow.KindFlow, State: flow.Waiting, Needs: []string{"settle", "branches"}, JobID: 32, JobName: f.zh("总账", "Ledger")},
 		{ID: "mail", Title: f.zh("邮件", "Mail"), Kind: flow.KindJob, State: flow.Cancelled, Needs: []string{"holiday"}, JobID: 12, JobName: f.zh("邮件", "Mail")},
-		{ID: "archive", Title: f.zh("归档", "Archive"), Kind: flow.KindJob, State: flow.TimedOut, RunID: 90305, Needs: []string{"fetch"}, JobID: 13, JobName: f.zh("归档", "Archive"), Duration: "60.0 s"},
+		{ID: "archive", Title: f.zh("归档", "Archive"), Kind: flow.KindJob, State: flow.TimedOut, Allowed: true, RunID: 90305, Needs: []string{"fetch"}, JobID: 13, JobName: f.zh("归档", "Archive"), Duration: "60.0 s"},
 		{ID: "second", Title: f.zh("复核", "Second look"), Kind: flow.KindApprove, State: flow.Rejected, Needs: []string{"archive"}, If: "always()", Decided: f.T("flow.decided", "User", "mina", "Remark", f.zh("金额不符", "the amounts differ"))},
 	}
 	steps[4].Deeds = []runs.Deed{runs.DeedApprove, runs.DeedReject, runs.DeedSkip}
@@ -76,7 +76,7 @@ func (f fakes) runFlow() runs.DetailPage {
 		if s.RunID != 0 {
 			s.Began = f.at(-time.Duration(12-i) * time.Second)
 		}
-		n := flows.Node{ID: s.ID, Title: s.Title, Kind: s.Kind, Ran: true, State: s.State, Needs: s.Needs, URL: "#step-" + s.ID, Note: f.T("flow.state."+s.State.String()) + strings.TrimSuffix(" · "+s.Duration, " · ")}
+		n := flows.Node{ID: s.ID, Title: s.Title, Kind: s.Kind, Ran: true, State: s.State, Allowed: s.Allowed, Needs: s.Needs, URL: "#step-" + s.ID, Note: flows.StateWord(f.Printer, s.State, s.Allowed) + strings.TrimSuffix(" · "+s.Duration, " · ")}
 		if s.RunID != 0 {
 			n.URL = link.Run(s.RunID)
 		}

@@ -27,6 +27,7 @@ type FlowStep struct {
 	Title    string
 	Kind     flow.Kind
 	State    flow.State
+	Allowed  bool // it failed, and that counts as a success
 	Needs    []string
 	If       string
 	RunID    int64 // the newest attempt; 0 for none

@@ -296,7 +296,7 @@ func flowStep(p layout.Page, logID int64, s FlowStep) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var13 = []any{"at-" + s.State.String()}
+		var templ_7745c5c3_Var13 = []any{"at-" + s.State.String(), templ.KV("at-allowed", s.Allowed)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var13...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -331,7 +331,7 @@ func flowStep(p layout.Page, logID int64, s FlowStep) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = flows.StateBadge(p.Printer, s.State).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = flows.StateBadge(p.Printer, s.State, s.Allowed).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1289,7 +1289,7 @@ func Items(p ItemsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = flows.StateBadge(p.Printer, p.Step.State).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = flows.StateBadge(p.Printer, p.Step.State, p.Step.Allowed).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1449,7 +1449,7 @@ func Items(p ItemsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = flows.StateBadge(p.Printer, r.State).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = flows.StateBadge(p.Printer, r.State, false).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
