@@ -21,7 +21,7 @@ type job struct {
 	retries        int64
 	glue           wire.Glue
 	glueUpdated    int64  // epoch ms
-	backoff        string // how long retries wait, see jobspec.ParseBackoff
+	backoff        string // how long retries wait, see package backoff
 	again          bool   // a lost run is run once more, see again.go
 	delayed        bool   // FIX_DELAY: its next time hangs on the end of this run
 	limit          int    // runs at a time in the cluster; 0: no limit

@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/backoff"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -119,7 +120,7 @@ func retriable(r *db.ListRunsByIDRow) bool {
 // backoff is how long the next attempt waits when a run with so many retries left has failed: not at all, unless the job
 // says otherwise.
 func (e *Engine) backoff(j *job, left int64) time.Duration {
-	b, err := jobspec.ParseBackoff(j.backoff)
+	b, err := backoff.Parse(j.backoff)
 	if err != nil {
 		e.log.Warn("the back-off of a job cannot be read", "job_id", j.id, "error", err)
 	}

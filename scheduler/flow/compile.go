@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-job/punctual/scheduler/backoff"
 	"github.com/punctual-job/punctual/scheduler/invalid"
-	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // compiler gathers what is wrong while it makes a plan.
@@ -202,7 +202,7 @@ func (c *compiler) kind(s *Step) {
 	case KindJob, KindFlow:
 		if len([]rune(s.RetryBackoff)) > MaxBackoff {
 			c.fault(s, FieldBackoff, CodeTooLong, "Max", MaxBackoff)
-		} else if _, err := jobspec.ParseBackoff(s.RetryBackoff); err != nil {
+		} else if _, err := backoff.Parse(s.RetryBackoff); err != nil {
 			c.fault(s, FieldBackoff, CodeBackoff, "Value", shown(s.RetryBackoff))
 		}
 		if s.Foreach != nil {

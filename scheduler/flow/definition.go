@@ -56,7 +56,7 @@ type Step struct {
 	Foreach        *Foreach
 	TimeoutSeconds int64  // 0: the job's own
 	Retries        *int64 // nil: the job's own
-	RetryBackoff   string // how long they wait, see [jobspec.ParseBackoff]; empty: the job's own
+	RetryBackoff   string // how long they wait, see package backoff; empty: the job's own
 
 	// ContinueOnError says that a failure of the step counts as a success, for what needs it and for the flow.
 	ContinueOnError bool

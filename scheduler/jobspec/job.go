@@ -28,7 +28,7 @@ type Job struct {
 
 	Zone          string // IANA name; "" for the installation's
 	Start, End    int64  // epoch ms between which the job is due; 0 for no bound
-	Backoff       string // see ParseBackoff
+	Backoff       string // see package backoff
 	MaxConcurrent int    // runs of the job at a time in the whole cluster; 0 for no limit
 	Concurrency   Concurrency
 	RetentionDays int // 0 for the installation's
@@ -143,7 +143,7 @@ var Fields = []*Field{
 	{Name: FieldRetries, Column: "executor_fail_retry_count", File: "retries", Wire: "executorFailRetryCount", API: "executorFailRetryCount", Label: "jobs.field.retries", Help: "jobs.field.retries.help", Unit: "unit.times",
 		Kind: Number, Max: 9_999, part: number(func(j *Job) *int { return &j.Retries })},
 	{Name: FieldBackoff, Column: "retry_backoff", File: "retry_backoff", API: "retryBackoff", Label: "jobs.field.backoff", Help: "jobs.field.backoff.help", Since: 7, Advanced: true,
-		Kind: Text, Max: 128, check: backoff, part: text(func(j *Job) *string { return &j.Backoff })},
+		Kind: Text, Max: 128, check: waits, part: text(func(j *Job) *string { return &j.Backoff })},
 	{Name: FieldWhenLost, Column: "when_lost", File: "when_lost", API: "whenLost", Label: "jobs.field.whenlost", Help: "jobs.field.whenlost.help", Words: "whenlost.", Since: 318, Advanced: true,
 		Kind: Choice, Options: texts(AllWhenLost), Explained: true, Default: string(WhenLostFail), check: choiceOrNone, part: text(func(j *Job) *WhenLost { return &j.WhenLost })},
 	{Name: FieldConcurrent, Column: "max_concurrent", File: "max_concurrent", API: "maxConcurrent", Label: "jobs.field.concurrent", Help: "jobs.field.concurrent.help", Unit: "unit.runs", Since: 7, Advanced: true,

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/backoff"
 	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/invalid"
 )
@@ -267,9 +268,9 @@ func end(v *validation, f *Field, j *Job) {
 	}
 }
 
-func backoff(v *validation, f *Field, j *Job) {
+func waits(v *validation, f *Field, j *Job) {
 	if v.text(f, j) {
-		if _, err := ParseBackoff(j.Backoff); err != nil {
+		if _, err := backoff.Parse(j.Backoff); err != nil {
 			v.add(f.Name, CodeBackoff, []any{"Value", j.Backoff})
 		}
 	}
