@@ -111,6 +111,21 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 			t.Errorf("not renamed everywhere:\n%s", f.text)
 		}
 
+		// A step of the picture, and of the list beside it, leads to its fields, also when it is open.
+		f.send("open rates", nil)
+		for range 2 {
+			f.send("show step2", nil)
+			if f.value("step_id") != "step2" || f.doc.Find("#step_id[data-focus]").Length() != 1 {
+				t.Errorf("open is %q", f.value("step_id"))
+			}
+		}
+		for _, at := range []string{`svg.flow-wide a[data-deed="show step2"]`, `svg.flow-tall a[data-deed="show step2"]`, `.flow-list a[data-deed="show step2"]`} {
+			if f.doc.Find(at).Length() != 1 {
+				t.Errorf("there is no %s", at)
+			}
+		}
+		f.send("open rates", nil)
+
 		// What cannot be written stays in its field with the reason, and goes on being meant.
 		before := f.text
 		f.send("", url.Values{"step_id": {"write"}, "step_timeout": {"soon"}, "step_name": {"Rates"}})

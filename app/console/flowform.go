@@ -230,7 +230,9 @@ func (f *flowForm) deed() error {
 		return nil
 	case deed == flows.DeedOpen && f.id == at && len(f.errors) == 0:
 		f.id, f.focus = "", f.typed.Deed
-	case deed == flows.DeedOpen && len(f.errors) == 0:
+	case deed == flows.DeedShow && f.id == at: // also over what was refused, which is there
+		f.focus = flows.FocusFields
+	case (deed == flows.DeedOpen || deed == flows.DeedShow) && len(f.errors) == 0:
 		f.id, f.focus = at, flows.FocusFields
 	case deed == flows.DeedRemove:
 		f.done, f.focus = true, flows.DeedAdd

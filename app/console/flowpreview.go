@@ -86,10 +86,24 @@ func drawnFlow(ctx context.Context, page layout.Page, c *frame, all *manage.Jobs
 			out.Plan = flowPlan(page, out.Graph, plan, flow.Data{Param: job.Param, Planned: c.now(), Zone: c.zoneOf(job.Zone)})
 		}
 	}
+	if form.faults == nil { // a step of the picture leads to its fields
+		ids := form.draft.IDs()
+		for i := range out.Graph.Nodes {
+			if n := &out.Graph.Nodes[i]; oneOf(ids, n.ID) {
+				n.Deed = flows.DeedShow + " " + n.ID
+			}
+		}
+	}
 	if out.Form, err = form.drawn(ctx, all, p, job.ID, out.Graph, def, faults); err == nil && text != before {
 		out.Form.Text = &text
 	}
 	return out, err
+}
+
+// oneOf says whether an id is there once, so that its step can be told from the others.
+func oneOf(ids []string, id string) bool {
+	at := slices.Index(ids, id)
+	return id != "" && at >= 0 && !slices.Contains(ids[at+1:], id)
 }
 
 // flowGraph is the picture of a definition. Jobs that the reader may not see have no name in it.

@@ -132,6 +132,12 @@ func TestBrowserFlow(t *testing.T) {
 	k.press(kb.Enter)
 	k.sees(`document.activeElement.matches('[data-deed="up write"]') && document.querySelector("#source").value.indexOf("id: write") < document.querySelector("#source").value.indexOf("id: pause")`)
 	k.sees(`document.querySelectorAll("svg.flow-wide .flow-step").length === 3 && !document.querySelector(".flow-faults")`)
+	// From a step of the picture to its fields, by keyboard and by mouse.
+	k.tab("#flow-wide-pause")
+	k.press(kb.Enter)
+	k.sees(`document.activeElement.id === "step_id" && document.activeElement.value === "pause"`)
+	k.do(click("#flow-wide-write"))
+	k.sees(`document.activeElement.id === "step_id" && document.activeElement.value === "write"`)
 	// What is typed last, and not left yet, is saved too.
 	k.tab("#step_name")
 	k.press("Write the ledger")
@@ -150,6 +156,10 @@ func TestBrowserFlow(t *testing.T) {
 	k.do(chromedp.Evaluate(`window.same = true`, nil))
 	close(gate)
 	k.sees(`window.same && document.querySelectorAll("svg.flow-wide .flow-step.at-success").length === 3 && document.querySelector("#run-head .badge.success")`)
+
+	k.tab("#flow-wide-write")
+	k.press(kb.Enter)
+	k.sees(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector(".step-of")`)
 
 	w := k.window
 	w.visit("/jobs/4/run")

@@ -78,6 +78,9 @@ const (
 	FieldUntil    = "step_until"
 )
 
+// formTitle is the id of the heading of the form.
+const formTitle = "flow-form-title"
+
 // PickMark begins the ids of the picker of a step's job.
 const PickMark = "step-"
 
@@ -88,6 +91,7 @@ const (
 	DeedUp     = "up"
 	DeedDown   = "down"
 	DeedOpen   = "open" // or close
+	DeedShow   = "show" // open, or go on in its fields
 )
 
 // FormValues is what the form sends.

@@ -4,8 +4,12 @@
 package flows
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/flow"
@@ -27,6 +31,7 @@ type Node struct {
 	Ran     bool
 	State   flow.State
 	Allowed bool     // it failed, and that counts as a success
+	Deed    string   // in an editor: what a click on it is for ([DeedShow] …); URL is where it leads without a script
 	URL     string   // where it leads; empty: nowhere
 	Needs   []string // ids
 	Wrong   string   // what is wrong with it, ready to print; empty: nothing
@@ -88,6 +93,18 @@ func StateIcon(s flow.State) string {
 	}
 	return "circle-help"
 }
+
+// leads says whether a click on it does something.
+func (n Node) leads() bool { return n.URL != "" || n.Deed != "" }
+
+// href is where it leads, and without a script that does its deed the form of steps.
+func (n Node) href() templ.SafeURL { return templ.SafeURL(cmp.Or(n.URL, "#"+formTitle)) }
+
+// label is what is said of it.
+func (n Node) label() string { return strings.TrimSuffix(n.Title+" · "+n.Note, " · ") }
+
+// leads says whether one of its steps does.
+func (g Graph) leads() bool { return slices.ContainsFunc(g.Nodes, Node.leads) }
 
 // stateIcon is the icon of a state, or of a failure that is allowed.
 func stateIcon(s flow.State, allowed bool) string {

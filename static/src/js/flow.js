@@ -33,7 +33,8 @@ const failed = (event) => {
 
 place.addEventListener("click", (event) => {
   const button = event.target.closest("[data-deed]");
-  if (!button) return;
+  if (!button || event.ctrlKey || event.metaKey || event.shiftKey) return; // a link of the picture may be opened beside this page
+  event.preventDefault();
   deed = button.dataset.deed;
   if (search()) search().value = ""; // what is looked for is given up
   send();
