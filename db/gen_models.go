@@ -627,6 +627,13 @@ type PullAnswer struct {
 	Size      int64
 }
 
+type PullSeen struct {
+	AppName string
+	Address string
+	SeenAt  int64
+	WaitMs  int64
+}
+
 type PunctualFavourite struct {
 	UserID int64
 	JobID  int64

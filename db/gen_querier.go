@@ -185,6 +185,7 @@ type Querier interface {
 	DeletePlacesOfUserBefore(ctx context.Context, db DBTX, arg DeletePlacesOfUserBeforeParams) (int64, error)
 	DeletePullAnswers(ctx context.Context, db DBTX, ids []string) (int64, error)
 	DeletePullAnswersBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
+	DeletePullSeenBefore(ctx context.Context, db DBTX, seenAt int64) (int64, error)
 	DeletePulls(ctx context.Context, db DBTX, ids []string) (int64, error)
 	// What an admin that was killed has left.
 	DeletePullsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
@@ -325,6 +326,8 @@ type Querier interface {
 	// What touches punctual_pause, punctual_pause_mark, and the columns of xxl_job_info that say what a pause holds back.
 	// How often pauses have been changed. A claim reads it in its own transaction.
 	GetPauseRevision(ctx context.Context, db DBTX) (int64, error)
+	// When an executor asked for calls last, at any admin that has written it down.
+	GetPullSeen(ctx context.Context, db DBTX, arg GetPullSeenParams) (GetPullSeenRow, error)
 	GetReport(ctx context.Context, db DBTX, triggerDay sql.NullTime) (DailyReport, error)
 	// What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go, the run list is in
 	// db/findruns.go.

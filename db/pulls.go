@@ -41,3 +41,22 @@ func InsertPullAnswers(ctx context.Context, tx DBTX, answers []PullAnswer) error
 	}
 	return nil
 }
+
+// UpsertPullSeen writes down when executors asked for calls last. What another admin has seen later stays. The rows must be in the order
+// of the primary key, so that two admins wait for each other and do not lock each other out.
+func UpsertPullSeen(ctx context.Context, tx DBTX, seen []PullSeen) error {
+	for part := range slices.Chunk(seen, MaxBatch) {
+		args := make([]any, 0, 4*len(part))
+		for i := range part {
+			s := &part[i]
+			args = append(args, s.AppName, s.Address, s.SeenAt, s.WaitMs)
+		}
+		q := "INSERT INTO punctual_pull_seen (app_name, address, seen_at, wait_ms) VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?),", len(part)), ",") +
+			" ON DUPLICATE KEY UPDATE seen_at = CASE WHEN VALUES(seen_at) > seen_at THEN VALUES(seen_at) ELSE seen_at END, wait_ms = VALUES(wait_ms)"
+		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+			return fmt.Errorf("write down that %d executors asked: %w", len(part), err)
+		}
+	}
+	return nil
+}

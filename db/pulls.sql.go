@@ -82,6 +82,18 @@ func (q *Queries) DeletePullAnswersBefore(ctx context.Context, db DBTX, expiresA
 	return result.RowsAffected()
 }
 
+const deletePullSeenBefore = `-- name: DeletePullSeenBefore :execrows
+DELETE FROM punctual_pull_seen WHERE seen_at < ?
+`
+
+func (q *Queries) DeletePullSeenBefore(ctx context.Context, db DBTX, seenAt int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deletePullSeenBefore, seenAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deletePulls = `-- name: DeletePulls :execrows
 DELETE FROM punctual_pull WHERE id IN (/*SLICE:ids*/?)
 `
@@ -115,6 +127,28 @@ func (q *Queries) DeletePullsBefore(ctx context.Context, db DBTX, expiresAt int6
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const getPullSeen = `-- name: GetPullSeen :one
+SELECT seen_at, wait_ms FROM punctual_pull_seen WHERE app_name = ? AND address = ?
+`
+
+type GetPullSeenParams struct {
+	AppName string
+	Address string
+}
+
+type GetPullSeenRow struct {
+	SeenAt int64
+	WaitMs int64
+}
+
+// When an executor asked for calls last, at any admin that has written it down.
+func (q *Queries) GetPullSeen(ctx context.Context, db DBTX, arg GetPullSeenParams) (GetPullSeenRow, error) {
+	row := db.QueryRowContext(ctx, getPullSeen, arg.AppName, arg.Address)
+	var i GetPullSeenRow
+	err := row.Scan(&i.SeenAt, &i.WaitMs)
+	return i, err
 }
 
 const listPullAnswers = `-- name: ListPullAnswers :many

@@ -158,7 +158,7 @@ var argValues = map[string]any{
 	"InsertWebhook.Name": "new", "SendDeliveryAgain.ID": int64(3), "ListFreshDeliveries": int64(1), "DeleteDeliveriesUpTo.ID": int64(100), "ListDeliveries.Below": int64(100), "NthDelivery.Offset": int32(0),
 	"InsertFlowText.Digest": "new", "TouchFlowText.MadeAt": int64(77), "SetFlowRunTimes.BeganAt": int64(77), "DeleteFlowTextsUnused": int64(100),
 	"TakePulls.Ids": []string{"id1", "id2"}, "TakePulls.Pull": "new", "TakePulls.Now": int64(0), "TakePulls.Lost": []string{"pull1"}, "ListTakenPulls.Ids": []string{"id2"}, "DeletePulls": []string{"id1"},
-	"DeletePullAnswers": []string{"id1"}, "DeletePullsBefore": int64(100), "DeletePullAnswersBefore": int64(100),
+	"DeletePullAnswers": []string{"id1"}, "DeletePullsBefore": int64(100), "DeletePullSeenBefore": int64(100), "DeletePullAnswersBefore": int64(100),
 	"ListFlowResults.Steps": []string{"step1"}, "CopyFlowItems.ToItem": int64(10), "CopyFlowItems.ToLogID": int64(9),
 	"LeaveOutputObject.ID": int64(2), "InsertOutputBlob.Part": int64(99),
 	"ResealWebhook.OldConfig": "config1", "NoteWebhookTrouble.LastReason": "changed", "ListSilentExecutors.UpdateTime": seedTime.AddDate(0, 0, 20), "NoteSilentExecutor.Before": seedTime.AddDate(0, 0, 20),

@@ -40,3 +40,10 @@ DELETE FROM punctual_pull_answer WHERE id IN (sqlc.slice(ids));
 
 -- name: DeletePullAnswersBefore :execrows
 DELETE FROM punctual_pull_answer WHERE expires_at < ?;
+
+-- name: GetPullSeen :one
+-- When an executor asked for calls last, at any admin that has written it down.
+SELECT seen_at, wait_ms FROM punctual_pull_seen WHERE app_name = ? AND address = ?;
+
+-- name: DeletePullSeenBefore :execrows
+DELETE FROM punctual_pull_seen WHERE seen_at < ?;

@@ -469,6 +469,45 @@ func TestFailoverAndBusyoverAskFirst(t *testing.T) {
 	})
 }
 
+// TestARunForAnExecutorThatDoesNotAskSaysSo: it ends as where nobody listens, with the time at which the executor asked last, and routes pass
+// the address over.
+func TestARunForAnExecutorThatDoesNotAskSaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const gone = "pull://gone"
+		b := setup(t, pool, nil, gone, addressB)
+		since := time.UnixMilli(1_790_000_000_000)
+		silent := &wire.CallError{Stage: wire.StageDial, Err: &wire.SilentError{Since: since}}
+		b.executors.beat = func(a string) (wire.Answer, error) {
+			if a == gone {
+				return wire.Answer{}, silent
+			}
+			return yes, nil
+		}
+		b.executors.run = func(to wire.Target, _ *wire.RunRequest) (wire.Answer, error) { return b.executors.beat(to.Address) }
+		trigger := func(r jobspec.Route) db.Run {
+			t.Helper()
+			ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: b.addJob(func(p *db.InsertJobParams) { p.ExecutorRouteStrategy = r }), Type: jobspec.TriggerManual})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var run db.Run
+			b.await("the run is decided", func() bool { run = b.run(ids[0]); return run.TriggerCode != 0 })
+			return run
+		}
+		if run := trigger(jobspec.RouteFailover); string(run.ExecutorAddress) != addressB || run.TriggerCode != 200 {
+			t.Errorf("failover: %+v", run)
+		}
+		run := trigger(jobspec.RouteLast) // the order is that of the texts
+		if e, is := b.events(run.ID).Last(event.Silent); !is || e.Text(0) != gone || e.Time(1).UnixMilli() != since.UnixMilli() || run.Outcome != event.NotSent || run.TriggerCode != 500 {
+			t.Errorf("%+v, %v", run, b.events(run.ID))
+		}
+		if run := trigger(jobspec.RouteLast); string(run.ExecutorAddress) != addressB || run.TriggerCode != 200 {
+			t.Errorf("after that: %+v", run)
+		}
+	})
+}
+
 func TestAJobThatWasForgottenForLongFollowsItsMisfireStrategy(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

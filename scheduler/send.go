@@ -281,7 +281,11 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
 		d.orAgain()
-		e.sent(d, began, "unreachable", wire.CodeFail, event.NotSent, event.New(began, event.Unreachable, d.address, took, wire.FaultOf(err), err))
+		why := event.New(began, event.Unreachable, d.address, took, wire.FaultOf(err), err)
+		if silent, ok := errors.AsType[*wire.SilentError](err); ok {
+			why = event.New(began, event.Silent, d.address, silent.Since)
+		}
+		e.sent(d, began, "unreachable", wire.CodeFail, event.NotSent, why)
 		return
 	}
 	d.events = append(d.events, event.New(began, event.Unanswered, d.address, took, wire.FaultOf(err), err))

@@ -203,6 +203,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 		{"nobody there", timeline(runstate.SendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
 		{"refused", timeline(runstate.SendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
 		{"not reached", timeline(runstate.SendFailed, "CRON", address), event.Unreachable, 0, "advice.unreachable"},
+		{"does not ask", timeline(runstate.SendFailed, "CRON", address), event.Silent, 0, "advice.silent"},
 		{"refused, says an XXL-JOB admin", timeline(runstate.SendFailed, "CRON", address), "", 0, "advice.sendfailed"},
 		{"its script", timeline(runstate.SendFailed, "CRON", address), event.NoSource, 0, ""},
 		{"unknown", timeline(runstate.SendFailed, "CRON", ""), "", 0, ""},

@@ -27,7 +27,7 @@ var stepOf = map[event.Key]struct {
 	event.Asked:  {runs.StepAsked, runs.StepDone},
 	event.Filled: {runs.StepFilled, runs.StepDone},
 	event.Known:  {runs.StepAsked, runs.StepDone}, event.Unknown: {runs.StepAsked, runs.StepFailed}, event.MayHave: {runs.StepAsked, runs.StepFailed},
-	event.Unreachable: {runs.StepSent, runs.StepFailed}, event.NotRecorded: {runs.StepSent, runs.StepFailed},
+	event.Unreachable: {runs.StepSent, runs.StepFailed}, event.Silent: {runs.StepSent, runs.StepFailed}, event.NotRecorded: {runs.StepSent, runs.StepFailed},
 	event.NoExecutor: {runs.StepRouted, runs.StepFailed}, event.Nobody: {runs.StepRouted, runs.StepFailed},
 	event.NoGroup: {runs.StepRouted, runs.StepFailed}, event.NoRoute: {runs.StepRouted, runs.StepFailed},
 	event.NoScript: {runs.StepSent, runs.StepFailed}, event.NoSecret: {runs.StepSent, runs.StepFailed}, event.SecretsShut: {runs.StepSent, runs.StepFailed},

@@ -186,6 +186,8 @@ func advice(page layout.Page, s runs.Timeline, why event.Event, due time.Duratio
 			return page.T("advice.noexecutor", "Group", s.Group)
 		case why.Key == event.Unreachable:
 			return page.T("advice.unreachable", "Address", s.Address)
+		case why.Key == event.Silent:
+			return page.T("advice.silent", "Address", s.Address)
 		case why.Key == event.Refused, why.Key == "" && s.Address != "":
 			return page.T("advice.sendfailed", "Address", s.Address)
 		}

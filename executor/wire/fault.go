@@ -23,6 +23,7 @@ const (
 	FaultCertificate Fault = "certificate" // the peer's certificate is not to be trusted
 	FaultTLS         Fault = "tls"         // the two do not agree on TLS
 	FaultNotFetched  Fault = "notfetched"  // an executor that asks for its calls did not come for this one
+	FaultSilent      Fault = "silent"      // an executor that asks for its calls has not asked for too long
 	FaultLate        Fault = "late"        // no answer in time
 	FaultBroken      Fault = "broken"      // the connection ended before the answer
 	FaultStatus      Fault = "status"      // an HTTP status that the protocol does not have
@@ -34,7 +35,7 @@ const (
 
 // AllFaults are all faults.
 var AllFaults = []Fault{
-	FaultRefused, FaultUnreachable, FaultHost, FaultConnect, FaultNotFetched, FaultCertificate, FaultTLS, FaultLate, FaultBroken,
+	FaultRefused, FaultUnreachable, FaultHost, FaultConnect, FaultNotFetched, FaultSilent, FaultCertificate, FaultTLS, FaultLate, FaultBroken,
 	FaultStatus,
 	FaultProtocol, FaultAnswer, FaultStopped, FaultOther,
 }
@@ -60,6 +61,9 @@ func FaultOf(err error) Fault {
 	}
 	if name, ok := as[*net.DNSError](err); ok && !name.IsTimeout {
 		return FaultHost
+	}
+	if _, ok := as[*SilentError](err); ok {
+		return FaultSilent
 	}
 	var timeout net.Error
 	switch {

@@ -56,6 +56,16 @@ func NormalPullAddress(address string) (normal string, ok bool) {
 // ErrNotFetched means that the executor did not come for a call in time. It has seen nothing of it.
 var ErrNotFetched = errors.New("the executor did not come for the call")
 
+// SilentError means that the executor has not asked for calls for so long that none is kept for it. It has seen nothing of this one.
+type SilentError struct {
+	Since time.Time // when it asked last, or since when that would be known
+}
+
+// Error implements error.
+func (e *SilentError) Error() string {
+	return "the executor has not asked for calls since " + e.Since.UTC().Format(time.RFC3339)
+}
+
 // PullRequest is the body of /api/pull.
 type PullRequest struct {
 	RegistryKey   string `json:"registryKey"`   // the app name of its group

@@ -25,7 +25,7 @@ type Run struct {
 
 // unsentKeys are the events that say why a run was not sent.
 var unsentKeys = []event.Key{
-	event.Unreachable, event.Refused, event.NoExecutor, event.Nobody, event.NoGroup, event.NoRoute, event.NoSource, event.QueueFull, event.TooLate,
+	event.Unreachable, event.Silent, event.Refused, event.NoExecutor, event.Nobody, event.NoGroup, event.NoRoute, event.NoSource, event.QueueFull, event.TooLate,
 	event.DeadExecutor, event.MayHave, event.Unanswered, event.Full, event.Crowded, event.KilledAt, event.JobStopped, event.NotRecorded, event.Withdrawn,
 }
 

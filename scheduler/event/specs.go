@@ -50,6 +50,7 @@ const (
 	Sent         Key = "sent"        // an executor took it
 	Refused      Key = "refused"     // an executor would not take it
 	Unreachable  Key = "unreachable" // no connection: it cannot have arrived
+	Silent       Key = "silent"      // an executor that asks for its calls has not asked for too long: it cannot have arrived
 	Unanswered   Key = "unanswered"  // the request may have arrived, and no answer came
 	Known        Key = "known"       // the executor says that it has the run
 	Unknown      Key = "unknown"     // the executor says that it does not have the run
@@ -145,6 +146,7 @@ var Specs = func() Book {
 		{Sent, []Arg{address, took, number("Code"), said}, "sent to {Address} in {Took}: {Code} {Text}"},
 		{Refused, []Arg{address, took, number("Code"), said}, "refused by {Address} in {Took}: {Code} {Text}"},
 		{Unreachable, []Arg{address, took, fault, said}, "not sent: {Address} cannot be reached ({Took}): {Fault}: {Text}"},
+		{Silent, []Arg{address, moment("Since")}, "not sent: {Address} has not asked for work since {Since}"},
 		{Unanswered, []Arg{address, took, fault, said}, "{Address} did not answer the call ({Took}): {Fault}: {Text}"},
 		{Known, []Arg{address, word("Why", "known."), said}, "{Address} has the run: {Why} {Text}"},
 		{Unknown, []Arg{address}, "{Address} does not have the run"},

@@ -167,7 +167,7 @@ var reasons = [...][]Key{
 	Failed:    {},
 	TimedOut:  {NoReport},
 	NotSent: {
-		Refused, Unreachable, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, NoScript, NoSecret, SecretsShut, SecretsHeld, NoEnv,
+		Refused, Unreachable, Silent, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, NoScript, NoSecret, SecretsShut, SecretsHeld, NoEnv,
 		QueueFull, TooLate, DeadExecutor, NotRecorded, MayHave, Unknown, Unanswered,
 	},
 	Unconfirmed: {Unanswered, MayHave, NotRecorded},

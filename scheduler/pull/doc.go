@@ -18,6 +18,11 @@
 // The answer comes with a later request, at whichever admin. One that did not make the call writes it down for the one that did, if an admin
 // has made it for this executor, which the call's id shows, and if there is room for it.
 //
+// # Who is there
+//
+// A call waits for an executor that asks, or may be between two requests. When no admin has heard of it for too long it is refused
+// at once (seen.go).
+//
 // # What can be lost
 //
 //   - The admin that made the call dies: whoever takes its runs over asks for them as always (takeover.go). A row that it left is handed over

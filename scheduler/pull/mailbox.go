@@ -64,6 +64,7 @@ type Mailbox struct {
 	closeOnce sync.Once
 	wake      chan struct{} // something waits that is another admin's to hand over
 	look      chan struct{} // somebody asks for calls
+	sighted   chan struct{} // by an executor that was away
 	last      atomic.Uint64 // number of the newest call
 
 	mu    sync.Mutex
@@ -72,6 +73,10 @@ type Mailbox struct {
 	pulls int
 	swept time.Time
 	done  []string // rows that nobody needs any more
+
+	seen    map[box]*sight
+	watched time.Time // when seen was last written down
+	blind   time.Time // until when others may have seen what is not known here; zero before the first round
 
 	storing    map[box]load // answers that are being written down, by executor
 	storingAll load
@@ -134,6 +139,7 @@ func New(cfg Config) *Mailbox {
 	return &Mailbox{
 		cfg: cfg, queries: db.New(), name: strings.ToLower(rand.Text()), closed: make(chan struct{}), wake: make(chan struct{}, 1), look: make(chan struct{}, 1),
 		boxes: make(map[box]*state), calls: make(map[string]*call), storing: make(map[box]load),
+		seen: make(map[box]*sight), sighted: make(chan struct{}, 1),
 		metrics: metrics{
 			open: factory.NewGauge(prometheus.GaugeOpts{Name: "punctual_pulls_open", Help: "Executors that wait for calls at this admin, each as often as it waits."}),
 			calls: factory.NewCounterVec(prometheus.CounterOpts{Name: "punctual_pulled_calls_total",
@@ -159,7 +165,11 @@ func (m *Mailbox) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is no name of an executor", r.URL.Host)
 	}
-	c := m.add(ctx, box{strings.ToLower(r.Header.Get(wire.HeaderAppName)), address}, r.URL.Path, r.Header.Get(wire.HeaderTraceParent), body)
+	to := box{strings.ToLower(r.Header.Get(wire.HeaderAppName)), address}
+	if since, silent := m.silent(ctx, to); silent {
+		return nil, &wire.SilentError{Since: since}
+	}
+	c := m.add(ctx, to, r.URL.Path, r.Header.Get(wire.HeaderTraceParent), body)
 	select {
 	case answer := <-c.result:
 		return answered(r, answer), nil
@@ -299,6 +309,9 @@ func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResp
 	if err := m.answer(ctx, of, req.Answers); err != nil {
 		return wire.PullResponse{}, err
 	}
+	if err := m.see(of, time.Duration(req.Wait)*time.Millisecond); err != nil {
+		return wire.PullResponse{}, err
+	}
 	var calls []wire.PulledCall
 	if req.Max > 0 {
 		p := &pull{req: req, wake: make(chan struct{}, 1), rows: make(chan []string, 1), ended: make(chan struct{})}
@@ -368,6 +381,9 @@ func (m *Mailbox) close(of box, p *pull) {
 	s := m.boxes[of]
 	s.pulls = slices.DeleteFunc(s.pulls, func(o *pull) bool { return o == p })
 	s.seen = time.Now()
+	if seen := m.seen[of]; seen != nil {
+		seen.at = m.cfg.Now()
+	}
 	if len(s.waiting) > 0 { // it may have been stirred for what it did not take
 		s.stir()
 	}

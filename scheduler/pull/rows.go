@@ -26,12 +26,13 @@ const (
 	statement = 5 * time.Second
 )
 
-// Run looks after what goes by the database, until ctx ends. Where there is one admin it only waits.
+// Run looks after what goes by the database, until ctx ends.
 func (m *Mailbox) Run(ctx context.Context) {
-	var both sync.WaitGroup
-	both.Go(func() { m.loop(ctx, m.wake, m.send) })
-	both.Go(func() { m.loop(ctx, m.look, m.fetch) })
-	both.Wait()
+	var all sync.WaitGroup
+	all.Go(func() { m.loop(ctx, m.wake, m.send) })
+	all.Go(func() { m.loop(ctx, m.look, m.fetch) })
+	all.Go(func() { m.watch(ctx) })
+	all.Wait()
 }
 
 // loop does rounds as long as there is something to do, and otherwise waits for a sign.

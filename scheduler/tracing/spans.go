@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
@@ -100,6 +101,9 @@ func sendsOf(list event.List) (sends []span, taken time.Time) {
 		case event.Unreachable, event.Unanswered:
 			s.failure = result
 			s.attributes = append(s.attributes, attribute.String("error.type", e.Text(2)))
+		case event.Silent:
+			s.end, s.failure = s.start, result
+			s.attributes = append(s.attributes, attribute.String("error.type", string(wire.FaultSilent)))
 		default:
 			continue
 		}

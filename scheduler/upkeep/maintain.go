@@ -44,6 +44,8 @@ const (
 	trialGrace = time.Hour
 	// pullGrace is for how long a call may be over before it is deleted: whoever made it deletes it at once.
 	pullGrace = 10 * time.Minute
+	// keepSeen is for how long it is known when an executor asked for its calls that does not any more.
+	keepSeen = 24 * time.Hour
 )
 
 // maintain runs the maintenance jobs until ctx ends.
@@ -170,6 +172,9 @@ func (s *Service) forgetOld(ctx context.Context) error {
 		if _, err := forget(ctx, s.cfg.Pool, now.Add(-pullGrace).UnixMilli()); err != nil {
 			return err
 		}
+	}
+	if _, err := s.queries.DeletePullSeenBefore(ctx, s.cfg.Pool, now.Add(-keepSeen).UnixMilli()); err != nil {
+		return err
 	}
 	until := s.wall(now.Add(-keepHours)).Unix()
 	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeleteHoursBefore, s.queries.DeleteJobDaysBefore} {

@@ -162,12 +162,19 @@ func TestCallsThatAnAdminLeftAreForgotten(t *testing.T) {
 		err := errors.Join(
 			db.InsertPulls(t.Context(), pool, []db.Pull{{ID: "a", Body: []byte("p"), ExpiresAt: old}, {ID: "b", Body: []byte("p"), ExpiresAt: fresh}}),
 			db.InsertPullAnswers(t.Context(), pool, []db.PullAnswer{{ID: "a", Asker: "x", Body: []byte("p"), ExpiresAt: old}, {ID: "b", Asker: "x", Body: []byte("p"), ExpiresAt: fresh}}),
+			db.UpsertPullSeen(t.Context(), pool, []db.PullSeen{{AppName: "g", Address: "a", SeenAt: now.Add(-keepSeen - time.Second).UnixMilli()}, {AppName: "g", Address: "b", SeenAt: fresh}}),
 		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := s.forgetOld(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := db.New().GetPullSeen(t.Context(), pool, db.GetPullSeenParams{AppName: "g", Address: "a"}); !errors.Is(err, sql.ErrNoRows) {
+			t.Errorf("an executor that was seen long ago: %v", err)
+		}
+		if row, err := db.New().GetPullSeen(t.Context(), pool, db.GetPullSeenParams{AppName: "g", Address: "b"}); err != nil || row.SeenAt != fresh {
+			t.Errorf("an executor that was just seen: %+v, %v", row, err)
 		}
 		calls, err := db.New().ListPulls(t.Context(), pool, 0)
 		if err != nil || len(calls) != 1 || calls[0].ID != "b" {
