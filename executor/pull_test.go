@@ -5,6 +5,7 @@ package executor_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -174,5 +175,73 @@ func TestAnExecutorThatAsksListensNowhere(t *testing.T) {
 	// Nobody calls it, so that scripts need no token of theirs.
 	if _, err := executor.New(executor.Config{AppName: "orders", Admins: admins, Mode: executor.Pull, GlueEnabled: true}); err != nil {
 		t.Error(err)
+	}
+}
+
+// crowd is an admin with many calls, which takes no answers before it is told to.
+type crowd struct {
+	mu                           sync.Mutex
+	left, handed, answered, most int
+	takes                        bool
+}
+
+func (c *crowd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	var req wire.PullRequest
+	if r.URL.Path == "/api/pull" {
+		err = json.Unmarshal(body, &req)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil || len(req.Answers) > 0 && !c.takes {
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
+	}
+	c.answered += len(req.Answers)
+	var response wire.PullResponse
+	for ; len(response.Calls) < req.Max && c.left > 0; c.left-- {
+		c.handed++
+		response.Calls = append(response.Calls, wire.PulledCall{ID: fmt.Sprint(c.handed), Path: "/beat", Body: []byte(`""`), Left: time.Hour.Milliseconds()})
+	}
+	c.most = max(c.most, c.handed-c.answered)
+	value, _ := json.Marshal(response)
+	_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, value))
+}
+
+// TestSoManyCallsAreUnderWayAtOnce, and the next are taken when those are answered.
+func TestSoManyCallsAreUnderWayAtOnce(t *testing.T) {
+	t.Parallel()
+	c := &crowd{left: 600}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	ex, err := executor.New(executor.Config{AppName: "orders", Admins: []string{server.URL}, Mode: executor.Pull, Name: "box", DataDir: t.TempDir(), NoSync: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ex.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ex.Stop(context.Background()) })
+	is := func(what string, done func() bool) {
+		t.Helper()
+		executortest.Eventually(t, what, func() error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if !done() {
+				return fmt.Errorf("%d handed over, %d answered", c.handed, c.answered)
+			}
+			return nil
+		})
+	}
+	is("as many calls as it takes", func() bool { return c.handed == 256 })
+	c.mu.Lock()
+	c.takes = true
+	c.mu.Unlock()
+	is("all calls", func() bool { return c.answered == 600 })
+	if c.most != 256 {
+		t.Errorf("%d calls were under way", c.most)
 	}
 }
