@@ -4,14 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/executor"
 )
@@ -94,21 +99,40 @@ type ExecutorCmd struct {
 	Token   string
 	Dir     string
 	Control string
+	Pull    int // so many executors that ask for their calls; 0: one that is called
+	Idle    int // so many that ask and have nothing to do, beside them
 }
 
 // Run works until ctx ends.
 func (c *ExecutorCmd) Run(ctx context.Context) error {
 	r := &recorder{seen: make(map[int64]struct{}), ended: make(map[string]time.Time)}
-	ex, err := executor.New(executor.Config{
+	cfg := executor.Config{
 		AppName: "bench", Admins: c.Admin, Token: c.Token, Listen: "127.0.0.1:0", DataDir: c.Dir, QueueLimit: 100_000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
-	if err != nil {
-		return err
 	}
-	ex.Handle("noop", r.handle)
-	ex.Handle("fail", r.fail)
-	ex.Handle("step", r.step)
+	configs := make([]executor.Config, 0, max(1, c.Pull))
+	for i := range c.Pull {
+		one := cfg
+		one.Mode, one.Listen, one.Name, one.DataDir = executor.Pull, "", fmt.Sprintf("bench-%d", i), filepath.Join(c.Dir, strconv.Itoa(i))
+		configs = append(configs, one)
+	}
+	if c.Pull+c.Idle == 0 {
+		configs = append(configs, cfg)
+	}
+	var all errgroup.Group
+	for i := range configs {
+		ex, err := executor.New(configs[i])
+		if err != nil {
+			return err
+		}
+		ex.Handle("noop", r.handle)
+		ex.Handle("fail", r.fail)
+		ex.Handle("step", r.step)
+		all.Go(func() error { return ex.Run(ctx) })
+	}
+	if c.Idle > 0 {
+		all.Go(func() error { return c.idle(ctx, c.Idle) })
+	}
 	l, err := net.Listen("tcp", c.Control)
 	if err != nil {
 		return err
@@ -116,5 +140,5 @@ func (c *ExecutorCmd) Run(ctx context.Context) error {
 	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(r.take())
 	}))
-	return ex.Run(ctx)
+	return all.Wait()
 }

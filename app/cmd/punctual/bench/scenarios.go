@@ -42,6 +42,8 @@ func scenarios() []scenario {
 		{"retention", retention},
 		{"pages", pages},
 		{"receivers away", receiverDown},
+		{"pull", pulling},
+		{"pull, idle", idlePullers},
 		{"flows, steps a second", stepsASecond},
 		{"flows, the next step", nextStep},
 		{"flows beside", besideFlows},

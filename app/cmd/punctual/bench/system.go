@@ -26,21 +26,23 @@ const token = "bench-token"
 
 // system is everything a scenario runs on: a database, the admin and an executor.
 type system struct {
-	dir      string
-	database string
-	url      string // of the database; empty: embedded
-	maria    *exec.Cmd
-	admin    *exec.Cmd
-	executor *exec.Cmd
-	address  string // the admin's
-	second   string // of a second admin, if there is one
-	other    *exec.Cmd
-	control  string // the executor's
-	binary   string
-	kept     bool   // its folder outlives it
-	given    bool   // the database was somebody's, empty: what is made in it goes again
-	profile  string // folder for profiles of the admin; empty: none
-	pprof    string // where the admin gives them
+	dir         string
+	database    string
+	url         string // of the database; empty: embedded
+	maria       *exec.Cmd
+	admin       *exec.Cmd
+	executor    *exec.Cmd
+	address     string // the admin's
+	second      string // of a second admin, if there is one
+	other       *exec.Cmd
+	control     string // the executor's
+	balancer    string // by which the executor reaches the admins; empty: it knows them
+	pulls, idle int    // executors that ask for their calls, with work and without
+	binary      string
+	kept        bool   // its folder outlives it
+	given       bool   // the database was somebody's, empty: what is made in it goes again
+	profile     string // folder for profiles of the admin; empty: none
+	pprof       string // where the admin gives them
 }
 
 // newSystem prepares a migrated database; nothing else runs yet.
@@ -250,7 +252,11 @@ func (y *system) startExecutor(ctx context.Context) error {
 	if y.second != "" {
 		admins += "," + y.second
 	}
-	y.executor = exec.Command(self, "bench-executor", "--admin", admins, "--token", token, "--dir", filepath.Join(y.dir, "executor"), "--control", y.control)
+	if y.balancer != "" {
+		admins = y.balancer
+	}
+	y.executor = exec.Command(self, "bench-executor", "--admin", admins, "--token", token, "--dir", filepath.Join(y.dir, "executor"), "--control", y.control,
+		"--pull", strconv.Itoa(y.pulls), "--idle", strconv.Itoa(y.idle))
 	y.executor.Env = plainEnvironment()
 	y.executor.Stderr = os.Stderr
 	dieWithUs(y.executor)
