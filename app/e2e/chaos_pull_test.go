@@ -56,6 +56,35 @@ func TestKillAdminsOfAnExecutorThatAsks(t *testing.T) {
 	}
 }
 
+// TestFreezeAnAdminOfAnExecutorThatAsks stops an admin for longer than the executor, the calls and the other admin wait, while it holds
+// requests of the executor, and lets it go on: what it had is run once, by whomever, or said to be skipped.
+func TestFreezeAnAdminOfAnExecutorThatAsks(t *testing.T) {
+	const from, length = 3, 20
+	for name, test := range map[string]struct {
+		dialect db.Dialect
+		admins  int
+	}{"one of two": {db.MySQL, 2}, "the only one": {db.SQLite, 1}} {
+		t.Run(name, func(t *testing.T) {
+			waits(t)
+			l := newLoadOn(t, newDatabase(t, test.dialect), test.admins, 60, from+length+10, func(c *executor.Config) {
+				c.Mode, c.Name = executor.Pull, "behind-nat"
+			})
+			admins := make([]*admin, test.admins)
+			for i := range admins {
+				admins[i] = l.start(t, i)
+			}
+			l.at(t, from+0.5)
+			admins[0].freeze(t)
+			l.at(t, from+length+0.5)
+			admins[0].thaw(t)
+			l.account(t)
+			for _, a := range admins {
+				a.noPanic(t)
+			}
+		})
+	}
+}
+
 // TestKillAnExecutorThatAsks kills the program in the middle of a run, with another that waits, and starts it again: nothing listens, and
 // what became of both is known at once.
 func TestKillAnExecutorThatAsks(t *testing.T) {
