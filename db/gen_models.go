@@ -546,6 +546,7 @@ type Output struct {
 	LeftLines int64
 	TailLines int64
 	Faults    int64
+	Pushed    int64
 }
 
 type OutputBlob struct {

@@ -695,6 +695,8 @@ type Querier interface {
 	// What touches punctual_pull and punctual_pull_answer, see scheduler/pull. Rows are inserted many at a time, in db/pulls.go.
 	// What may be handed over. The table holds the calls of a few seconds, and of a cluster only.
 	ListPulls(ctx context.Context, db DBTX, now int64) ([]ListPullsRow, error)
+	// Of which groups and jobs pushed outputs are, and what these want kept.
+	ListPushedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListPushedRunsRow, error)
 	// A job's runs, newest first, by the index on job_id: the search for its last success.
 	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
 	// What touches punctual_refused: executors whose calls some admin did not take lately, for all admins to show. See scheduler/refusedstore.go.
@@ -728,6 +730,8 @@ type Querier interface {
 	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)
 	// All attempts and shards of a step or an item: a walk along the index of its job from its first on.
 	ListRunsOfStep(ctx context.Context, db DBTX, arg ListRunsOfStepParams) ([]ListRunsOfStepRow, error)
+	// Which of these runs have no result.
+	ListRunsOpen(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	ListRunsThere(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// What an event about a run says of it.
 	ListRunsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToTellRow, error)

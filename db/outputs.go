@@ -24,7 +24,8 @@ type DueOutput struct {
 	EndedAt, NextAt        int64 // epoch ms; NextAt: from when on it may be looked for in the table
 }
 
-// InsertDueOutputs notes runs whose output is to be copied. What was kept of one that went on stays until then.
+// InsertDueOutputs notes runs whose output is to be copied. What was kept of one that went on stays until then,
+// and what its executor pushed stays for good.
 func InsertDueOutputs(ctx context.Context, tx DBTX, due []DueOutput) error {
 	for part := range slices.Chunk(due, MaxBatch) {
 		args := make([]any, 0, 6*len(part))
@@ -34,7 +35,7 @@ func InsertDueOutputs(ctx context.Context, tx DBTX, due []DueOutput) error {
 		}
 		q := "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, next_at) VALUES " +
 			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?),", len(part)), ",") +
-			" ON DUPLICATE KEY UPDATE state = 0, tries = 0, reason = '', node = VALUES(node), ended_at = VALUES(ended_at), next_at = VALUES(next_at)"
+			" ON DUPLICATE KEY UPDATE state = CASE WHEN pushed = 1 THEN 2 ELSE 0 END, tries = 0, reason = '', node = VALUES(node), ended_at = VALUES(ended_at), next_at = VALUES(next_at)"
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
 			return fmt.Errorf("note %d outputs to be copied: %w", len(part), err)
 		}
@@ -45,18 +46,18 @@ func InsertDueOutputs(ctx context.Context, tx DBTX, due []DueOutput) error {
 // KeepOutputs writes what copies are and where. The caller has read and locked the rows that there are of these runs.
 func KeepOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
 	for part := range slices.Chunk(outputs, MaxBatch) {
-		args := make([]any, 0, 20*len(part))
+		args := make([]any, 0, 21*len(part))
 		for i := range part {
 			o := &part[i]
 			args = append(args, o.LogID, o.JobGroup, o.JobID, o.State, o.Reason, o.Node, o.Tries, o.NextAt, o.EndedAt, o.KeptAt, o.ObjectID, o.Pos, o.Size,
-				o.TextAt, o.TextSize, o.HeadSize, o.HeadLines, o.LeftLines, o.TailLines, o.Faults)
+				o.TextAt, o.TextSize, o.HeadSize, o.HeadLines, o.LeftLines, o.TailLines, o.Faults, o.Pushed)
 		}
 		q := "INSERT INTO punctual_output (log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size," +
-			" text_at, text_size, head_size, head_lines, left_lines, tail_lines, faults) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",") +
+			" text_at, text_size, head_size, head_lines, left_lines, tail_lines, faults, pushed) VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",") +
 			" ON DUPLICATE KEY UPDATE state = VALUES(state), reason = VALUES(reason), kept_at = VALUES(kept_at), object_id = VALUES(object_id)," +
 			" pos = VALUES(pos), size = VALUES(size), text_at = VALUES(text_at), text_size = VALUES(text_size), head_size = VALUES(head_size)," +
-			" head_lines = VALUES(head_lines), left_lines = VALUES(left_lines), tail_lines = VALUES(tail_lines), faults = VALUES(faults)"
+			" head_lines = VALUES(head_lines), left_lines = VALUES(left_lines), tail_lines = VALUES(tail_lines), faults = VALUES(faults), pushed = VALUES(pushed)"
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
 			return fmt.Errorf("note %d kept outputs: %w", len(part), err)
 		}

@@ -73,7 +73,7 @@ func (q *Queries) DeleteOutputs(ctx context.Context, db DBTX, ids []int64) (int6
 const getOutput = `-- name: GetOutput :one
 
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE log_id = ?
 `
 
@@ -103,6 +103,7 @@ func (q *Queries) GetOutput(ctx context.Context, db DBTX, logID int64) (Output, 
 		&i.LeftLines,
 		&i.TailLines,
 		&i.Faults,
+		&i.Pushed,
 	)
 	return i, err
 }
@@ -393,7 +394,7 @@ func (q *Queries) ListFaults(ctx context.Context, db DBTX, ids []int64) ([]ListF
 
 const listKeptOfGroup = `-- name: ListKeptOfGroup :many
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE job_group = ? AND log_id >= ? AND log_id < ? AND object_id > 0
 ORDER BY log_id DESC LIMIT ?
 `
@@ -441,6 +442,7 @@ func (q *Queries) ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGr
 			&i.LeftLines,
 			&i.TailLines,
 			&i.Faults,
+			&i.Pushed,
 		); err != nil {
 			return nil, err
 		}
@@ -457,7 +459,7 @@ func (q *Queries) ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGr
 
 const listKeptOfJob = `-- name: ListKeptOfJob :many
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE job_id = ? AND log_id >= ? AND log_id < ? AND object_id > 0
 ORDER BY log_id DESC LIMIT ?
 `
@@ -505,6 +507,7 @@ func (q *Queries) ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobP
 			&i.LeftLines,
 			&i.TailLines,
 			&i.Faults,
+			&i.Pushed,
 		); err != nil {
 			return nil, err
 		}
@@ -715,7 +718,7 @@ func (q *Queries) ListOutputsAfter(ctx context.Context, db DBTX, arg ListOutputs
 
 const listOutputsInObject = `-- name: ListOutputsInObject :many
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE object_id = ? ORDER BY log_id LIMIT ?
 `
 
@@ -754,6 +757,7 @@ func (q *Queries) ListOutputsInObject(ctx context.Context, db DBTX, arg ListOutp
 			&i.LeftLines,
 			&i.TailLines,
 			&i.Faults,
+			&i.Pushed,
 		); err != nil {
 			return nil, err
 		}
@@ -790,6 +794,97 @@ func (q *Queries) ListOutputsOfNode(ctx context.Context, db DBTX, arg ListOutput
 			return nil, err
 		}
 		items = append(items, log_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPushedRuns = `-- name: ListPushedRuns :many
+SELECT l.id, l.job_group, l.job_id, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
+FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id WHERE l.id IN (/*SLICE:ids*/?) ORDER BY l.id
+`
+
+type ListPushedRunsRow struct {
+	ID         int64
+	JobGroup   int64
+	JobID      int64
+	HandleCode int64
+	KeepOutput string
+}
+
+// Of which groups and jobs pushed outputs are, and what these want kept.
+func (q *Queries) ListPushedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListPushedRunsRow, error) {
+	query := listPushedRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListPushedRunsRow
+	for rows.Next() {
+		var i ListPushedRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.HandleCode,
+			&i.KeepOutput,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRunsOpen = `-- name: ListRunsOpen :many
+SELECT id FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) AND handle_code = 0 ORDER BY id
+`
+
+// Which of these runs have no result.
+func (q *Queries) ListRunsOpen(ctx context.Context, db DBTX, ids []int64) ([]int64, error) {
+	query := listRunsOpen
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -892,7 +987,7 @@ func (q *Queries) ListThinOutputObjects(ctx context.Context, db DBTX, arg ListTh
 }
 
 const lockOutputs = `-- name: LockOutputs :many
-SELECT log_id, state, node, ended_at, object_id FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) ORDER BY log_id FOR UPDATE
+SELECT log_id, state, node, ended_at, object_id, pushed FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) ORDER BY log_id FOR UPDATE
 `
 
 type LockOutputsRow struct {
@@ -901,6 +996,7 @@ type LockOutputsRow struct {
 	Node     int64
 	EndedAt  int64
 	ObjectID int64
+	Pushed   int64
 }
 
 // The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
@@ -929,6 +1025,7 @@ func (q *Queries) LockOutputs(ctx context.Context, db DBTX, ids []int64) ([]Lock
 			&i.Node,
 			&i.EndedAt,
 			&i.ObjectID,
+			&i.Pushed,
 		); err != nil {
 			return nil, err
 		}

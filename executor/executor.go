@@ -237,6 +237,7 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 	}
 	e.seen = e.journal.seen
 	e.reporter = newReporter(e.admins, e.journal, e.config.CallbackBatch, e.logger)
+	e.reporter.outputs = &outputPusher{admins: e.admins, read: e.outputOf, logger: e.logger}
 
 	loops, stop := context.WithCancel(context.Background())
 	e.stopLoops = stop

@@ -13,6 +13,7 @@ import (
 // also in the journal.
 type reporter struct {
 	admins  callbackSender
+	outputs *outputPusher // nil: none are pushed
 	journal *journal
 	batch   int
 	logger  *slog.Logger
@@ -35,8 +36,10 @@ type callbackSender interface {
 
 // result is a callback with the journal's promise about it.
 type result struct {
-	cb   *wire.Callback
-	safe *commit // nil when the journal had it before
+	cb     *wire.Callback
+	safe   *commit          // nil when the journal had it before
+	wish   *wire.OutputWish // of the run's output; nil: it is not wanted
+	pushed bool             // an admin has it
 }
 
 const (
@@ -69,10 +72,10 @@ func sizeOf(cb *wire.Callback) int {
 }
 
 // add queues a result.
-func (r *reporter) add(cb *wire.Callback, safe *commit) {
+func (r *reporter) add(res result) {
 	r.mu.Lock()
-	r.queue = append(r.queue, result{cb, safe})
-	r.bytes += sizeOf(cb)
+	r.queue = append(r.queue, res)
+	r.bytes += sizeOf(res.cb)
 	r.mu.Unlock()
 	r.poke()
 }
@@ -158,14 +161,16 @@ func (r *reporter) sendOnce(ctx context.Context, first bool) bool {
 		r.giveBack(taken, nil)
 		return false
 	}
+	// The last one's commit is the latest. If the journal cannot be written, sending is all the more urgent.
+	if safe := taken[len(taken)-1].safe; safe != nil {
+		_ = safe.wait()
+	}
+	r.outputs.push(ctx, taken)
 	callbacks := make([]wire.Callback, len(taken))
 	pointers := make([]*wire.Callback, len(taken))
 	for i, res := range taken {
 		callbacks[i], pointers[i] = *res.cb, res.cb
-	}
-	// The last one's commit is the latest. If the journal cannot be written, sending is all the more urgent.
-	if safe := taken[len(taken)-1].safe; safe != nil {
-		_ = safe.wait()
+		callbacks[i].Pushed = res.pushed
 	}
 	err := r.admins.Callback(ctx, callbacks)
 	if err != nil {

@@ -89,7 +89,7 @@ func inBubble(t *testing.T, sender *fakeSender, batch int, test func(t *testing.
 
 func (r *reporter) addResult(id int64, msg string) {
 	cb := &wire.Callback{LogID: id, HandleCode: 200, HandleMsg: msg}
-	r.add(cb, r.journal.finished(cb))
+	r.add(result{cb: cb, safe: r.journal.finished(cb)})
 }
 
 func TestReporterBatches(t *testing.T) {
@@ -215,7 +215,7 @@ func TestAReporterIsFullAtItsBounds(t *testing.T) {
 	}
 	r, half := newReporter(nil, nil, 1, nil), strings.Repeat("x", maxUndeliveredBytes/2)
 	for _, want := range []bool{false, true} {
-		r.add(&wire.Callback{HandleMsg: half}, nil)
+		r.add(result{cb: &wire.Callback{HandleMsg: half}})
 		if r.full() != want {
 			t.Errorf("full %v after %d results of half the size", r.full(), len(r.queue))
 		}

@@ -20,7 +20,7 @@ func (e *Executor) resume() {
 	for _, logID := range slices.Sorted(maps.Keys(entries)) {
 		entry := entries[logID]
 		if entry.result != nil {
-			e.reporter.add(entry.result, nil)
+			e.reporter.add(result{cb: entry.result})
 			results++
 			continue
 		}
@@ -39,7 +39,7 @@ func (e *Executor) resume() {
 			msg = fmt.Sprintf("the executor restarted before the run began, and cannot take it up again: %v", err)
 		}
 		e.noteInLog(&req, logID, msg)
-		e.report(logID, req.LogDateTime, wire.CodeFail, msg, was, nil)
+		e.report(logID, req.LogDateTime, wire.CodeFail, msg, was, nil, req.KeepOutput)
 	}
 	if len(left) > 0 {
 		e.scripts.endLeftovers(left)

@@ -46,8 +46,9 @@ type Run struct {
 
 	triggered int64 // as the admin names it, epoch ms: the run's log and result are filed under it
 
-	log *runLog
-	env map[string]string // what the admin gives a script beside ours
+	log  *runLog
+	env  map[string]string // what the admin gives a script beside ours
+	keep *wire.OutputWish  // whether the admin wants what the run writes
 
 	mu     sync.Mutex
 	result string

@@ -18,7 +18,7 @@ func TestWhatIsTakenAndGivenBackIsCounted(t *testing.T) {
 	t.Parallel()
 	r := newReporter(nil, nil, 2, slog.New(slog.DiscardHandler))
 	for id := range int64(3) {
-		r.add(&wire.Callback{LogID: id, HandleMsg: "0123456789"}, nil)
+		r.add(result{cb: &wire.Callback{LogID: id, HandleMsg: "0123456789"}})
 	}
 	want := func(when string, bytes, undelivered int, ids ...int64) {
 		t.Helper()

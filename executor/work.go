@@ -175,7 +175,7 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 	}
 	u := undone{}
 	errors.As(cause, &u)
-	e.report(t.run.LogID, t.run.triggered, code, msg, u.was, t.run.outputs())
+	e.report(t.run.LogID, t.run.triggered, code, msg, u.was, t.run.outputs(), t.run.keep)
 	return true
 }
 
@@ -194,9 +194,13 @@ func (e *Executor) leave(t *task) bool {
 }
 
 // report puts a result into the journal and on its way to the admin.
-func (e *Executor) report(logID, triggered int64, code int, msg string, was wire.Undone, outputs map[string]string) {
+func (e *Executor) report(logID, triggered int64, code int, msg string, was wire.Undone, outputs map[string]string, keep *wire.OutputWish) {
 	cb := &wire.Callback{LogID: logID, LogDateTim: triggered, LogDateTime: triggered, HandleCode: code, HandleMsg: msg, Undone: was, Outputs: outputs}
-	e.reporter.add(cb, e.journal.finished(cb))
+	res := result{cb: cb, safe: e.journal.finished(cb)}
+	if keep.Wants(code) {
+		res.wish = keep
+	}
+	e.reporter.add(res)
 }
 
 // detach lets the job go on although the ended run's handler has not returned.

@@ -3,7 +3,7 @@
 
 -- name: GetOutput :one
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE log_id = ?;
 
 -- name: ListDueOutputs :many
@@ -41,7 +41,7 @@ SELECT log_id FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY lo
 
 -- name: LockOutputs :many
 -- The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
-SELECT log_id, state, node, ended_at, object_id FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id FOR UPDATE;
+SELECT log_id, state, node, ended_at, object_id, pushed FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id FOR UPDATE;
 
 -- name: DeleteOutputs :execrows
 DELETE FROM punctual_output WHERE log_id IN (sqlc.slice(ids));
@@ -52,6 +52,15 @@ SELECT log_id FROM punctual_output WHERE log_id > ? ORDER BY log_id LIMIT ?;
 
 -- name: ListRunsThere :many
 SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
+-- name: ListPushedRuns :many
+-- Of which groups and jobs pushed outputs are, and what these want kept.
+SELECT l.id, l.job_group, l.job_id, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
+FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id WHERE l.id IN (sqlc.slice(ids)) ORDER BY l.id;
+
+-- name: ListRunsOpen :many
+-- Which of these runs have no result.
+SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) AND handle_code = 0 ORDER BY id;
 
 -- name: ListEndedOutputs :many
 -- Copies of runs that were going on and have ended since.
@@ -91,20 +100,20 @@ SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM punctual_output_object;
 
 -- name: ListOutputsInObject :many
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE object_id = ? ORDER BY log_id LIMIT ?;
 
 -- name: ListKeptOfJob :many
 -- What is kept of the runs of a job, newest first: by the index on both.
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE job_id = sqlc.arg(job_id) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
 ORDER BY log_id DESC LIMIT ?;
 
 -- name: ListKeptOfGroup :many
 -- The same of the jobs of a group.
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
+       head_size, head_lines, left_lines, tail_lines, faults, pushed
 FROM punctual_output WHERE job_group = sqlc.arg(job_group) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
 ORDER BY log_id DESC LIMIT ?;
 

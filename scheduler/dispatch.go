@@ -27,6 +27,7 @@ type job struct {
 	limit          int    // runs at a time in the cluster; 0: no limit
 	policy         jobspec.Concurrency
 	zone           string // "" for the installation's
+	keep           jobspec.Keep
 }
 
 // dispatch is one run between its commit and the record of its sending.

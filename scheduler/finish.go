@@ -48,6 +48,7 @@ type finishing struct {
 	again    extra             // the attempt that it was given beyond its job's retries; set with each try
 	ends     event.Outcome     // what the run ends as, by its row; set with each try to write it
 	output   map[string]string // what it gave, by key
+	pushed   bool              // an admin has its run's output
 	flow     bool              // the end of a run of a flow, which no executor had
 	came     time.Time         // when its executor reported it, where runs are traced
 	reply    *reply
@@ -94,7 +95,7 @@ func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName 
 func finishings(callbacks []wire.Callback) []finishing {
 	items := make([]finishing, len(callbacks))
 	for i, c := range callbacks {
-		items[i] = finishing{id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD")}
+		items[i] = finishing{id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD"), pushed: c.Pushed}
 		items[i].output = boundOutputs(c.Outputs)
 		if c.HandleCode > math.MaxInt32 { // the column holds no more
 			items[i].code = wire.CodeFail

@@ -74,7 +74,7 @@ func (e *Engine) outputsOf(ctx context.Context, tx *sql.Tx, ended []db.ListRunsB
 			continue
 		}
 		if e.archive.Wants(wishes[r.JobID], r.JobGroup, f.ends != event.Succeeded) {
-			wanted = append(wanted, archive.Ended{At: now, Run: archive.Run{
+			wanted = append(wanted, archive.Ended{At: now, Pushed: f.pushed, Run: archive.Run{
 				ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress), LogDate: e.logDate(r.PlannedAt, r.TriggerTime),
 			}})
 		}

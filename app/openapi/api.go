@@ -25,6 +25,7 @@ type Engine interface {
 	SawDialect(ctx context.Context, appName, address string, dialect wire.Dialect) error
 	RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error
 	Deregister(ctx context.Context, r wire.RegistryRequest) error
+	TakeOutputs(ctx context.Context, by scheduler.Caller, speaks func(appName string) bool, outputs []wire.PushedOutput) error
 }
 
 // Tokens tells who may call.
@@ -58,6 +59,8 @@ type API struct {
 
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter // of the job methods, by the app name of the caller's group
+
+	pushes chan struct{} // one each push of outputs that is being read
 }
 
 // Config is what the API needs of the others. Nothing is optional.
@@ -75,7 +78,9 @@ type Config struct {
 }
 
 // New makes the API.
-func New(cfg Config) *API { return &API{Config: cfg, buckets: make(map[string]*rate.Limiter)} }
+func New(cfg Config) *API {
+	return &API{Config: cfg, buckets: make(map[string]*rate.Limiter), pushes: make(chan struct{}, pushesRead)}
+}
 
 // prefixes are the places at which executors look for the API: theirs is whatever admin address they were configured
 // with, and upstream's context path was /xxl-job-admin until 3.4.0 (docs/compat.md §1.1).
@@ -196,6 +201,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 		return nil, a.registry(r.Context(), body, who, a.deregister)
 	case "callback":
 		return nil, a.callback(r.Context(), body, who)
+	case "output":
+		return nil, a.output(r.Context(), body, who)
 	case "declare":
 		return a.declare(r.Context(), r.RemoteAddr, body, who)
 	case "pull":

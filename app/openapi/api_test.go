@@ -38,6 +38,7 @@ type engine struct {
 	scopes       []string
 	deregistered []wire.RegistryRequest
 	refused      []refusedCall
+	outputs      []wire.PushedOutput
 	err          error
 }
 
@@ -74,6 +75,17 @@ func (e *engine) RegisterWith(_ context.Context, r wire.RegistryRequest, shown s
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.registered = append(e.registered, r)
+	return e.err
+}
+
+func (e *engine) TakeOutputs(_ context.Context, by scheduler.Caller, speaks func(string) bool, outputs []wire.PushedOutput) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !speaks("orders") {
+		return scheduler.ErrNotTheirs
+	}
+	e.scopes = append(e.scopes, by.Scope)
+	e.outputs = append(e.outputs, outputs...)
 	return e.err
 }
 
@@ -340,6 +352,7 @@ func FuzzBodies(f *testing.F) {
 	}
 	f.Add("/api/registry", `{"registryValue":5}`)
 	f.Add("/api/pull", pullBody("orders"))
+	f.Add("/api/output", pushBody(f, wire.PushedOutput{LogID: 1, Head: "hello\n"}))
 	f.Fuzz(func(t *testing.T, path, body string) {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \r\n\t\x7f%?#") || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r > '~' }) {
 			path = "/api/callback"

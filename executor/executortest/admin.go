@@ -2,6 +2,7 @@ package executortest
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -21,8 +22,10 @@ type Admin struct {
 
 	mu         sync.Mutex
 	callbacks  []wire.Callback
+	outputs    []wire.PushedOutput
 	registered []string // addresses now registered
 	refuse     bool
+	full       bool // it takes no outputs
 	changed    chan struct{} // closed and made anew at every change
 }
 
@@ -69,6 +72,16 @@ func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		a.callbacks = append(a.callbacks, callbacks...)
+	case strings.HasSuffix(r.URL.Path, "/api/output"):
+		outputs, err := wire.DecodeOutputs(body)
+		if err == nil && a.full {
+			err = errors.New("refused by the test")
+		}
+		if err != nil {
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeFail, err.Error(), nil))
+			return
+		}
+		a.outputs = append(a.outputs, outputs...)
 	case strings.HasSuffix(r.URL.Path, "/api/registry"):
 		if req, err := wire.DecodeRegistry(body); err == nil && !slices.Contains(a.registered, req.RegistryValue) {
 			a.registered = append(a.registered, req.RegistryValue)
@@ -88,6 +101,20 @@ func (a *Admin) Refuse(refuse bool) {
 	a.mu.Lock()
 	a.refuse = refuse
 	a.mu.Unlock()
+}
+
+// RefuseOutputs makes the admin take no outputs.
+func (a *Admin) RefuseOutputs() {
+	a.mu.Lock()
+	a.full = true
+	a.mu.Unlock()
+}
+
+// Outputs returns what was pushed so far.
+func (a *Admin) Outputs() []wire.PushedOutput {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.outputs)
 }
 
 // Callbacks returns the results received so far.

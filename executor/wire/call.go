@@ -145,6 +145,9 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 	if appName != "" {
 		req.Header.Set(HeaderAppName, appName)
 	}
+	if ctx.Value(zippedKey{}) != nil {
+		req.Header.Set("Content-Encoding", "gzip")
+	}
 	if parent, ok := ctx.Value(traceParentKey{}).(string); ok {
 		req.Header.Set(HeaderTraceParent, parent)
 	}

@@ -38,17 +38,22 @@ func DecodeRun(body []byte) (RunRequest, error) {
 		Environment map[string]string `json:"environment"`
 		Masks       []string          `json:"masks"`
 		PlannedAt   loose             `json:"plannedAt"`
+		KeepOutput  json.RawMessage   `json:"keepOutput"`
 		TraceParent looseText         `json:"traceparent"`
 	}
 	if err := json.Unmarshal(body, &l); err != nil {
 		return RunRequest{}, err
+	}
+	var wish *OutputWish
+	if json.Unmarshal(l.KeepOutput, &wish) != nil { // a wish that is not understood is none
+		wish = nil
 	}
 	return RunRequest{
 		JobID: int64(l.JobID), ExecutorHandler: string(l.ExecutorHandler), ExecutorParams: string(l.ExecutorParams),
 		BlockStrategy: Block(l.BlockStrategy), TimeoutSeconds: int(l.TimeoutSeconds), LogID: int64(l.LogID),
 		LogDateTime: int64(l.LogDateTime), GlueType: Glue(l.GlueType), GlueSource: string(l.GlueSource),
 		GlueUpdateTime: int64(l.GlueUpdateTime), BroadcastIndex: int(l.BroadcastIndex), BroadcastTotal: int(l.BroadcastTotal), Environment: l.Environment, Masks: l.Masks,
-		PlannedAt: int64(l.PlannedAt), TraceParent: string(l.TraceParent),
+		PlannedAt: int64(l.PlannedAt), KeepOutput: wish, TraceParent: string(l.TraceParent),
 	}, nil
 }
 
@@ -114,6 +119,7 @@ type callbackItem struct {
 		Msg  looseText `json:"msg"`
 	} `json:"executeResult"`
 	Outputs map[string]looseText `json:"outputs"`
+	Pushed  json.RawMessage      `json:"outputPushed"`
 }
 
 // DecodeCallbacks reads the body of /api/callback: an array, or era J4's object with callbackList. Where handleCode is
@@ -131,7 +137,7 @@ func DecodeCallbacks(body []byte) ([]Callback, error) {
 	for i, it := range items {
 		at := max(int64(it.LogDateTim), int64(it.LogDateTime))
 		c := Callback{LogID: int64(it.LogID), LogDateTim: at, LogDateTime: at,
-			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg), Undone: Undone(it.Undone)}
+			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg), Undone: Undone(it.Undone), Pushed: string(it.Pushed) == "true"}
 		if c.HandleCode == 0 && it.ExecuteResult != nil {
 			c.HandleCode, c.HandleMsg = int(it.ExecuteResult.Code), string(it.ExecuteResult.Msg)
 		}

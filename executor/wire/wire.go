@@ -50,6 +50,9 @@ type RunRequest struct {
 	// PlannedAt is the time of the schedule that the run is for, in epoch milliseconds, where that is not LogDateTime; else 0. Only
 	// executors that take an environment are told.
 	PlannedAt int64 `json:"plannedAt,omitempty"`
+	// KeepOutput says that the executor is to push the run's output when it ends; nil: it is not. Only executors that take an environment
+	// are told.
+	KeepOutput *OutputWish `json:"keepOutput,omitempty"`
 	// TraceParent is where the run belongs in a trace, as [ParseTraceParent] takes it. It travels as a header, so that whatever
 	// instruments an executor of XXL-JOB finds it; as a member it stands only in what our executor keeps of the request.
 	TraceParent string `json:"traceparent,omitempty"`
@@ -118,6 +121,8 @@ type Callback struct {
 	Undone Undone `json:"undone,omitempty"`
 	// Outputs is what the run gives to steps of a flow that come after it. Ours alone say so; XXL-JOB's admins read past it.
 	Outputs map[string]string `json:"outputs,omitempty"`
+	// Pushed says that an admin has taken what the run wrote, so that nobody need ask for it. Ours alone say so, to admins that wanted it.
+	Pushed bool `json:"outputPushed,omitempty"`
 }
 
 // Undone is how far a run had come when its executor shut down.

@@ -29,7 +29,8 @@ type Run struct {
 // Ended is a run that has ended.
 type Ended struct {
 	Run
-	At int64 // epoch ms
+	At     int64 // epoch ms
+	Pushed bool  // an admin has taken its output from the executor, and is about to write it
 }
 
 // Limits are what people may change while it works.
@@ -255,6 +256,17 @@ func (s *Service) forgetAll() {
 	s.following.drop()
 }
 
+// Wish is what is to be kept of the runs of a job that says this of itself; [jobspec.KeepNone] where nothing is kept.
+func (s *Service) Wish(own jobspec.Keep, group int64) jobspec.Keep {
+	if s == nil {
+		return jobspec.KeepNone
+	}
+	return s.wish(own, group)
+}
+
+// RunBytes is how much is kept of a run.
+func (s *Service) RunBytes() int { return s.cfg.Limits().RunBytes }
+
 // Wants says whether the output of a run is kept: own is what its job says.
 func (s *Service) Wants(own jobspec.Keep, group int64, failed bool) bool {
 	return s != nil && s.wish(own, group).Wants(failed)
@@ -295,7 +307,8 @@ func (s *Service) Full(n int) bool {
 	return true
 }
 
-// Offer has runs copied that were noted. It does not wait: those for which there is no room are found in their rows later.
+// Offer has runs copied that were noted. It does not wait: those for which there is no room are found in their rows later, and so are
+// those whose output was pushed, should it not have been written by then.
 func (s *Service) Offer(ended []Ended) {
 	if s == nil || len(ended) == 0 {
 		return
@@ -303,7 +316,7 @@ func (s *Service) Offer(ended []Ended) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range ended {
-		if s.busy[r.ID] || len(s.busy) >= s.cfg.Queue {
+		if r.Pushed || s.busy[r.ID] || len(s.busy) >= s.cfg.Queue {
 			continue
 		}
 		select {

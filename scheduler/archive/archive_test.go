@@ -193,7 +193,7 @@ func (b *bench) write(s *Service) {
 	var batch []copied
 	for len(s.copies) > 0 {
 		c := <-s.copies
-		s.held.Add(-int64(c.excerpt.size()))
+		s.held.Add(-int64(c.excerpt.Size()))
 		batch = append(batch, c)
 	}
 	if len(batch) > 0 {
@@ -570,40 +570,40 @@ func TestCopiesAreSealed(t *testing.T) {
 
 func TestAnExcerptKeepsBothEnds(t *testing.T) {
 	t.Parallel()
-	x := &excerpt{budget: 4000}
+	x := &excerpt{Budget: 4000}
 	long := strings.Repeat("好", 2000)
 	for i := range 10_000 {
 		line := fmt.Sprintf("line %d", i+1)
 		if i == 5 || i == 9_990 {
 			line = long
 		}
-		x.add([]byte(line))
+		x.Add([]byte(line))
 	}
-	text := string(x.text())
+	text := string(x.Text())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	switch {
 	case len(text) > 4000 || len(text) < 3000:
 		t.Errorf("%d bytes are kept", len(text))
 	case lines[0] != "line 1" || lines[len(lines)-1] != "line 10000":
 		t.Errorf("kept are %q to %q", lines[0], lines[len(lines)-1])
-	case x.headLines+x.tailLines != len(lines) || x.headLines+x.tailLines+x.left() != 10_000:
-		t.Errorf("%d and %d lines of %d, and %d are missing", x.headLines, x.tailLines, len(lines), x.left())
-	case !strings.HasSuffix(lines[5], "好"+lineCut):
+	case x.HeadLines+x.TailLines != len(lines) || x.HeadLines+x.TailLines+x.Left() != 10_000:
+		t.Errorf("%d and %d lines of %d, and %d are missing", x.HeadLines, x.TailLines, len(lines), x.Left())
+	case !strings.HasSuffix(lines[5], "好… (line cut)"):
 		t.Errorf("a long line became %q", lines[5])
 	}
 	var row db.Output
-	x.describe(&row)
-	again := excerptOf(&row, x.text(), 4000)
-	again.add([]byte("more"))
-	if again.lines != 10_001 || again.left() < x.left() || !strings.HasSuffix(string(again.text()), "line 10000\nmore\n") {
-		t.Errorf("gone on with it has %d lines, %d are missing", again.lines, again.left())
+	describe(x, &row)
+	again := excerptOf(&row, x.Text(), 4000)
+	again.Add([]byte("more"))
+	if again.Lines != 10_001 || again.Left() < x.Left() || !strings.HasSuffix(string(again.Text()), "line 10000\nmore\n") {
+		t.Errorf("gone on with it has %d lines, %d are missing", again.Lines, again.Left())
 	}
-	whole := &excerpt{budget: 4000}
+	whole := &excerpt{Budget: 4000}
 	for range 40 {
-		whole.add([]byte(strings.Repeat("x", 90)))
+		whole.Add([]byte(strings.Repeat("x", 90)))
 	}
-	if whole.left() != 0 || whole.headLines == 40 {
-		t.Errorf("of what fits %d lines are missing", whole.left())
+	if whole.Left() != 0 || whole.HeadLines == 40 {
+		t.Errorf("of what fits %d lines are missing", whole.Left())
 	}
 }
 

@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -14,6 +13,7 @@ type copied struct {
 	Run
 	endedAt int64
 	goesOn  bool // the run has not ended
+	pushed  bool // by the executor, whether the run's result is here already or not
 	excerpt *excerpt
 	written func(ok bool) // of a run that goes on; else nil
 }
@@ -55,7 +55,7 @@ func (s *Service) copyEnded(ctx context.Context, r Ended) {
 	}
 	f := s.following.take(r.ID)
 	if f == nil {
-		f = &follow{excerpt: &excerpt{budget: s.cfg.Limits().RunBytes}, next: 1}
+		f = &follow{excerpt: &excerpt{Budget: s.cfg.Limits().RunBytes}, next: 1}
 	}
 	err := s.read(ctx, r.Run, f)
 	switch {
@@ -84,18 +84,18 @@ func (s *Service) hand(ctx context.Context, c copied) {
 		case <-time.After(s.cfg.FlushEvery / 10):
 		}
 	}
-	s.held.Add(int64(c.excerpt.size()))
+	s.held.Add(int64(c.excerpt.Size()))
 	select {
 	case s.copies <- c:
 	case <-ctx.Done():
-		s.held.Add(-int64(c.excerpt.size()))
+		s.held.Add(-int64(c.excerpt.Size()))
 		s.done(c.ID)
 	}
 }
 
 // read reads what there is of an output from a line on, page by page.
 func (s *Service) read(ctx context.Context, r Run, f *follow) error {
-	most := readRounds * max(f.excerpt.budget, 64<<10)
+	most := readRounds * max(f.excerpt.Budget, 64<<10)
 	for total := 0; total < most; {
 		call, cancel := context.WithTimeout(ctx, s.cfg.CallTime)
 		piece, err := s.cfg.Read(call, r, f.next)
@@ -112,7 +112,7 @@ func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 		if piece.ToLineNum < f.next || piece.LogContent == "" {
 			return nil
 		}
-		f.excerpt.addText(piece.LogContent)
+		addText(f.excerpt, piece.LogContent)
 		f.next = piece.ToLineNum + 1
 		total += len(piece.LogContent)
 		s.metrics.bytes.Add(float64(len(piece.LogContent)))
@@ -125,13 +125,6 @@ func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 		}
 	}
 	return nil
-}
-
-// addText takes the lines of a piece of output.
-func (x *excerpt) addText(text string) {
-	for line := range strings.Lines(text) {
-		x.add([]byte(strings.TrimRight(line, "\r\n")))
-	}
 }
 
 // again has a run tried later, or given up when it was for too long.

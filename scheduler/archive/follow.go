@@ -59,8 +59,8 @@ func (f *followed) shrink(open map[int64]bool) {
 	defer f.mu.Unlock()
 	size := 0
 	for id, held := range f.runs {
-		if size += held.excerpt.size(); !open[id] || size > maxFollowed && !held.dirty {
-			size -= held.excerpt.size()
+		if size += held.excerpt.Size(); !open[id] || size > maxFollowed && !held.dirty {
+			size -= held.excerpt.Size()
 			delete(f.runs, id)
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Service) followRun(ctx context.Context, r Run) {
 	err := s.read(ctx, r, f)
 	f.dirty = dirty || f.next != before
 	snapshot := *f.excerpt
-	snapshot.head, snapshot.tail = slices.Clone(f.excerpt.head), slices.Clone(f.excerpt.tail)
+	snapshot.Head, snapshot.Tail = slices.Clone(f.excerpt.Head), slices.Clone(f.excerpt.Tail)
 	s.following.put(r.ID, f)
 	if err != nil && ctx.Err() == nil {
 		s.refused(r.Address, s.cfg.Now())
@@ -206,8 +206,8 @@ func (s *Service) resume(ctx context.Context, id int64) (*follow, error) {
 	budget := s.cfg.Limits().RunBytes
 	row, text, err := s.load(ctx, id)
 	if err != nil || row == nil || row.State != db.OutputLive {
-		return &follow{excerpt: &excerpt{budget: budget}, next: 1}, ignoreUnreadable(err)
+		return &follow{excerpt: &excerpt{Budget: budget}, next: 1}, ignoreUnreadable(err)
 	}
 	x := excerptOf(row, text, budget)
-	return &follow{excerpt: x, next: x.lines + 1}, nil
+	return &follow{excerpt: x, next: x.Lines + 1}, nil
 }

@@ -48,13 +48,13 @@ func BenchmarkSearch(b *testing.B) {
 	runs := size << 20 / runBytes
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(id int) *excerpt {
-		x := &excerpt{budget: 64 << 10}
-		for x.size() < runBytes {
-			x.add(fmt.Appendf(nil, "2026-03-02 12:00:%02d.%03d INFO  [worker-%d] c.e.orders.SettlementService - order %d settled in %d ms, customer %x", random.IntN(60), random.IntN(1000), random.IntN(16), random.IntN(1e9), random.IntN(5000), random.Uint64()))
+		x := &excerpt{Budget: 64 << 10}
+		for x.Size() < runBytes {
+			x.Add(fmt.Appendf(nil, "2026-03-02 12:00:%02d.%03d INFO  [worker-%d] c.e.orders.SettlementService - order %d settled in %d ms, customer %x", random.IntN(60), random.IntN(1000), random.IntN(16), random.IntN(1e9), random.IntN(5000), random.Uint64()))
 		}
 		for _, share := range []int{1, 50, 100} { // of 100, counted from the newest
 			if id == runs-runs*share/100+1 {
-				x.add(fmt.Appendf(nil, "needle-%d", share))
+				x.Add(fmt.Appendf(nil, "needle-%d", share))
 			}
 		}
 		return x

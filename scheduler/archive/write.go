@@ -42,19 +42,19 @@ func (s *Service) writeLoop(ctx context.Context, stop <-chan struct{}) {
 				return
 			}
 		}
-		batch, size := []copied{first}, first.excerpt.size()
+		batch, size := []copied{first}, first.excerpt.Size()
 		wait := time.NewTimer(s.cfg.FlushEvery)
 	collect:
 		for size < s.cfg.ObjectSize && len(batch) < maxTogether {
 			select {
 			case c := <-s.copies:
-				batch, size = append(batch, c), size+c.excerpt.size()
+				batch, size = append(batch, c), size+c.excerpt.Size()
 			case <-wait.C:
 				break collect
 			case <-stop:
 				select {
 				case c := <-s.copies:
-					batch, size = append(batch, c), size+c.excerpt.size()
+					batch, size = append(batch, c), size+c.excerpt.Size()
 				default:
 					break collect
 				}
@@ -71,9 +71,11 @@ func (s *Service) write(ctx context.Context, batch []copied) {
 	batch = newest(batch)
 	began := time.Now()
 	err := s.writeObject(ctx, batch)
-	ids := make([]int64, len(batch))
+	var ids []int64
 	for i := range batch {
-		ids[i] = batch[i].ID
+		if !batch[i].pushed { // nobody holds it back from being copied
+			ids = append(ids, batch[i].ID)
+		}
 		if batch[i].written != nil {
 			batch[i].written(err == nil)
 		}
@@ -90,19 +92,23 @@ func (s *Service) write(ctx context.Context, batch []copied) {
 	}
 	until := s.storeFails(err)
 	for i := range batch {
-		if c := &batch[i]; c.goesOn {
+		switch c := &batch[i]; {
+		case c.pushed: // it is copied, should its executor still be there
+		case c.goesOn:
 			s.done(c.ID)
-		} else {
+		default:
 			s.again(Ended{Run: c.Run, At: c.endedAt}, until, ReasonStore)
 		}
 	}
 }
 
-// newest leaves out copies of which there is a later one.
+// newest leaves out copies of which there is a later one, or one that its executor pushed.
 func newest(batch []copied) []copied {
 	last := make(map[int64]int, len(batch))
 	for i := range batch {
-		last[batch[i].ID] = i
+		if at, twice := last[batch[i].ID]; !twice || !batch[at].pushed {
+			last[batch[i].ID] = i
+		}
 	}
 	if len(last) == len(batch) {
 		return batch
@@ -228,7 +234,7 @@ func (s *Service) writeObject(ctx context.Context, batch []copied) error {
 	texts := make([][]byte, len(batch))
 	size := 0
 	for i := range batch {
-		texts[i] = batch[i].excerpt.text()
+		texts[i] = batch[i].excerpt.Text()
 		size += len(texts[i])
 	}
 	if size == 0 {
@@ -257,20 +263,24 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch
 		if err != nil {
 			return err
 		}
+		open, err := s.stillOpen(ctx, tx, batch, rows)
+		if err != nil {
+			return err
+		}
 		var keep []db.Output
 		var forget, left []int64
 		for i := range batch {
 			c := &batch[i]
 			old, there := rows[c.ID]
-			if c.goesOn && there && old.State != db.OutputLive || !c.goesOn && (!there || old.State != db.OutputDue || old.Node != node) {
+			if !c.fits(&old, there, open[c.ID], node) {
 				continue
 			}
-			row := db.Output{LogID: c.ID, JobGroup: c.Group, JobID: c.Job, Node: node, State: db.OutputWhole, EndedAt: c.endedAt, KeptAt: now}
-			if c.goesOn {
-				row.State = db.OutputLive
+			row := db.Output{LogID: c.ID, JobGroup: c.Group, JobID: c.Job, Node: node, State: c.state(open[c.ID]), EndedAt: c.endedAt, KeptAt: now}
+			if c.pushed {
+				row.Pushed = 1
 			}
 			left = append(left, old.ObjectID)
-			if c.excerpt.describe(&row); row.TextSize == 0 {
+			if describe(c.excerpt, &row); row.TextSize == 0 {
 				forget = append(forget, c.ID)
 				if !c.goesOn {
 					empty++
@@ -308,6 +318,27 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch
 	s.metrics.cut.Add(float64(cut))
 	s.cut.Add(int64(cut))
 	return nil
+}
+
+// stillOpen are the runs of pushed outputs that have no result. A row that is to be copied says that its run has one.
+func (s *Service) stillOpen(ctx context.Context, tx *sql.Tx, batch []copied, rows map[int64]db.LockOutputsRow) (map[int64]bool, error) {
+	var ask []int64
+	for i := range batch {
+		if old, there := rows[batch[i].ID]; batch[i].pushed && (!there || old.State == db.OutputLive) {
+			ask = append(ask, batch[i].ID)
+		}
+	}
+	open := make(map[int64]bool, len(ask))
+	for part := range chunks(ask) {
+		ids, err := s.queries.ListRunsOpen(ctx, tx, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			open[id] = true
+		}
+	}
+	return open, nil
 }
 
 // lock reads the rows that there are of copies.

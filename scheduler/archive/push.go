@@ -1,0 +1,71 @@
+package archive
+
+import (
+	"errors"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// Pushed is what an executor hands over of a run that is about to end, or has ended.
+type Pushed struct {
+	Run
+	Output wire.PushedOutput
+}
+
+// ErrFull says that pushed outputs are not taken now. They are copied later, if their executors are still there.
+var ErrFull = errors.New("outputs are not taken now")
+
+// Take takes outputs that an executor pushed: all of them or, with [ErrFull], none. It does not wait for the store: they are written
+// with the copies, by the same rules.
+func (s *Service) Take(pushed []Pushed) error {
+	if s == nil {
+		return ErrFull
+	}
+	now, budget := s.cfg.Now(), s.cfg.Limits().RunBytes
+	size := 0
+	for i := range pushed {
+		size += len(pushed[i].Output.Head) + len(pushed[i].Output.Tail)
+	}
+	if !s.cfg.Ready() || !s.storeRestsUntil(now).IsZero() || s.held.Load() > s.cfg.Held || cap(s.copies)-len(s.copies) < len(pushed) {
+		return ErrFull
+	}
+	if !s.limiter.AllowN(now, min(size, burst)) {
+		return ErrFull
+	}
+	s.metrics.bytes.Add(float64(size))
+	s.speed.add(size)
+	for i := range pushed {
+		p := &pushed[i]
+		x := p.Output.Excerpt(budget)
+		s.held.Add(int64(x.Size()))
+		select {
+		case s.copies <- copied{Run: p.Run, endedAt: now.UnixMilli(), pushed: true, excerpt: x}:
+		default: // somebody else was quicker: this one is copied
+			s.held.Add(-int64(x.Size()))
+		}
+	}
+	return nil
+}
+
+// fits says whether a copy is what is still missing, by the row that there is. open says that the run has no result.
+func (c *copied) fits(old *db.LockOutputsRow, there, open bool, node int64) bool {
+	settled := old.State == db.OutputWhole || old.Pushed > 0 && old.State == db.OutputLive
+	switch {
+	case c.pushed && there:
+		return !settled
+	case c.pushed:
+		return open // else its end brought no wish to keep it
+	case c.goesOn:
+		return !there || old.State == db.OutputLive && !settled
+	}
+	return there && old.State == db.OutputDue && old.Node == node
+}
+
+// state is that of the row of a copy.
+func (c *copied) state(open bool) int64 {
+	if c.goesOn || c.pushed && open {
+		return db.OutputLive
+	}
+	return db.OutputWhole
+}

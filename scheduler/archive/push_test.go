@@ -1,0 +1,217 @@
+package archive
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// pushes has a service take what a run wrote.
+func (b *bench) pushes(s *Service, r Run, lines ...string) {
+	b.t.Helper()
+	out := wire.PushedOutput{LogID: r.ID, Head: strings.Join(lines, "\n") + "\n"}
+	if err := s.Take([]Pushed{{Run: r, Output: out}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// The admin that is pushed an output need not be the one that takes the result, and either may come first. The executor is not asked,
+// and may be gone.
+func TestAPushedOutputIsKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.host.down = true
+		other := b.service(func(c *Config) { c.Node = func() int64 { return 2 } })
+		before, after, elsewhere, twice := b.run(), b.run(), b.run(), b.run()
+
+		b.pushes(b.s, before, "before", "ERROR of it")
+		b.write(b.s)
+		if row := b.row(before.ID); row.State != db.OutputLive {
+			t.Errorf("before the result its row says %+v", row)
+		}
+		ended := b.ends(before)
+		ended[0].Pushed = true
+		b.s.Offer(ended)
+
+		ended = b.ends(after)
+		ended[0].Pushed = true
+		b.s.Offer(ended)
+		b.pushes(b.s, after, "after")
+		b.write(b.s)
+
+		b.ends(elsewhere)
+		b.pushes(other, elsewhere, "elsewhere")
+		b.write(other)
+
+		b.pushes(b.s, twice, "twice")
+		b.pushes(b.s, twice, "twice")
+		b.write(b.s)
+		b.pushes(other, twice, "twice, and later")
+		b.ends(twice)
+		b.write(other)
+		b.pushes(other, twice, "after all")
+		b.write(other)
+
+		for range 3 {
+			b.now = b.now.Add(2 * soon)
+			b.step(b.s)
+			b.step(other)
+		}
+		for r, want := range map[Run]string{before: "before\nERROR of it", after: "after", elsewhere: "elsewhere", twice: "twice"} {
+			if got, row := b.text(b.s, r.ID), b.row(r.ID); got != want || row.State != db.OutputWhole || row.Pushed != 1 {
+				t.Errorf("kept is %q, want %q; its row says %+v", got, want, row)
+			}
+		}
+		if row := b.row(before.ID); row.Faults != 1 {
+			t.Errorf("%d faults are counted", row.Faults)
+		}
+		if b.host.calls != 0 {
+			t.Errorf("the executor was asked %d times", b.host.calls)
+		}
+		if n := b.count("SELECT COUNT(*) FROM punctual_output_object o WHERE live <> (SELECT COUNT(*) FROM punctual_output WHERE object_id = o.id)"); n != 0 {
+			t.Errorf("%d objects count their rows wrong", n)
+		}
+	})
+}
+
+// What is copied of a run that goes on does not take the place of what was pushed, and what was pushed does that of the copy.
+func TestAPushedOutputIsTheLastWord(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		r := b.run("a", "b")
+		follow := func() {
+			t.Helper()
+			b.now = b.now.Add(time.Minute)
+			if err := b.s.followOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		follow()
+		b.write(b.s)
+		b.pushes(b.s, r, "a", "b", "c", "d")
+		b.host.lines[r.ID] = append(b.host.lines[r.ID], "c")
+		follow()
+		b.write(b.s)
+		b.ends(r)
+		b.step(b.s)
+		if got, row := b.text(b.s, r.ID), b.row(r.ID); got != "a\nb\nc\nd" || row.State != db.OutputWhole {
+			t.Errorf("kept is %q, its row says %+v", got, row)
+		}
+	})
+}
+
+// An output that is not written in time is copied, as if it had not been pushed.
+func TestAPushedOutputThatIsLostIsCopied(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		r := b.run("from the executor")
+		b.pushes(b.s, r, "pushed")
+		b.store.down = errors.New("no room")
+		b.write(b.s)
+		ended := b.ends(r)
+		ended[0].Pushed = true
+		b.s.Offer(ended)
+		b.step(b.s)
+		if b.host.calls != 0 {
+			t.Errorf("it was copied at once")
+		}
+		b.store.down = nil
+		for range 3 {
+			b.now = b.now.Add(maxRest)
+			b.step(b.s)
+		}
+		if got := b.text(b.s, r.ID); got != "from the executor" {
+			t.Errorf("kept is %q", got)
+		}
+		b.s.mu.Lock()
+		defer b.s.mu.Unlock()
+		if len(b.s.busy) != 0 || b.s.held.Load() != 0 {
+			t.Errorf("%d runs and %d bytes are still held", len(b.s.busy), b.s.held.Load())
+		}
+	})
+}
+
+// What nobody wants is not kept for being pushed: of a run that is over, and of one that turns out well where failures only are wanted.
+func TestAPushedOutputThatNobodyWantsGoes(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.limit.Keep = jobspec.KeepFailed
+		over, well := b.run(), b.run()
+		succeed := func(r Run) {
+			b.exec("UPDATE xxl_job_log SET handle_code = 200, outcome = 1, finished_at = ? WHERE id = ?", b.now.UnixMilli(), r.ID)
+		}
+		succeed(over)
+		b.pushes(b.s, over, "over")
+		b.pushes(b.s, well, "well")
+		b.write(b.s)
+		succeed(well)
+		b.now = b.now.Add(time.Hour)
+		b.step(b.s)
+		b.step(b.s)
+		if n := b.count("SELECT COUNT(*) FROM punctual_output"); n != 0 {
+			t.Errorf("%d outputs are kept", n)
+		}
+		// A run that somebody deleted meanwhile has no output either.
+		gone := b.run()
+		b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
+		b.pushes(b.s, gone, "gone")
+		b.write(b.s)
+		if n := b.count("SELECT COUNT(*) FROM punctual_output"); n != 0 {
+			t.Errorf("%d outputs are kept of a run that is gone", n)
+		}
+	})
+}
+
+// Nobody who pushes waits, and nothing that is pushed goes beyond the bounds that copies have.
+func TestPushedOutputsAreBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.Held = 20 << 10 })
+		r := b.run()
+		long := wire.PushedOutput{LogID: r.ID, Head: strings.Join(numbered(20_000), "\n")}
+		take := func(s *Service, out wire.PushedOutput) error { return s.Take([]Pushed{{Run: r, Output: out}}) }
+		if err := take(b.s, long); err != nil {
+			t.Fatal(err)
+		}
+		if held := b.s.held.Load(); held > int64(b.limit.RunBytes) {
+			t.Errorf("%d bytes are held of a run that may have %d", held, b.limit.RunBytes)
+		}
+		if err := take(b.s, long); err != nil {
+			t.Fatal(err)
+		}
+		if err := take(b.s, long); !errors.Is(err, ErrFull) {
+			t.Errorf("beyond what may be held: %v", err)
+		}
+		b.ends(r)
+		b.write(b.s)
+		if row := b.row(r.ID); row.LeftLines == 0 || row.HeadLines+row.LeftLines+row.TailLines != 20_000 || row.TextSize > int64(b.limit.RunBytes) {
+			t.Errorf("its row says %+v", row)
+		}
+		b.limit.ByteRate = 1000
+		limited := b.service()
+		big := wire.PushedOutput{LogID: r.ID, Head: strings.Repeat("x\n", burst/2)}
+		if err := take(limited, big); err != nil {
+			t.Fatal(err)
+		}
+		if err := take(limited, big); !errors.Is(err, ErrFull) {
+			t.Errorf("beyond the rate: %v", err)
+		}
+		if err := (*Service)(nil).Take(nil); !errors.Is(err, ErrFull) {
+			t.Errorf("where nothing is kept: %v", err)
+		}
+		paused := b.service(func(c *Config) { c.Ready = func() bool { return false } })
+		if err := take(paused, wire.PushedOutput{LogID: r.ID}); !errors.Is(err, ErrFull) {
+			t.Errorf("of an admin that may not act: %v", err)
+		}
+	})
+}
