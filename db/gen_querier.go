@@ -970,8 +970,8 @@ type Querier interface {
 	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
 	// which fires have been claimed.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
-	// How much is kept.
-	SumOutputObjects(ctx context.Context, db DBTX) (SumOutputObjectsRow, error)
+	// How much is kept, and how much of that since a moment.
+	SumOutputObjects(ctx context.Context, db DBTX, sinceMs int64) (SumOutputObjectsRow, error)
 	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
 	// Guarded: each is one admin's, who comes second rolls back.

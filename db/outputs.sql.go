@@ -1106,19 +1106,22 @@ func (q *Queries) SetOutputObject(ctx context.Context, db DBTX, arg SetOutputObj
 }
 
 const sumOutputObjects = `-- name: SumOutputObjects :one
-SELECT COUNT(*) AS objects, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_output_object WHERE live > 0
+SELECT COUNT(*) AS objects, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes,
+       CAST(COALESCE(SUM(CASE WHEN created_at >= ? THEN size ELSE 0 END), 0) AS SIGNED) AS lately
+FROM punctual_output_object WHERE live > 0
 `
 
 type SumOutputObjectsRow struct {
 	Objects int64
 	Bytes   int64
+	Lately  int64
 }
 
-// How much is kept.
-func (q *Queries) SumOutputObjects(ctx context.Context, db DBTX) (SumOutputObjectsRow, error) {
-	row := db.QueryRowContext(ctx, sumOutputObjects)
+// How much is kept, and how much of that since a moment.
+func (q *Queries) SumOutputObjects(ctx context.Context, db DBTX, sinceMs int64) (SumOutputObjectsRow, error) {
+	row := db.QueryRowContext(ctx, sumOutputObjects, sinceMs)
 	var i SumOutputObjectsRow
-	err := row.Scan(&i.Objects, &i.Bytes)
+	err := row.Scan(&i.Objects, &i.Bytes, &i.Lately)
 	return i, err
 }
 

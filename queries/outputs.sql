@@ -134,5 +134,7 @@ SELECT part, data FROM punctual_output_blob WHERE object_id = sqlc.arg(object_id
 DELETE FROM punctual_output_blob WHERE object_id = ?;
 
 -- name: SumOutputObjects :one
--- How much is kept.
-SELECT COUNT(*) AS objects, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_output_object WHERE live > 0;
+-- How much is kept, and how much of that since a moment.
+SELECT COUNT(*) AS objects, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes,
+       CAST(COALESCE(SUM(CASE WHEN created_at >= sqlc.arg(since_ms) THEN size ELSE 0 END), 0) AS SIGNED) AS lately
+FROM punctual_output_object WHERE live > 0;

@@ -45,7 +45,10 @@ type OutputFigures struct {
 	Waiting int64   `json:"waiting"`            // runs whose output is to be copied, of all admins
 	Objects int64   `json:"objects"`            // in the store
 	Bytes   int64   `json:"bytes"`              // of these
-	LeftOut int64   `json:"left_out,omitempty"` // since its start: outputs not kept because too many waited,
+	Today   int64   `json:"today,omitempty"`    // of these, written since midnight
+	Pushed  int64   `json:"pushed,omitempty"`   // since its start: outputs that executors pushed,
+	Copied  int64   `json:"copied,omitempty"`   // those that it asked for,
+	LeftOut int64   `json:"left_out,omitempty"` // those not kept because too many waited,
 	Lost    int64   `json:"lost,omitempty"`     // those of which nothing, or not the end, could be kept,
 	Cut     int64   `json:"cut,omitempty"`      // and those of which only the beginning and the end are
 	Unseen  int     `json:"unseen,omitempty"`   // long runs that it does not follow because there are too many
@@ -79,7 +82,7 @@ func (e *Engine) outputFigures() *OutputFigures {
 		return nil
 	}
 	s := e.archive.Status()
-	return &OutputFigures{Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Unseen: s.Unseen}
+	return &OutputFigures{Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Today: s.Today, Pushed: s.Pushed, Copied: s.Copied, Unseen: s.Unseen}
 }
 
 // figuresText is what a beat writes.

@@ -25,7 +25,7 @@ type Admin struct {
 	outputs    []wire.PushedOutput
 	registered []string // addresses now registered
 	refuse     bool
-	full       bool // it takes no outputs
+	full       bool          // it takes no outputs
 	changed    chan struct{} // closed and made anew at every change
 }
 

@@ -107,6 +107,8 @@ type Service struct {
 	waiting atomic.Int64 // rows that are due, of all admins, as of the last count
 	dropped atomic.Int64 // runs that were not noted because too many wait, since the start
 	lost    atomic.Int64 // runs of which nothing, or not the end, could be kept, since the start
+	pushed  atomic.Int64 // outputs that executors pushed, since the start
+	copied  atomic.Int64 // and those that were copied
 	cut     atomic.Int64 // outputs of which only the beginning and the end are kept, since the start
 	speed   speed        // of the copying
 	kept    atomic.Pointer[db.SumOutputObjectsRow]

@@ -5,6 +5,9 @@
 //	                        look (found again after a crash)                       ▼
 //	       long runs ── every few seconds, /log ────────────────────────────▶ writer ──▶ [Store], rows "whole"
 //
+// An executor of ours pushes the output before the result ([Service.Take]), to whichever admin: it goes to the writer at once, and its row
+// is "live" until the result comes, or "whole" if that is here. Then nobody asks, unless it was not written in time.
+//
 // The engine waits for none of it: what does not fit into the queue stays a row, which the look finds. A row belongs to the admin
 // that took the run's result; when that is gone, the leading one takes it over.
 //

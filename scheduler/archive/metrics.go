@@ -10,6 +10,7 @@ type metrics struct {
 	runs    *prometheus.CounterVec
 	bytes   prometheus.Counter
 	cut     prometheus.Counter
+	pushed  prometheus.Counter
 	objects *prometheus.CounterVec
 	seconds prometheus.Histogram
 }
@@ -29,8 +30,9 @@ func newMetrics(registry prometheus.Registerer, s *Service) *metrics {
 		runs: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "punctual_outputs_total", Help: "Outputs of runs that were to be kept, by outcome: kept, empty, executor (it could not be asked), missing (it had none), store (it took nothing), left out (too many waited).",
 		}, []string{"outcome"}),
-		bytes: auto.NewCounter(prometheus.CounterOpts{Name: "punctual_output_bytes_total", Help: "Bytes of output that were read from executors to be kept."}),
-		cut:   auto.NewCounter(prometheus.CounterOpts{Name: "punctual_outputs_cut_total", Help: "Outputs of which only the beginning and the end are kept, because they are longer than a run may have."}),
+		bytes:  auto.NewCounter(prometheus.CounterOpts{Name: "punctual_output_bytes_total", Help: "Bytes of output that executors pushed, or were asked for, to be kept."}),
+		pushed: auto.NewCounter(prometheus.CounterOpts{Name: "punctual_outputs_pushed_total", Help: "Outputs that are kept as their executors pushed them; the others were asked for."}),
+		cut:    auto.NewCounter(prometheus.CounterOpts{Name: "punctual_outputs_cut_total", Help: "Outputs of which only the beginning and the end are kept, because they are longer than a run may have."}),
 		objects: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "punctual_output_objects_total", Help: "Objects of outputs, by what was done: written, refused (by the store), deleted.",
 		}, []string{"did"}),

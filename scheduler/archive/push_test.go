@@ -215,3 +215,26 @@ func TestPushedOutputsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// The page of the nodes says how outputs came, and how much was written since midnight in the installation's zone.
+func TestFiguresTellPushedFromCopied(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		yesterday := b.run("a", "b")
+		b.now = noon.Add(-24 * time.Hour)
+		b.s.Offer(b.ends(yesterday))
+		b.step(b.s)
+		before := int64(b.count("SELECT SUM(size) FROM punctual_output_object"))
+		b.now = noon
+		pushed := b.run()
+		b.ends(pushed)
+		b.pushes(b.s, pushed, "c", "d")
+		b.write(b.s)
+		b.step(b.s)
+		st := b.s.Status()
+		if st.Pushed != 1 || st.Copied != 1 || st.Objects != 2 || st.Today == 0 || st.Today != st.Bytes-before {
+			t.Errorf("%+v, of which %d bytes are of yesterday", st, before)
+		}
+	})
+}

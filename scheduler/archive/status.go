@@ -8,9 +8,12 @@ type Status struct {
 	Waiting int64         // runs whose output is to be copied, of all admins
 	Objects int64         // in the store
 	Bytes   int64         // of these
+	Today   int64         // of these, written since midnight
 	Rate    float64       // bytes of output that this admin has read in a second, over the last 10
 	LeftOut int64         // runs since the start whose output is not kept because too many waited
 	Lost    int64         // runs since the start of which nothing, or not the end, could be kept
+	Pushed  int64         // outputs since the start that executors pushed
+	Copied  int64         // outputs since the start that were asked for
 	Cut     int64         // outputs since the start of which only the beginning and the end are kept
 	Unseen  int           // long runs that are not followed because there are too many
 	Trouble string        // what the store answered last, if that was an error
@@ -22,9 +25,9 @@ func (s *Service) Status() Status {
 	if s == nil {
 		return Status{}
 	}
-	st := Status{Store: s.cfg.Store.Name(), Waiting: s.waiting.Load(), Rate: s.speed.read(), LeftOut: s.dropped.Load(), Lost: s.lost.Load(), Cut: s.cut.Load()}
+	st := Status{Store: s.cfg.Store.Name(), Waiting: s.waiting.Load(), Rate: s.speed.read(), LeftOut: s.dropped.Load(), Lost: s.lost.Load(), Cut: s.cut.Load(), Pushed: s.pushed.Load(), Copied: s.copied.Load()}
 	if kept := s.kept.Load(); kept != nil {
-		st.Objects, st.Bytes = kept.Objects, kept.Bytes
+		st.Objects, st.Bytes, st.Today = kept.Objects, kept.Bytes, kept.Lately
 	}
 	s.mu.Lock()
 	if t := s.trouble; t.err != nil {

@@ -81,7 +81,9 @@ func (s *Service) sum(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	s.tidied.summed = now
-	sum, err := s.queries.SumOutputObjects(ctx, s.cfg.Pool)
+	wall := s.cfg.Pool.Wall(now)
+	today := s.cfg.Pool.FromWall(time.Date(wall.Year(), wall.Month(), wall.Day(), 0, 0, 0, 0, time.UTC))
+	sum, err := s.queries.SumOutputObjects(ctx, s.cfg.Pool, today.UnixMilli())
 	if err == nil {
 		s.kept.Store(&sum)
 	}

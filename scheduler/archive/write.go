@@ -255,10 +255,10 @@ func (s *Service) writeObject(ctx context.Context, batch []copied) error {
 
 // noteKept notes copies that are in the store. Copies of runs that are gone, or that another admin has copied meanwhile, are left out.
 func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch []copied, places []placed) error {
-	kept, empty, cut := 0, 0, 0
+	kept, empty, cut, pushed := 0, 0, 0, 0
 	now, node := s.cfg.Now().UnixMilli(), s.cfg.Node()
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		kept, empty, cut = 0, 0, 0
+		kept, empty, cut, pushed = 0, 0, 0, 0
 		rows, err := s.lock(ctx, tx, batch)
 		if err != nil {
 			return err
@@ -291,6 +291,9 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch
 				if kept++; row.LeftLines > 0 {
 					cut++
 				}
+				if c.pushed {
+					pushed++
+				}
 			}
 			row.ObjectID, row.Pos, row.Size, row.TextAt = object.ID, places[i].pos, places[i].size, places[i].textAt
 			keep = append(keep, row)
@@ -316,6 +319,9 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch
 	s.metrics.runs.WithLabelValues(outcomeKept).Add(float64(kept))
 	s.metrics.runs.WithLabelValues(outcomeEmpty).Add(float64(empty))
 	s.metrics.cut.Add(float64(cut))
+	s.metrics.pushed.Add(float64(pushed))
+	s.pushed.Add(int64(pushed))
+	s.copied.Add(int64(kept - pushed))
 	s.cut.Add(int64(cut))
 	return nil
 }

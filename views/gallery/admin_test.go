@@ -38,6 +38,7 @@ func (f fakes) nodes() nodes.ListPage {
 		Lease: format.Duration(f.Printer, 5*time.Second),
 		Output: []string{
 			f.T("nodes.output", "Size", "3.4 GiB", "Objects", "12,031", "Rate", "412 KiB", "Waiting", "38"),
+			f.T("nodes.output.today", "Today", "212 MiB", "Pushed", "120,400", "Copied", "3,218"),
 			f.T("nodes.output.skipped", "LeftOut", "0", "Lost", "12", "Cut", "1,204"), f.T("nodes.output.unseen", "N", "311"),
 		},
 	}
