@@ -3,6 +3,11 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,12 +103,46 @@ func TestKillExecutorAndReadItsOutput(t *testing.T) {
 				}
 			}
 			check(s)
+			saysCopy(t, s, ids[0])
 			admins[last].kill()
 			settings.port, settings.dataDir = "", d.dir
 			again := startAdmin(t, settings)
 			check(again.login(t, testPassword))
 			again.noPanic(t)
 		})
+	}
+}
+
+// saysCopy looks at the output of a run in the console, by API v1 and with the command: each has it, and says that it is the copy.
+func saysCopy(t *testing.T, s *session, id int64) {
+	t.Helper()
+	code, body, _ := s.post(t, "/tokens", url.Values{"name": {"reader"}, "scope": {"view"}, "days": {"1"}})
+	token := regexp.MustCompile(`pnc_[0-9A-Za-z]+`).FindString(body)
+	if code != http.StatusOK || token == "" {
+		t.Fatalf("make token: %d", code)
+	}
+	if code, page := s.get(t, fmt.Sprintf("/runs/%d", id)); code != http.StatusOK || !strings.Contains(page, "tick ") || !strings.Contains(page, "data-log-note>") {
+		t.Errorf("the page does not say that it has the copy: %d", code)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("%s/api/v1/runs/%d/output", s.url, id), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Output-Source") != "copy" || !strings.Contains(string(text), "tick ") {
+		t.Errorf("API v1 answers %d, the source is %q, %v", resp.StatusCode, resp.Header.Get("Output-Source"), err)
+	}
+	cmd := exec.CommandContext(t.Context(), program(t, "punctual"), "runs", "logs", strconv.FormatInt(id, 10))
+	cmd.Env = []string{"PUNCTUAL_URL=" + s.url, "PUNCTUAL_TOKEN=" + token, "HOME=" + t.TempDir()}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "tick ") || !strings.Contains(string(out), "this is the copy that is kept") {
+		t.Errorf("the command says %.300q, %v", out, err)
 	}
 }
 

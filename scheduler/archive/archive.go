@@ -175,7 +175,7 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(256<<20))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(searchAhead), zstd.WithDecoderMaxMemory(256<<20))
 	if err != nil {
 		return nil, err
 	}

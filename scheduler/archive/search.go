@@ -51,7 +51,7 @@ type HitLine struct {
 
 const (
 	searchRows    = 1000     // that are read at a time
-	searchAhead   = 4        // objects that are read and unpacked at a time
+	searchAhead   = 4        // objects that are read, unpacked and looked through at a time
 	searchSpan    = 4 << 20  // bytes of an object that are read at once, at most
 	searchText    = 32 << 20 // bytes of text that are held of one object, at most
 	maxLineShown  = 400      // bytes of a line
@@ -109,16 +109,23 @@ type searching struct {
 	q      Search
 	found  *Found
 	needle []byte
-	folded []byte // of the text that is looked through
 }
 
 // part is a run of rows in the same object, which are read together.
 type part struct {
 	rows  []db.Output // newest first
-	texts chan [][]byte
+	looks chan []look
 }
 
-// rows looks through rows, and says whether that is enough. Objects are read some ahead, and looked at in order.
+// look is what came of looking through the output of a run.
+type look struct {
+	hit        *Hit
+	bytes      int64
+	unreadable bool
+}
+
+// rows looks through rows, and says whether that is enough. Objects are looked
+// through some at a time, and what comes of it is taken in order.
 func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -126,16 +133,16 @@ func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
 	next := 0
 	for i := range parts {
 		for ; next < len(parts) && next < i+searchAhead; next++ {
-			go w.read(ctx, &parts[next])
+			go w.look(ctx, &parts[next])
 		}
-		var texts [][]byte
+		var looks []look
 		select {
-		case texts = <-parts[i].texts:
+		case looks = <-parts[i].looks:
 		case <-ctx.Done():
 			return true
 		}
-		for j := range parts[i].rows {
-			if w.row(&parts[i].rows[j], texts[j]) {
+		for j := range looks {
+			if w.take(parts[i].rows[j].LogID, &looks[j]) {
 				return true
 			}
 		}
@@ -154,16 +161,36 @@ func partsOf(rows []db.Output) []part {
 			size += r.TextSize
 			continue
 		}
-		parts = append(parts, part{rows: rows[i : i+1 : i+1], texts: make(chan [][]byte, 1)})
+		parts = append(parts, part{rows: rows[i : i+1 : i+1], looks: make(chan []look, 1)})
 		size = r.TextSize
 	}
 	return parts
 }
 
+// look reads and unpacks a part, and looks through it.
+func (w *searching) look(ctx context.Context, p *part) {
+	looks := make([]look, len(p.rows))
+	texts := w.read(ctx, p)
+	var folded []byte
+	for i := range p.rows {
+		r, text := &p.rows[i], texts[i]
+		if looks[i].bytes = int64(len(text)); text == nil {
+			looks[i].unreadable = true
+			continue
+		}
+		if ctx.Err() == nil && (len(w.q.Groups) == 0 || slices.Contains(w.q.Groups, r.JobGroup)) {
+			folded = fold(folded[:0], text)
+			looks[i].hit = w.hit(r, text, folded)
+		}
+	}
+	if ctx.Err() == nil { // else nobody waits, and what was left out must not be taken for nothing
+		p.looks <- looks
+	}
+}
+
 // read reads the texts of a part; nil for one that cannot be read.
-func (w *searching) read(ctx context.Context, p *part) {
+func (w *searching) read(ctx context.Context, p *part) [][]byte {
 	texts := make([][]byte, len(p.rows))
-	defer func() { p.texts <- texts }()
 	if len(p.rows) > 1 {
 		w.readTogether(ctx, p.rows, texts)
 	}
@@ -174,6 +201,7 @@ func (w *searching) read(ctx context.Context, p *part) {
 			}
 		}
 	}
+	return texts
 }
 
 // readTogether reads what rows have of one object with as few calls as it takes, and unpacks each block once. What does not come of it
@@ -213,37 +241,34 @@ func (w *searching) readTogether(ctx context.Context, rows []db.Output, texts []
 	}
 }
 
-// row looks through the output of one run, and says whether the search has enough.
-func (w *searching) row(r *db.Output, text []byte) (enough bool) {
+// take adds what came of one run, and says whether the search has enough.
+func (w *searching) take(id int64, l *look) (enough bool) {
 	f := w.found
-	f.Reached = r.LogID
+	f.Reached = id
 	f.Looked++
-	if text == nil {
+	if l.unreadable {
 		f.Unreadable++
 		return false
 	}
-	f.Bytes += int64(len(text))
-	if len(w.q.Groups) == 0 || slices.Contains(w.q.Groups, r.JobGroup) {
-		w.folded = fold(w.folded[:0], text)
-		if hit := w.hit(r, text); hit != nil {
-			f.Hits = append(f.Hits, *hit)
-		}
+	f.Bytes += l.bytes
+	if l.hit != nil {
+		f.Hits = append(f.Hits, *l.hit)
 	}
 	return len(f.Hits) >= w.q.Runs || w.q.Bytes > 0 && f.Bytes >= w.q.Bytes
 }
 
 // hit is what a run's output has of the text; nil for nothing. folded is text with small letters.
-func (w *searching) hit(r *db.Output, text []byte) *Hit {
-	at := bytes.Index(w.folded, w.needle)
+func (w *searching) hit(r *db.Output, text, folded []byte) *Hit {
+	at := bytes.Index(folded, w.needle)
 	if at < 0 {
 		return nil
 	}
 	hit := &Hit{RunID: r.LogID, Job: r.JobID, Group: r.JobGroup}
 	counted, number := 0, 1
 	for at >= 0 {
-		begin := bytes.LastIndexByte(w.folded[:at], '\n') + 1
+		begin := bytes.LastIndexByte(folded[:at], '\n') + 1
 		end := len(text)
-		if n := bytes.IndexByte(w.folded[at:], '\n'); n >= 0 {
+		if n := bytes.IndexByte(folded[at:], '\n'); n >= 0 {
 			end = at + n
 		}
 		number += bytes.Count(text[counted:begin], []byte{'\n'})
@@ -261,7 +286,7 @@ func (w *searching) hit(r *db.Output, text []byte) *Hit {
 		if end+1 >= len(text) {
 			break
 		}
-		if n := bytes.Index(w.folded[end+1:], w.needle); n >= 0 {
+		if n := bytes.Index(folded[end+1:], w.needle); n >= 0 {
 			at = end + 1 + n
 		} else {
 			at = -1

@@ -37,6 +37,7 @@ type Settings struct {
 	Jobs      int      `default:"100000" help:"Jobs of the scenarios about pages and the audit."`
 	Executors int      `default:"10" help:"Executors that ask for their calls and have work."`
 	Pollers   int      `default:"2000" help:"Executors that ask for their calls and have none."`
+	Text      int      `default:"1000" help:"MB of text that the scenario about the search in outputs looks through."`
 	Waiting   int      `help:"Events that the scenario about receivers begins with when they go away, as if they had been away before."`
 	Dir       string   `placeholder:"DIR" help:"Where the scenario about pages keeps its databases, to measure them again without filling them."`
 	Page      string   `placeholder:"TEXT" help:"Pages whose name contains this."`

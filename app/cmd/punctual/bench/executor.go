@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // executorStats is what the executor process tells about the runs since it was last asked.
@@ -101,13 +102,39 @@ type ExecutorCmd struct {
 	Control string
 	Pull    int // so many executors that ask for their calls; 0: one that is called
 	Idle    int // so many that ask and have nothing to do, beside them
+	// PushesNothing has the admin ask for outputs, as it does of executors that are not ours.
+	PushesNothing bool
+}
+
+// lines is a job that writes some lines.
+func (r *recorder) lines(ctx context.Context, run *executor.Run) error {
+	for i := range outputLines {
+		run.Logf("order %d of %d is settled, and what it was about stands in a line of some hundred bytes", i+1, outputLines)
+	}
+	return r.handle(ctx, run)
+}
+
+// pushless lets no output through that is pushed.
+type pushless struct{ http.RoundTripper }
+
+func (t pushless) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/api/output") {
+		_ = r.Body.Close()
+		return nil, errors.New("nothing is pushed here")
+	}
+	return t.RoundTripper.RoundTrip(r)
 }
 
 // Run works until ctx ends.
 func (c *ExecutorCmd) Run(ctx context.Context) error {
 	r := &recorder{seen: make(map[int64]struct{}), ended: make(map[string]time.Time)}
+	var client *http.Client
+	if c.PushesNothing {
+		client = wire.NewHTTPClient(8)
+		client.Transport = pushless{client.Transport}
+	}
 	cfg := executor.Config{
-		AppName: "bench", Admins: c.Admin, Token: c.Token, Listen: "127.0.0.1:0", DataDir: c.Dir, QueueLimit: 100_000,
+		AppName: "bench", HTTPClient: client, Admins: c.Admin, Token: c.Token, Listen: "127.0.0.1:0", DataDir: c.Dir, QueueLimit: 100_000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	configs := make([]executor.Config, 0, max(1, c.Pull))
@@ -128,6 +155,7 @@ func (c *ExecutorCmd) Run(ctx context.Context) error {
 		ex.Handle("noop", r.handle)
 		ex.Handle("fail", r.fail)
 		ex.Handle("step", r.step)
+		ex.Handle("lines", r.lines)
 		all.Go(func() error { return ex.Run(ctx) })
 	}
 	if c.Idle > 0 {

@@ -47,6 +47,8 @@ func scenarios() []scenario {
 		{"flows, steps a second", stepsASecond},
 		{"flows, the next step", nextStep},
 		{"flows beside", besideFlows},
+		{"output, cost", keepingCost},
+		{"output, search", searchOutput},
 	}
 }
 

@@ -238,7 +238,7 @@ func (y *system) startAdminUntil(ctx context.Context, page string, extra ...stri
 	return time.Since(began), nil
 }
 
-func (y *system) startExecutor(ctx context.Context) error {
+func (y *system) startExecutor(ctx context.Context, extra ...string) error {
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -255,8 +255,8 @@ func (y *system) startExecutor(ctx context.Context) error {
 	if y.balancer != "" {
 		admins = y.balancer
 	}
-	y.executor = exec.Command(self, "bench-executor", "--admin", admins, "--token", token, "--dir", filepath.Join(y.dir, "executor"), "--control", y.control,
-		"--pull", strconv.Itoa(y.pulls), "--idle", strconv.Itoa(y.idle))
+	y.executor = exec.Command(self, append([]string{"bench-executor", "--admin", admins, "--token", token, "--dir", filepath.Join(y.dir, "executor"), "--control", y.control,
+		"--pull", strconv.Itoa(y.pulls), "--idle", strconv.Itoa(y.idle)}, extra...)...)
 	y.executor.Env = plainEnvironment()
 	y.executor.Stderr = os.Stderr
 	dieWithUs(y.executor)
