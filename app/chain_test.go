@@ -46,5 +46,19 @@ func TestAChainIsShownBeforeItIsAFlow(t *testing.T) {
 		if got := b.post(first+"/chain", form); got.status != http.StatusConflict {
 			t.Errorf("made a second time: %d", got.status)
 		}
+		at := got.header.Get("Location")
+		at, _, _ = strings.Cut(at, "?")
+		if n := b.get(at).document(t).Find(fmt.Sprintf("form[action=%q]", at+"/unchain")).Length(); n != 1 {
+			t.Errorf("%d ways back from the flow", n)
+		}
+		if got := b.post(at+"/unchain", nil); got.status != http.StatusSeeOther {
+			t.Fatalf("undo it: %d %s", got.status, got.body)
+		}
+		if n := b.get(first).document(t).Find(fmt.Sprintf("a[href=%q]", first+"/chain")).Length(); n != 1 || b.get(at).status != http.StatusNotFound {
+			t.Error("it is not as it was before")
+		}
+		if got := b.post(first+"/unchain", nil); got.status != http.StatusConflict {
+			t.Errorf("of a job that was not made so: %d", got.status)
+		}
 	})
 }

@@ -114,7 +114,7 @@ var routeNeeds = map[string]need{
 	"GET /executors/:id/secrets/delete":  {login: true, right: auth.RightEdit | auth.RightGlue},
 	"POST /executors/:id/secrets/delete": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"GET /nodes":                         admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user, "GET /docs": user, "GET /docs/:page": user,
-	"GET /jobs/:id/chain": edit, "POST /jobs/:id/chain": edit,
+	"GET /jobs/:id/chain": edit, "POST /jobs/:id/chain": edit, "POST /jobs/:id/unchain": edit,
 	"GET /jobs/:id/backfill": view, "POST /jobs/:id/backfill": run,
 	"POST /jobs/:id/backfill/:backfill/pause": run, "POST /jobs/:id/backfill/:backfill/resume": run, "POST /jobs/:id/backfill/:backfill/stop": run,
 	"GET /pauses": user, "POST /pauses": sched, "POST /pauses/:id/end": sched,

@@ -219,6 +219,14 @@ type Callback struct {
 	ProgressAt int64
 }
 
+type ChainJob struct {
+	FlowID   int64
+	JobID    int64
+	Children string
+	Started  int16
+	Version  string
+}
+
 type Clearing struct {
 	ID         int64
 	UserName   string

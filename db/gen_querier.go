@@ -127,6 +127,8 @@ type Querier interface {
 	DeleteBackfillRuns(ctx context.Context, db DBTX, backfillID int64) (int64, error)
 	DeleteCalendar(ctx context.Context, db DBTX, name string) (int64, error)
 	DeleteCallbacksBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
+	// With their flow.
+	DeleteChainJobs(ctx context.Context, db DBTX, flowID int64) error
 	// Takes the beginning of the chain away, some at a time. Its last place is kept as a mark in the same transaction.
 	DeleteChainedAudit(ctx context.Context, db DBTX, arg DeleteChainedAuditParams) (int64, error)
 	// Forgets what was finished long ago.
@@ -392,6 +394,7 @@ type Querier interface {
 	InsertBackfill(ctx context.Context, db DBTX, arg InsertBackfillParams) (int64, error)
 	// What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/awaited.go.
 	InsertCallback(ctx context.Context, db DBTX, arg InsertCallbackParams) error
+	InsertChainJob(ctx context.Context, db DBTX, arg InsertChainJobParams) error
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
 	InsertDeclaredJob(ctx context.Context, db DBTX, arg InsertDeclaredJobParams) error
@@ -491,6 +494,8 @@ type Querier interface {
 	// Whole: there are tens.
 	ListCalendars(ctx context.Context, db DBTX) ([]StoredCalendar, error)
 	ListCallbacksOfRuns(ctx context.Context, db DBTX, logIds []int64) ([]ListCallbacksOfRunsRow, error)
+	// What touches punctual_chain_job.
+	ListChainJobs(ctx context.Context, db DBTX, flowID int64) ([]ChainJob, error)
 	// The chain after a place, in its order.
 	ListChainedAudit(ctx context.Context, db DBTX, arg ListChainedAuditParams) ([]AuditEntry, error)
 	// The newest, for the console.

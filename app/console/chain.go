@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
@@ -25,6 +26,7 @@ type chainPages struct {
 func (c *chainPages) routes(g *echo.Group) {
 	g.GET("/jobs/:id/chain", c.show)
 	g.POST("/jobs/:id/chain", c.create)
+	g.POST("/jobs/:id/unchain", c.undo)
 }
 
 // chainValues are the values of the form.
@@ -121,4 +123,21 @@ func (c *chainPages) create(ec echo.Context) error {
 		return c.page(ec, http.StatusUnprocessableEntity, page)
 	}
 	return c.goTo(ec, link.Job(made), done("chain.done", "Name", values.Name))
+}
+
+// undo makes of a flow the chain again that it was made of.
+func (c *chainPages) undo(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	made, err := c.jobs.Need(ctx, p, jobID, auth.RightEdit)
+	if err != nil {
+		return err
+	}
+	if err := c.jobs.UndoFlow(ctx, p, jobID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.JobsPath, done("unchain.done", "Name", made.JobDesc))
 }

@@ -305,6 +305,11 @@ func (c *jobPage) jobFamily(ctx context.Context, page *jobs.DetailPage, p auth.P
 	}
 	page.Parents, page.Children = relatives(parents), relatives(children)
 	page.MayChain = len(children) > 0 && len(parents) == 0 && p.Can(j.JobGroup, auth.RightEdit)
+	if j.GlueType == jobspec.GlueFlow && p.Can(j.JobGroup, auth.RightEdit) {
+		if page.MayUnchain, err = c.jobs.MadeOfChain(ctx, j.ID); err != nil {
+			return err
+		}
+	}
 	uses, err := c.jobs.FlowsUsing(ctx, p, j)
 	page.Flows, page.FlowsHidden = relatives(uses.Flows), uses.Hidden
 	return err

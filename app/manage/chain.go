@@ -181,9 +181,11 @@ func (s *Jobs) MakeFlow(ctx context.Context, p auth.Principal, id int64, in Chai
 			return err
 		}
 		if c.Started {
-			return s.Start(ctx, p, made)
+			if err := s.Start(ctx, p, made); err != nil {
+				return err
+			}
 		}
-		return nil
+		return s.keepChain(ctx, c, made)
 	})
 	return made, err
 }

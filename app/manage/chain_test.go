@@ -103,6 +103,106 @@ func TestAChainBecomesAFlow(t *testing.T) {
 	})
 }
 
+// TestAFlowBecomesItsChainAgain, unless the flow or a job of it was edited since, or something uses it; then nothing is done.
+func TestAFlowBecomesItsChainAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		last := b.create(t, nil)
+		middle := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(last, 10) })
+		first := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(middle, 10) })
+		if err := b.Jobs.Start(ctx, b.admin, first); err != nil {
+			t.Fatal(err)
+		}
+		number := 0
+		makes := func() int64 {
+			t.Helper()
+			c, err := b.Jobs.Chain(ctx, b.admin, first)
+			if err != nil {
+				t.Fatal(kind(err))
+			}
+			number++
+			made, err := b.Jobs.MakeFlow(ctx, b.admin, first, ChainInput{Name: "nightly " + strconv.Itoa(number), Version: c.Version})
+			if err != nil {
+				t.Fatal(kind(err))
+			}
+			return made
+		}
+		edit := func(id int64, how func(*jobspec.Job)) {
+			t.Helper()
+			j := b.read(t, id)
+			spec := j.Spec()
+			how(&spec)
+			if err := b.Jobs.Update(ctx, b.admin, id, JobInput{Job: spec, Group: j.JobGroup, Version: JobVersion(j)}); err != nil {
+				t.Fatal(kind(err))
+			}
+		}
+		is := func(what string, started bool) {
+			t.Helper()
+			if j := b.read(t, first); string(j.ChildJobIDs) != strconv.FormatInt(middle, 10) || jobspec.Started(j.TriggerStatus) != started {
+				t.Errorf("%s: the first has the children %q and the status %d", what, j.ChildJobIDs, j.TriggerStatus)
+			}
+			if j := b.read(t, middle); string(j.ChildJobIDs) != strconv.FormatInt(last, 10) {
+				t.Errorf("%s: the second has the children %q", what, j.ChildJobIDs)
+			}
+		}
+
+		made := makes()
+		eve := auth.NewPrincipal(3, "eve", auth.RoleUser, "").Grant(b.group, auth.RightView|auth.RightEdit)
+		if err := b.Jobs.UndoFlow(ctx, eve, made); !strings.HasPrefix(kind(err), "403") || !jobspec.Started(b.read(t, made).TriggerStatus) {
+			t.Errorf("by who may not stop it: %s", kind(err))
+		}
+		if err := b.Jobs.UndoFlow(ctx, b.admin, made); err != nil {
+			t.Fatal(kind(err))
+		}
+		is("undone", true)
+		if _, err := b.Jobs.Get(ctx, b.admin, made); kind(err) != "404 problem.job.gone" {
+			t.Errorf("the flow is there still: %s", kind(err))
+		}
+		var audited, kept int
+		if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_audit WHERE action = 'delete'").Scan(&audited); err != nil || audited != 1 {
+			t.Errorf("%d deletions are in the audit log, %v", audited, err)
+		}
+		if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_chain_job").Scan(&kept); err != nil || kept != 0 {
+			t.Errorf("%d rows are left, %v", kept, err)
+		}
+
+		made = makes()
+		if err := b.Jobs.Stop(ctx, b.admin, made); err != nil {
+			t.Fatal(kind(err))
+		}
+		if err := b.Jobs.UndoFlow(ctx, b.admin, made); err != nil {
+			t.Fatal(kind(err))
+		}
+		is("of a flow that was stopped", false)
+
+		made = makes()
+		user := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(made, 10) })
+		if err := b.Jobs.UndoFlow(ctx, b.admin, made); kind(err) != "409 problem.unchain.used" {
+			t.Errorf("of a flow that another job starts: %s", kind(err))
+		}
+		edit(user, func(j *jobspec.Job) { j.ChildJobIDs = "" })
+		edit(middle, func(j *jobspec.Job) { j.Author = "somebody else" })
+		if err := b.Jobs.UndoFlow(ctx, b.admin, made); kind(err) != "409 problem.unchain.changed" {
+			t.Errorf("with a job that was edited: %s", kind(err))
+		}
+		if j := b.read(t, first); j.ChildJobIDs != "" || b.read(t, made).ID != made {
+			t.Errorf("half of it was done: children %q", j.ChildJobIDs)
+		}
+		if err := b.Jobs.UndoFlow(ctx, b.admin, last); kind(err) != "409 problem.unchain.none" {
+			t.Errorf("of a job that was not made so: %s", kind(err))
+		}
+
+		edit(first, func(j *jobspec.Job) { j.ChildJobIDs = strconv.FormatInt(middle, 10) })
+		made = makes()
+		edit(made, func(j *jobspec.Job) { j.GlueSource += "# by hand\n" })
+		if err := b.Jobs.UndoFlow(ctx, b.admin, made); kind(err) != "409 problem.unchain.changed" {
+			t.Errorf("of a flow that was edited: %s", kind(err))
+		}
+	})
+}
+
 // TestARingIsNoChain: jobs that start each other for ever, which XXL-JOB let people save.
 func TestARingIsNoChain(t *testing.T) {
 	t.Parallel()

@@ -139,6 +139,9 @@ func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, ve
 		if _, err := s.queries.DeleteFileJob(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := s.queries.DeleteChainJobs(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ type DetailPage struct {
 	Quiet       *Quiet    // of the runs shown; nil: none
 	When        When
 	MayChain    bool // a flow can be made of it and its children
+	MayUnchain  bool // it is a flow that was made so, which can be undone
 	Parents     []Relative
 	Flows       []Relative // those with a step that runs it
 	FlowsHidden int        // as many more that the reader may not see

@@ -92,6 +92,9 @@ func Job(jobID int64) string { return JobsPath + "/" + id(jobID) }
 // JobChain shows (GET) and makes (POST) the flow that a job and its children would be.
 func JobChain(jobID int64) string { return Job(jobID) + "/chain" }
 
+// JobUnchain makes of a flow the job with child jobs again that it was made of.
+func JobUnchain(jobID int64) string { return Job(jobID) + "/unchain" }
+
 // JobBackfill runs a job for planned times that are over, and JobBackfillDeed pauses, resumes or stops that.
 func JobBackfill(jobID int64) string { return Job(jobID) + "/backfill" }
 
