@@ -229,6 +229,7 @@ func (f fakes) jobOfFlow() jobs.DetailPage {
 	p.Path = "/jobs/31"
 	g := f.flowGraph()
 	p.Flow, p.FlowEdit = &g, true
+	p.MayUnchain = true
 	return p
 }
 
