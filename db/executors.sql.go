@@ -116,11 +116,11 @@ func (q *Queries) ListCodeHandlers(ctx context.Context, db DBTX) ([]CodeHandler,
 
 const listExecutors = `-- name: ListExecutors :many
 
-SELECT app_name, address, dialect, disabled, updated_at FROM punctual_executor
+SELECT app_name, address, dialect, disabled, updated_at, asked_at, silent_since, fault FROM punctual_executor
 `
 
 // What touches punctual_executor, punctual_code_handler and punctual_token.
-// What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
+// What is known of executor addresses: all of it, it is one row for each that speaks another dialect, is switched off or was typed.
 func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error) {
 	rows, err := db.QueryContext(ctx, listExecutors)
 	if err != nil {
@@ -136,6 +136,9 @@ func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error
 			&i.Dialect,
 			&i.Disabled,
 			&i.UpdatedAt,
+			&i.AskedAt,
+			&i.SilentSince,
+			&i.Fault,
 		); err != nil {
 			return nil, err
 		}
@@ -245,6 +248,31 @@ func (q *Queries) SealToken(ctx context.Context, db DBTX, arg SealTokenParams) (
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const setExecutorAsked = `-- name: SetExecutorAsked :exec
+INSERT INTO punctual_executor (app_name, address, asked_at, silent_since, fault) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE asked_at = VALUES(asked_at), silent_since = VALUES(silent_since), fault = VALUES(fault)
+`
+
+type SetExecutorAskedParams struct {
+	AppName     string
+	Address     string
+	AskedAt     int64
+	SilentSince int64
+	Fault       string
+}
+
+// What became of the question whether an address that somebody typed is there.
+func (q *Queries) SetExecutorAsked(ctx context.Context, db DBTX, arg SetExecutorAskedParams) error {
+	_, err := db.ExecContext(ctx, setExecutorAsked,
+		arg.AppName,
+		arg.Address,
+		arg.AskedAt,
+		arg.SilentSince,
+		arg.Fault,
+	)
+	return err
 }
 
 const setExecutorDialect = `-- name: SetExecutorDialect :exec

@@ -295,11 +295,14 @@ type DeviceLogin struct {
 }
 
 type Executor struct {
-	AppName   string
-	Address   string
-	Dialect   string
-	Disabled  int64
-	UpdatedAt int64
+	AppName     string
+	Address     string
+	Dialect     string
+	Disabled    int64
+	UpdatedAt   int64
+	AskedAt     int64
+	SilentSince int64
+	Fault       string
 }
 
 type Factor struct {

@@ -537,7 +537,7 @@ type Querier interface {
 	// Copies of runs that were going on and have ended since.
 	ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOutputsParams) ([]ListEndedOutputsRow, error)
 	// What touches punctual_executor, punctual_code_handler and punctual_token.
-	// What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
+	// What is known of executor addresses: all of it, it is one row for each that speaks another dialect, is switched off or was typed.
 	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
 	// Started jobs of which a success is expected every so often.
 	ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpectedJobsParams) ([]ListExpectedJobsRow, error)
@@ -924,6 +924,8 @@ type Querier interface {
 	SetBeside(ctx context.Context, db DBTX, arg SetBesideParams) error
 	SetCalendar(ctx context.Context, db DBTX, arg SetCalendarParams) error
 	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
+	// What became of the question whether an address that somebody typed is there.
+	SetExecutorAsked(ctx context.Context, db DBTX, arg SetExecutorAskedParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
 	// Of a run that begins with steps that were given.

@@ -1,8 +1,13 @@
 -- What touches punctual_executor, punctual_code_handler and punctual_token.
 
 -- name: ListExecutors :many
--- What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
-SELECT app_name, address, dialect, disabled, updated_at FROM punctual_executor;
+-- What is known of executor addresses: all of it, it is one row for each that speaks another dialect, is switched off or was typed.
+SELECT app_name, address, dialect, disabled, updated_at, asked_at, silent_since, fault FROM punctual_executor;
+
+-- name: SetExecutorAsked :exec
+-- What became of the question whether an address that somebody typed is there.
+INSERT INTO punctual_executor (app_name, address, asked_at, silent_since, fault) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE asked_at = VALUES(asked_at), silent_since = VALUES(silent_since), fault = VALUES(fault);
 
 -- name: SetExecutorDialect :exec
 INSERT INTO punctual_executor (app_name, address, dialect, updated_at) VALUES (?, ?, ?, ?)

@@ -19,7 +19,7 @@ var stored = map[wire.Dialect]string{wire.DialectRun: "", wire.DialectTrigger: "
 
 // know takes in what is stored about the group's addresses.
 func (g *group) know(known []db.Executor) {
-	g.dialects, g.disabled = make(map[string]wire.Dialect), make(map[string]bool)
+	g.dialects, g.disabled, g.asked = make(map[string]wire.Dialect), make(map[string]bool), make(map[string]asking)
 	for _, k := range known {
 		if !strings.EqualFold(k.AppName, g.appName) {
 			continue
@@ -30,6 +30,7 @@ func (g *group) know(known []db.Executor) {
 			}
 		}
 		g.disabled[k.Address] = k.Disabled != 0
+		g.asked[k.Address] = askingOf(k)
 	}
 	for _, a := range g.listed {
 		if !g.disabled[a] {

@@ -28,6 +28,7 @@ type directory struct {
 	takesEnv  map[registration]bool   // executors that said that they take an environment
 	strangers map[string]struct{}     // app names in lower case that have registered and have no group
 	suspects  map[string]suspicion    // addresses where nobody listened; they are passed over
+	away      map[string]time.Time    // typed addresses that do not answer when they are asked, and since when; they are passed over too
 
 	declaring sync.Mutex
 	declared  map[int64][]string // handlers whose parameter is code, as read last
@@ -48,6 +49,7 @@ type group struct {
 	addresses []string // those of them that are not taken out of rotation
 	dialects  map[string]wire.Dialect
 	disabled  map[string]bool
+	asked     map[string]asking // what typed addresses answered last
 	keep      jobspec.Keep // of which runs the output is kept, unless a job says so
 	idleLost  bool         // a run is lost when its executor has nothing of its job any more, even if it has its log
 	beats     map[string]time.Time
@@ -211,6 +213,7 @@ func (d *directory) reload(ctx context.Context) error {
 		}
 		groups[r.ID] = g
 	}
+	away := d.e.away(groups, now)
 	strangers := make(map[string]struct{})
 	for _, r := range entries {
 		strangers[strings.ToLower(r.RegistryKey)] = struct{}{}
@@ -221,6 +224,7 @@ func (d *directory) reload(ctx context.Context) error {
 	d.mu.Lock()
 	d.groups = groups
 	d.strangers = strangers
+	d.away = away
 	d.takesEnv = takesEnv
 	d.remember(shown)
 	d.mu.Unlock()
@@ -288,6 +292,12 @@ type AddressState struct {
 	Suspect  bool      // nobody listened there a moment ago
 	Era      string    // "J4" when it speaks the protocol of 3.5, else ""
 	TooOld   bool      // of XXL-JOB 2.1 or older, whose protocol is not spoken here; it gets no runs
+
+	// What a typed address answered, as long as that counts.
+	Asked       time.Time  // zero: it is not watched
+	SilentSince time.Time  // of not answering as an executor does; zero: it answered
+	Fault       wire.Fault // why not
+	Away        bool       // nobody is there: it is passed over while others can be used
 }
 
 // AddressStanding is what is known of an address, in a word. Every page and program that tells of one tells this.
@@ -295,10 +305,11 @@ type AddressStanding string
 
 // The standings.
 const (
-	AddressOnline   AddressStanding = "online"   // its last beat is fresh
+	AddressOnline   AddressStanding = "online"   // its last beat is fresh, or it answered when it was asked
 	AddressLate     AddressStanding = "late"     // a beat is missing, it is still in rotation
-	AddressOffline  AddressStanding = "offline"  // its beats stopped
-	AddressManual   AddressStanding = "manual"   // typed in by hand and never heard of: nobody watches it
+	AddressOffline  AddressStanding = "offline"  // its beats stopped, or it does not answer when it is asked
+	AddressRefusing AddressStanding = "refusing" // somebody answers there, but not as an executor that takes our calls
+	AddressManual   AddressStanding = "manual"   // typed in by hand and never heard of: it is not watched
 	AddressSuspect  AddressStanding = "suspect"  // nobody listened there a moment ago: it is passed over while others can be used
 	AddressTooOld   AddressStanding = "tooold"   // of a release whose protocol is not spoken here: it gets no runs
 	AddressDisabled AddressStanding = "disabled" // taken out of rotation by an administrator
@@ -316,6 +327,12 @@ func (a *AddressState) Standing(now time.Time) AddressStanding {
 		return AddressTooOld
 	case a.Suspect:
 		return AddressSuspect
+	case !a.Asked.IsZero() && a.SilentSince.IsZero():
+		return AddressOnline
+	case !a.Asked.IsZero() && !a.Away:
+		return AddressRefusing
+	case !a.Asked.IsZero():
+		return AddressOffline
 	case a.LastBeat.IsZero():
 		return AddressManual
 	case !a.Live:
@@ -332,18 +349,21 @@ func (e *Engine) Addresses(groupID int64) []AddressState {
 	if g == nil {
 		return nil
 	}
-	states := make([]AddressState, 0, len(g.listed))
+	states, now, watching := make([]AddressState, 0, len(g.listed)), e.now(), e.watching()
 	for _, a := range g.listed {
 		beat, live := g.beats[a]
 		queued, inFlight := e.queues.load(a)
 		state := AddressState{Address: a, LastBeat: beat, Live: live, InFlight: inFlight, Queued: queued, Disabled: g.disabled[a]}
-		state.Suspect = len(e.directory.usable([]string{a, ""})) == 1
+		state.Suspect = e.directory.suspected(a)
 		state.TooOld = g.dialects[a] == wire.DialectTooOld
 		if g.dialects[a] == wire.DialectTrigger {
 			state.Era = "J4"
 		}
 		if last, dead := g.gone[a]; dead {
 			state.LastBeat = last // of an address that somebody typed, which goes on to get runs
+		}
+		if asked := g.asked[a]; g.manual && !live && watching && e.fresh(asked, now) {
+			state.Asked, state.SilentSince, state.Fault, state.Away = asked.at, asked.since, asked.fault, asked.away()
 		}
 		states = append(states, state)
 	}

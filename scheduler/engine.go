@@ -55,6 +55,9 @@ type Config struct {
 	// Token is the access token to send to an executor, and another to try when it refuses the first.
 	Token func(Bearer) (token, other string)
 
+	// Watching says whether addresses that somebody typed are asked whether they are there; nil: no.
+	Watching func() bool
+
 	// Local is the address of an executor that belongs to this node; "" for none, and nil too. Where it is one of a group's, this
 	// node's runs of the group go to no other.
 	Local func() string
@@ -79,6 +82,7 @@ type Config struct {
 
 	followAfter time.Duration // for tests, as [cluster.Config] has them
 	slept       func() time.Duration
+	watchTick   time.Duration // how often it is looked whose time to be asked has come; 1 s
 
 	Horizon       time.Duration // how far ahead fires are claimed; 2 s, beside XXL-JOB admins 12 s
 	ClaimEvery    time.Duration // how often due jobs are read; 500 ms
@@ -147,6 +151,7 @@ func (c Config) withDefaults() Config {
 	c.LostAfter = cmp.Or(c.LostAfter, 15*time.Second)
 	c.IdleAfter = cmp.Or(c.IdleAfter, 40*time.Second)
 	c.MissedAfter = cmp.Or(c.MissedAfter, 35*time.Second)
+	c.watchTick = cmp.Or(c.watchTick, time.Second)
 	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
 	c.PerAddress = cmp.Or(c.PerAddress, 256)
 	c.PerJob = cmp.Or(c.PerJob, 64)
@@ -329,6 +334,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.healthLoop(loop) })
 	e.wg.Go(func() { e.sweepBeats(loop) }) // those that went while nobody was there are found before runs are spent on them
 	e.wg.Go(func() { e.sweepLoop(loop) })
+	e.wg.Go(func() { e.watchLoop(loop) })
 	e.wg.Go(func() { e.killLoop(loop) })
 	e.wg.Go(func() { e.flowLoop(loop) })
 	e.wg.Go(func() { e.flowEndLoop(loop) })

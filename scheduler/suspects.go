@@ -46,8 +46,13 @@ func (d *directory) reach(g *group) (addresses []string, dead map[string]time.Ti
 		}
 	}
 	for _, a := range g.addresses {
-		if s, suspected := d.suspects[a]; suspected && !slices.Contains(addresses, a) {
+		if slices.Contains(addresses, a) {
+			continue
+		}
+		if s, suspected := d.suspects[a]; suspected {
 			dead[a] = s.since
+		} else {
+			dead[a] = d.away[a]
 		}
 	}
 	return addresses, dead
@@ -60,7 +65,15 @@ func (d *directory) trust(address string) {
 	delete(d.suspects, address)
 }
 
-// usable leaves the suspects out of a list, unless nobody would be left: then the list is as good as any.
+// suspected reports whether nobody listened at an address a moment ago.
+func (d *directory) suspected(address string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	_, is := d.suspects[address]
+	return is
+}
+
+// usable leaves the suspects and whoever is away out of a list, unless nobody would be left: then the list is as good as any.
 func (d *directory) usable(addresses []string) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -68,12 +81,13 @@ func (d *directory) usable(addresses []string) []string {
 }
 
 func (d *directory) usableLocked(addresses []string) []string {
-	if len(d.suspects) == 0 {
+	if len(d.suspects) == 0 && len(d.away) == 0 {
 		return addresses
 	}
 	good := make([]string, 0, len(addresses))
 	for _, a := range addresses {
-		if _, suspected := d.suspects[a]; !suspected {
+		_, suspected := d.suspects[a]
+		if _, away := d.away[a]; !suspected && !away {
 			good = append(good, a)
 		}
 	}

@@ -70,6 +70,7 @@ const (
 	SettingCallTimeout      = "call_timeout_ms"
 	SettingLost             = "lost_seconds"
 	SettingForgotten        = "forgotten_seconds"
+	SettingWatch            = "executor_watch"
 	SettingAllow            = "executor_allow"
 	SettingDeny             = "executor_deny"
 	SettingHTTPAllow        = "http_allow"
@@ -118,6 +119,7 @@ func AllSettings() []Setting {
 		{Name: SettingOutputRate, Section: "output", Kind: SettingNumber, Default: "8192", Unit: "kb_s", Min: 64, Max: 1_048_576, Zero: true},
 
 		{Name: SettingCallTimeout, Section: "executors", Kind: SettingNumber, Default: "3000", Env: "PUNCTUAL_CALL_TIMEOUT", Unit: "ms", Min: 100, Max: 60_000},
+		{Name: SettingWatch, Section: "executors", Kind: SettingSwitch, Default: SettingOn},
 		{Name: SettingAllow, Section: "executors", Kind: SettingText, Env: "PUNCTUAL_EXECUTOR_ALLOW", check: checkAllow},
 		{Name: SettingDeny, Section: "executors", Kind: SettingText, Default: DefaultDeny, Env: "PUNCTUAL_EXECUTOR_DENY", check: checkAllow},
 		{Name: SettingHTTPAllow, Section: "executors", Kind: SettingText, Default: builtin.Public, Env: "PUNCTUAL_HTTP_ALLOW", check: checkHTTPAllow},

@@ -149,6 +149,9 @@ func (h *held) number(name string) int64 {
 // Limits are the engine's.
 func (s *Settings) Limits() scheduler.Limits { return s.held.Load().limits }
 
+// Watching says whether addresses that somebody typed are asked whether they are there.
+func (s *Settings) Watching() bool { return s.held.Load().values[SettingWatch] == SettingOn }
+
 // Outputs says which outputs of runs are kept, and how much of them.
 func (s *Settings) Outputs() archive.Limits {
 	h := s.held.Load()
