@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -26,6 +27,7 @@ type DoctorReport struct {
 	Nodes     []DoctorNode      `json:"nodes"`
 	Variables map[string]string `json:"variables,omitempty"` // of the database's server
 	Jobs      int               `json:"startedJobs"`
+	Unwatched int               `json:"unwatchedAddresses"` // typed by hand, and nobody knows whether they are there
 }
 
 // DoctorNode is an admin that works on the database.
@@ -158,9 +160,28 @@ func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.P
 			lost = append(lost, e.RegistryKey+" "+e.RegistryValue)
 		}
 	}
+	asked, err := q.ListExecutors(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("read what is known of addresses: %w", db.Error(err))
+	}
 	served := make(map[int64]bool)
+	var away []string
 	for _, g := range groups {
-		served[g.ID] = live[strings.ToLower(g.AppName)] || g.AddressType == 1 && strings.TrimSpace(string(g.AddressList)) != ""
+		served[g.ID] = live[strings.ToLower(g.AppName)]
+		if g.AddressType != 1 {
+			continue
+		}
+		for _, a := range scheduler.SplitAddresses(string(g.AddressList)) {
+			e, fresh := lastAsked(asked, g.AppName, a, now)
+			switch {
+			case fresh && scheduler.Away(wire.Fault(e.Fault)):
+				away = append(away, g.AppName+" "+a+": "+time.UnixMilli(e.SilentSince).In(pool.Zone()).Format(time.DateTime)+" "+e.Fault)
+				continue
+			case !fresh:
+				r.Unwatched++
+			}
+			served[g.ID] = true
+		}
 	}
 	book, err := db.ReadPauses(ctx, pool, now)
 	if err != nil {
@@ -182,10 +203,20 @@ func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.P
 		}
 	}
 	r.sayOf("executors.lost", "%d addresses have not registered for more than a minute and a half", lost)
+	r.sayOf("executors.away", "%d addresses that somebody typed do not answer", away)
 	r.sayOf("jobs.overdue", "%d started jobs are overdue by more than a minute: nobody claims them", overdue)
 	r.sayOf("jobs.unread", "%d started jobs have a schedule that is not understood: they stop at their next fire", unread)
 	r.sayOf("jobs.alone", "%d started jobs belong to a group without an executor", alone)
 	return nil
+}
+
+// lastAsked is what an address that somebody typed answered last, and whether that counts still.
+func lastAsked(known []db.Executor, appName, address string, now time.Time) (db.Executor, bool) {
+	i := slices.IndexFunc(known, func(e db.Executor) bool { return strings.EqualFold(e.AppName, appName) && e.Address == address })
+	if i < 0 {
+		return db.Executor{}, false
+	}
+	return known[i], known[i].AskedAt > 0 && now.Sub(time.UnixMilli(known[i].AskedAt)) <= doctorBeat
 }
 
 // calendars looks whether a calendar that jobs keep to knows the days of the year that is about to begin.

@@ -50,8 +50,8 @@ type group struct {
 	dialects  map[string]wire.Dialect
 	disabled  map[string]bool
 	asked     map[string]asking // what typed addresses answered last
-	keep      jobspec.Keep // of which runs the output is kept, unless a job says so
-	idleLost  bool         // a run is lost when its executor has nothing of its job any more, even if it has its log
+	keep      jobspec.Keep      // of which runs the output is kept, unless a job says so
+	idleLost  bool              // a run is lost when its executor has nothing of its job any more, even if it has its log
 	beats     map[string]time.Time
 	gone      map[string]time.Time // the last beats of executors that fell silent lately, for people to see
 	stored    string               // xxl_job_group.address_list

@@ -34,8 +34,11 @@ type asking struct {
 
 // away reports whether nobody was there to answer. Whoever answers anything gets runs: an executor that somebody wrote need not
 // know the question.
-func (a asking) away() bool {
-	switch a.fault {
+func (a asking) away() bool { return Away(a.fault) }
+
+// Away reports whether the failure of a question means that nobody was there.
+func Away(fault wire.Fault) bool {
+	switch fault {
 	case "", wire.FaultAnswer, wire.FaultStatus, wire.FaultProtocol, wire.FaultBroken, wire.FaultStopped:
 		return false
 	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS, wire.FaultNotFetched,
@@ -159,7 +162,9 @@ type watchedAddress struct {
 	known            asking
 }
 
-func (q watchedAddress) key() registration { return registration{strings.ToLower(q.appName), q.address} }
+func (q watchedAddress) key() registration {
+	return registration{strings.ToLower(q.appName), q.address}
+}
 
 // due are the addresses whose time has come. One that was never asked is asked at once: somebody may be waiting who typed it.
 func (w *watcher) due(now time.Time) (due []watchedAddress) {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 )
 
 // addressState is how an address of a group stands, as the admin that was asked sees it.
 type addressState struct {
 	Address  string                    `json:"address"`
-	State    scheduler.AddressStanding `json:"state" enum:"online,late,offline,manual,suspect,tooold,disabled" doc:"All of what follows in a word, as the console shows it. manual: typed by hand and never heard of, so that nobody watches it. late: a beat is missing."`
+	State    scheduler.AddressStanding `json:"state" enum:"online,late,offline,refusing,manual,suspect,tooold,disabled" doc:"All of what follows in a word, as the console shows it. manual: typed by hand and not watched. refusing: typed by hand, and somebody answers there, but not as an executor that takes our calls. late: a beat is missing."`
 	Live     bool                      `json:"live" doc:"An executor registered there and is heard of."`
 	Gone     bool                      `json:"gone" doc:"It died without a farewell, lately, and gets no runs."`
 	Disabled bool                      `json:"disabled" doc:"Somebody took it out of rotation."`
@@ -21,6 +22,9 @@ type addressState struct {
 	InFlight int                       `json:"in_flight" doc:"Calls to it that are under way."`
 	Queued   int                       `json:"queued" doc:"Runs that wait to be sent to it."`
 	LastBeat *time.Time                `json:"last_beat_at"`
+	Asked    *time.Time                `json:"asked_at" doc:"When an address that was typed by hand was asked last whether it is there; absent: it is not watched, or the answer is too old to count."`
+	Silent   *time.Time                `json:"silent_since" doc:"Since when it does not answer as an executor does."`
+	Fault    wire.Fault                `json:"fault" doc:"The kind of failure of the last question; empty when it answered."`
 }
 
 type rotationBody struct {
@@ -58,5 +62,6 @@ func (a *API) addressesOf(ctx context.Context, p auth.Principal, id int64) (*lis
 }
 
 func readAddress(s scheduler.AddressState, now time.Time) addressState {
-	return addressState{Address: s.Address, State: s.Standing(now), Live: s.Live, Gone: s.Gone, Disabled: s.Disabled, Suspect: s.Suspect, TooOld: s.TooOld, InFlight: s.InFlight, Queued: s.Queued, LastBeat: moment(s.LastBeat)}
+	return addressState{Address: s.Address, State: s.Standing(now), Live: s.Live, Gone: s.Gone, Disabled: s.Disabled, Suspect: s.Suspect, TooOld: s.TooOld, InFlight: s.InFlight, Queued: s.Queued, LastBeat: moment(s.LastBeat),
+		Asked: moment(s.Asked), Silent: moment(s.SilentSince), Fault: s.Fault}
 }

@@ -216,6 +216,8 @@ func (c jobsDelete) Run(ctx context.Context, s Streams) error {
 type ExecutorsCmd struct {
 	List executorsList `cmd:"" default:"withargs" help:"List the groups of executors."`
 	Show executorsShow `cmd:"" help:"Show a group."`
+
+	Addresses executorsAddresses `cmd:"" help:"List the addresses of a group and how each stands: online, late, offline, refusing, manual (typed by hand and not watched), suspect, tooold or disabled."`
 }
 
 var executorColumns = []column{
@@ -243,6 +245,20 @@ func (c executorsShow) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	return (printer{s.Out, c.Output}).one(raw, executorColumns)
+}
+
+type executorsAddresses struct {
+	Target
+	ID int64 `arg:"" help:"The number of the group."`
+}
+
+var addressColumns = []column{
+	field("ADDRESS", "address"), field("STATE", "state"), field("LAST BEAT", "last_beat_at"), field("ASKED", "asked_at"), field("SILENT SINCE", "silent_since"), field("WHY", "fault"),
+	wideField("IN FLIGHT", "in_flight"), wideField("QUEUED", "queued"),
+}
+
+func (c executorsAddresses) Run(ctx context.Context, s Streams) error {
+	return c.get(ctx, s, fmt.Sprintf("/groups/%d/addresses", c.ID), make(url.Values), unpaged, addressColumns)
 }
 
 // RunCmd runs a job now.

@@ -130,7 +130,7 @@ func TestThePagesExplainEveryStandingOfAnAddress(t *testing.T) {
 	fresh, overdue := now.Add(-10*time.Second), now.Add(-50*time.Second)
 	told := []groups.AddressState{}
 	for _, a := range []scheduler.AddressState{
-		{Live: true, LastBeat: fresh}, {Live: true, LastBeat: overdue}, {Gone: true, LastBeat: overdue}, {},
+		{Live: true, LastBeat: fresh}, {Live: true, LastBeat: overdue}, {Gone: true, LastBeat: overdue}, {Asked: fresh, SilentSince: fresh, Fault: wire.FaultAnswer}, {},
 		{Live: true, LastBeat: fresh, Suspect: true}, {LastBeat: fresh, TooOld: true, Suspect: true}, {Live: true, LastBeat: fresh, TooOld: true, Disabled: true},
 	} {
 		told = append(told, groups.AddressState(a.Standing(now)))

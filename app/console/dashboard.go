@@ -192,11 +192,11 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 func (c *dashboardPages) lostExecutors(page *dashboard.Page, p auth.Principal, list []db.Group, counts map[int64]figures.JobCount) dashboard.Trouble {
 	t := dashboard.Trouble{Kind: dashboard.Lost, URL: link.Executors(link.GroupFilter{State: link.ExecutorsLost})}
 	for _, g := range list {
-		lost, n := narrowed(c.addresses(page.Page, p, g), link.ExecutorsLost, counts[g.ID].Started)
+		lost, n := narrowed(c.addresses(page.Page, p, g.ID), link.ExecutorsLost, counts[g.ID].Started)
 		t.N += n
 		// Each case is told once: a group that has nobody left says so beside its addresses, or for itself when it has none.
 		detail := g.Title
-		if started := counts[g.ID].Started; started > 0 && !slices.ContainsFunc(c.groups.Addresses(p, g.ID), func(a scheduler.AddressState) bool { return !a.Gone }) {
+		if started := counts[g.ID].Started; started > 0 && !slices.ContainsFunc(c.groups.Addresses(p, g.ID), func(a scheduler.AddressState) bool { return !a.Gone && !a.Away }) {
 			text := page.T("dashboard.lost.group", "N", format.Number(started))
 			if len(lost) == 0 && n > 0 {
 				t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.Executor(g.ID), Detail: text})
@@ -220,7 +220,7 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 	}
 	online, serving := int64(0), int64(0)
 	for _, g := range titles.list {
-		if _, n := narrowed(c.addresses(page.Page, p, g), link.ExecutorsOnline, 0); n > 0 {
+		if _, n := narrowed(c.addresses(page.Page, p, g.ID), link.ExecutorsOnline, 0); n > 0 {
 			online, serving = online+n, serving+1
 		}
 	}

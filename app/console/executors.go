@@ -53,7 +53,7 @@ func (c *groupPages) groupDetailPage(ec echo.Context) (groups.DetailPage, error)
 			page.Paused = append(page.Paused, c.widePause(page.Page, &wide[i]))
 		}
 	}
-	page.Addresses = c.addresses(page.Page, p, g)
+	page.Addresses = c.addresses(page.Page, p, g.ID)
 	refused, err := c.refused(ctx, page.Page, p, []db.Group{g})
 	if err != nil {
 		return groups.DetailPage{}, err

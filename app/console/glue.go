@@ -79,7 +79,7 @@ func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j 
 	} else if may, err := c.jobs.MayTry(ec.Request().Context(), who(ec), j); err != nil {
 		return err
 	} else if may && page.Trial == nil {
-		page.Trial = c.trial(ec, j, string(j.ExecutorParam), "")
+		page.Trial = c.trial(ec, page.Page, j, string(j.ExecutorParam), "")
 	} else {
 		page.Reviewed = !may && who(ec).Can(j.JobGroup, auth.RightRun)
 	}

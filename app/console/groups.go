@@ -74,7 +74,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 		if !strings.Contains(strings.ToLower(g.AppName), text) && !strings.Contains(strings.ToLower(g.Title), text) {
 			continue
 		}
-		shown[g.ID] = c.addresses(page.Page, p, g)
+		shown[g.ID] = c.addresses(page.Page, p, g.ID)
 		if f.State != "" {
 			n := int64(0)
 			if shown[g.ID], n = narrowed(shown[g.ID], f.State, started[g.ID].Started); n == 0 {
@@ -95,7 +95,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 	}
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
-		row := c.groupRow(page.Page, g, c.addresses(page.Page, p, g), jobs[g.ID])
+		row := c.groupRow(page.Page, g, c.addresses(page.Page, p, g.ID), jobs[g.ID])
 		row.Addresses = shown[g.ID] // a group with one address lost and one online is still online
 		page.Rows = append(page.Rows, row)
 	}
@@ -125,12 +125,12 @@ func narrowed(addresses []groups.Address, state string, started int64) (kept []g
 
 // isOnline says whether runs are sent to an address, as far as is known.
 func isOnline(s groups.AddressState) bool {
-	return s == groups.AddressOnline || s == groups.AddressLate || s == groups.AddressManual
+	return s == groups.AddressOnline || s == groups.AddressLate || s == groups.AddressManual || s == groups.AddressRefusing
 }
 
 // isLost says whether an address is one that somebody should look after.
 func isLost(s groups.AddressState) bool {
-	return s == groups.AddressOffline || s == groups.AddressLate || s == groups.AddressSuspect || s == groups.AddressTooOld
+	return s == groups.AddressOffline || s == groups.AddressLate || s == groups.AddressSuspect || s == groups.AddressTooOld || s == groups.AddressRefusing
 }
 
 // refused are the calls that were not taken of executors of these groups; administrators see those of strangers too.
@@ -146,7 +146,7 @@ func (c *groupPages) refused(ctx context.Context, page layout.Page, p auth.Princ
 	return list, nil
 }
 
-func (c *groupPages) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
+func (c *frame) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
 	row := groups.Row{
 		ID: g.ID, AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Jobs: jobs,
 		Addresses: addresses, Updated: c.at(page, c.groups.Updated(g)),
@@ -159,11 +159,12 @@ func (c *groupPages) groupRow(page layout.Page, g db.Group, addresses []groups.A
 	return row
 }
 
-func (c *frame) addresses(page layout.Page, p auth.Principal, g db.Group) []groups.Address {
+func (c *frame) addresses(page layout.Page, p auth.Principal, group int64) []groups.Address {
 	var list []groups.Address
-	for _, a := range c.groups.Addresses(p, g.ID) {
+	for _, a := range c.groups.Addresses(p, group) {
 		list = append(list, groups.Address{
 			URL: a.Address, State: groups.AddressState(a.Standing(c.now())), Beat: c.at(page, a.LastBeat), Era: a.Era, InFlight: a.InFlight, Queued: a.Queued,
+			Asked: c.at(page, a.Asked), Since: c.at(page, a.SilentSince), Fault: string(a.Fault),
 		})
 	}
 	return list
@@ -213,7 +214,7 @@ func (c *groupPages) groupFormPage(ec echo.Context) (groups.FormPage, db.Group, 
 		return groups.FormPage{}, db.Group{}, err
 	}
 	page := groups.FormPage{Page: c.pageWithFlash(ec), ID: groupID, Name: g.Title}
-	page.Addresses = c.addresses(page.Page, p, g)
+	page.Addresses = c.addresses(page.Page, p, g.ID)
 	return page, g, nil
 }
 

@@ -48,7 +48,7 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	groups, err := c.groupTitles(ec)
+	titles, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page.Row = c.jobRow(page.Page, p, groups, &held, manage.ListRow(j))
+	page.Row = c.jobRow(page.Page, p, titles, &held, manage.ListRow(j))
 	if s, ok, err := c.jobs.Deadline(ctx, new(manage.ListRow(j)), &held); err != nil {
 		return err
 	} else if ok {
@@ -69,6 +69,11 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	}
 	page.Row.Favourite = marked[j.ID]
+	for _, g := range titles.list {
+		if g.ID == j.JobGroup && j.GlueType != jobspec.GlueFlow {
+			page.Executors = new(c.groupRow(page.Page, g, c.addresses(page.Page, p, g.ID), 0))
+		}
+	}
 	page.CanCopy = p.CanAnywhere(auth.RightEdit)
 	if j.GlueType == jobspec.GlueFlow {
 		if def, err := flow.Parse([]byte(j.GlueSource)); err == nil {

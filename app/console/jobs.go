@@ -383,7 +383,7 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 
 func (c *jobPages) runOncePage(ec echo.Context, j db.Job) jobs.RunPage {
 	page := jobs.RunPage{Page: c.Page(ec), ID: j.ID, Name: j.JobDesc}
-	page.Online = c.reachable(who(ec), j.JobGroup)
+	page.Online = c.reachable(page.Page, who(ec), j.JobGroup)
 	return page
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -311,11 +312,8 @@ func ownCookie(r *http.Request, name, value string, life time.Duration) *http.Co
 }
 
 // reachable are the addresses of a group that a run may be sent to by hand: the live ones, and those that were typed.
-func (c *frame) reachable(p auth.Principal, group int64) (addresses []string) {
-	for _, a := range c.groups.Addresses(p, group) {
-		if a.Live || a.LastBeat.IsZero() {
-			addresses = append(addresses, a.Address)
-		}
-	}
-	return addresses
+func (c *frame) reachable(page layout.Page, p auth.Principal, group int64) []groups.Address {
+	return slices.DeleteFunc(c.addresses(page, p, group), func(a groups.Address) bool {
+		return a.State == groups.AddressOffline && a.Asked.IsZero()
+	})
 }

@@ -31,7 +31,7 @@ func (c *gluePages) glueWaiting(ec echo.Context) error {
 		Lines: lineDifference(string(j.GlueSource), change.Source, differenceContext),
 	}
 	if c.mayTryWaiting(ec, j, change) {
-		page.Trial = c.trial(ec, j, string(j.ExecutorParam), "")
+		page.Trial = c.trial(ec, page.Page, j, string(j.ExecutorParam), "")
 	}
 	return render(ec, http.StatusOK, glue.Waiting(page))
 }

@@ -11,18 +11,28 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/glue"
+	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
 // trial is the form that runs a script once; address is the one that was chosen, if any.
-func (c *gluePages) trial(ec echo.Context, j db.Job, param, address string) *glue.Trial {
+func (c *gluePages) trial(ec echo.Context, page layout.Page, j db.Job, param, address string) *glue.Trial {
 	t := &glue.Trial{Param: param}
-	for _, a := range c.reachable(who(ec), j.JobGroup) {
-		t.Addresses = append(t.Addresses, ui.Option{Value: a, Label: a, Selected: a == address})
+	for _, a := range c.reachable(page, who(ec), j.JobGroup) {
+		t.Addresses = append(t.Addresses, ui.Option{Value: a.URL, Label: trialLabel(page, a), Selected: a.URL == address})
 	}
 	return t
+}
+
+// trialLabel says of an address that does not answer that it does not.
+func trialLabel(page layout.Page, a groups.Address) string {
+	if !isLost(a.State) {
+		return a.URL
+	}
+	return a.URL + " · " + page.T("address."+string(a.State))
 }
 
 // glueTry runs a text once before it is saved. htmx gets its output to show beside the text; anybody else the editor with the text as it was
@@ -61,7 +71,7 @@ func (c *gluePages) glueTry(ec echo.Context) error {
 		}
 		return c.goTo(ec, link.Run(run), done("glue.flash.tried", "Name", j.JobDesc))
 	}
-	page.Trial = c.trial(ec, j, param, in.Address)
+	page.Trial = c.trial(ec, page.Page, j, param, in.Address)
 	page.Trial.Run, page.Trial.Errors, page.Errors = run, errs, errs
 	status := http.StatusOK
 	if invalid {

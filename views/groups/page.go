@@ -48,10 +48,12 @@ type AddressState string
 
 // The states of an address.
 const (
-	AddressOnline  AddressState = "online"  // its last beat is fresh
+	AddressOnline  AddressState = "online"  // its last beat is fresh, or it answered when it was asked
 	AddressLate    AddressState = "late"    // a beat is missing, it is still in rotation
-	AddressOffline AddressState = "offline" // its beats stopped
+	AddressOffline AddressState = "offline" // its beats stopped, or it does not answer when it is asked
 	AddressManual  AddressState = "manual"  // typed in by hand: nothing is known about it
+	// AddressRefusing is one where somebody answers, but not as an executor that takes our calls.
+	AddressRefusing AddressState = "refusing"
 	// AddressSuspect is one where nobody listened a moment ago: it is passed over while others can be used.
 	AddressSuspect  AddressState = "suspect"
 	AddressTooOld   AddressState = "tooold"   // of a release whose protocol is not spoken here: it gets no runs
@@ -59,13 +61,16 @@ const (
 )
 
 // AddressStates are all of them, in the order in which the help page explains them.
-var AddressStates = []AddressState{AddressOnline, AddressLate, AddressOffline, AddressManual, AddressSuspect, AddressTooOld, AddressDisabled}
+var AddressStates = []AddressState{AddressOnline, AddressLate, AddressOffline, AddressRefusing, AddressManual, AddressSuspect, AddressTooOld, AddressDisabled}
 
 // Address is where one executor of the group listens.
 type Address struct {
 	URL   string
 	State AddressState
-	Beat  format.Time // the last one; zero for a manual address
+	Beat  format.Time // the last one; zero for one that was typed and never registered
+	Asked format.Time // when one that was typed was asked last; zero: it is not watched
+	Since format.Time // of its not answering as an executor does; zero: it answered
+	Fault string      // why it does not, of wire.Fault
 
 	// What follows is drawn on the group's page only.
 	Era              string // "J4" when it speaks the protocol of 3.5

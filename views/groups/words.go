@@ -1,6 +1,8 @@
 package groups
 
 import (
+	"slices"
+
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
@@ -66,7 +68,7 @@ func addressIcon(s AddressState) string {
 		return "circle-x"
 	case AddressManual:
 		return "link"
-	case AddressSuspect, AddressTooOld:
+	case AddressSuspect, AddressTooOld, AddressRefusing:
 		return "triangle-alert"
 	case AddressDisabled:
 		return "ban"
@@ -88,10 +90,22 @@ func (r Refused) said(p layout.Page) string {
 
 func addressTitle(p layout.Page, a Address) string {
 	word := p.T("address." + string(a.State))
+	switch {
+	case a.State == AddressDisabled || a.State == AddressSuspect || a.Asked.IsZero():
+	case a.Since.IsZero():
+		return p.T("address.asked", "State", word, "Ago", a.Asked.Relative)
+	default:
+		return p.T("address.silent", "State", word, "Ago", a.Since.Relative, "Why", p.Word("fault.", a.Fault))
+	}
 	if a.Beat.IsZero() {
 		return word
 	}
 	return p.T("address.beat", "State", word, "Ago", a.Beat.Relative)
+}
+
+// watched reports whether something is known of the addresses of a group: they beat, or are asked.
+func (r Row) watched() bool {
+	return !r.Manual || slices.ContainsFunc(r.Addresses, func(a Address) bool { return a.State != AddressManual })
 }
 
 // keeps are the choices of which outputs are kept.

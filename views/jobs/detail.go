@@ -6,6 +6,7 @@ import (
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -14,7 +15,8 @@ import (
 type DetailPage struct {
 	layout.Page
 	Row         Row
-	Kept        Kept // in files
+	Executors   *groups.Row // how its group stands; nil for a flow, which no executor runs
+	Kept        Kept        // in files
 	Runbook     ui.Runbook
 	Paused      []string // what holds it back now, ready to print
 	Missing     string   // which days to come its calendar does not know; empty: all is known

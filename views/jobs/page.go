@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/saved"
@@ -234,10 +235,10 @@ type RunPage struct {
 	ID        int64
 	Name      string
 	Param     string
-	OwnParam  bool     // the job can be run with its own parameter only
-	Planned   string   // as typed, of a form's date and time; empty means now
-	Addresses string   // as typed, separated by commas or lines; empty means the registered ones
-	Online    []string // the group's live addresses, offered as suggestions
+	OwnParam  bool             // the job can be run with its own parameter only
+	Planned   string           // as typed, of a form's date and time; empty means now
+	Addresses string           // as typed, separated by commas or lines; empty means the registered ones
+	Online    []groups.Address // the group's live addresses, and those that were typed, offered as suggestions
 	Errors    FieldErrors
 	Problem   string
 }

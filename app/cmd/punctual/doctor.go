@@ -47,6 +47,9 @@ func doctorText(w io.Writer, r app.DoctorReport) error {
 	line("Version    %s", r.Version)
 	line("Admins     %d", len(r.Nodes))
 	line("Jobs       %d started", r.Jobs)
+	if r.Unwatched > 0 {
+		line("Addresses  %d typed by hand are not watched", r.Unwatched)
+	}
 	line("Verdict    %s", r.Verdict)
 	points(&b, r.Points)
 	_, err := io.WriteString(w, b.String())
