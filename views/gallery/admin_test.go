@@ -59,6 +59,7 @@ func (f fakes) groupDetail() groups.DetailPage {
 			at("10.2.0.41", groups.AddressOnline, 11*time.Second, "", 3, 0), at("10.2.0.42", groups.AddressLate, 70*time.Second, "J4", 0, 2),
 			at("10.2.0.40", groups.AddressTooOld, 21*time.Second, "", 0, 0),
 			at("10.2.0.43", groups.AddressSuspect, 40*time.Second, "", 0, 118), at("10.2.0.44", groups.AddressDisabled, 9*time.Second, "", 1, 0),
+			f.typed()[0], f.typed()[1], f.typed()[2], f.typed()[3],
 		},
 		Token:   groups.TokenCard{GroupID: 3, Own: true, Token: "k7x2m4qwz5tv6yb3ncsd2rje4p", Previous: f.at(20 * time.Hour)},
 		Connect: groups.Connect{AdminURL: "https://jobs.example.com", AppName: "reporting", Token: "k7x2m4qwz5tv6yb3ncsd2rje4p"},

@@ -64,6 +64,7 @@ func (f fakes) bars(n int, every time.Duration, usual time.Duration, odd map[int
 
 func (f fakes) jobHealthy() jobs.DetailPage {
 	p := jobs.DetailPage{Page: f.page("/jobs/7"), Row: f.jobs().Rows[0], CanCopy: true}
+	p.Executors = &f.groups().Rows[1]
 	p.Row.Last.LogID, p.Row.Tags = 89990, []string{"money", "night"}
 	p.Runs = f.bars(50, 24*time.Hour, 84*time.Second, map[int]runstate.State{17: runstate.Failed, 18: runstate.Skipped})
 	p.Good = f.T("job.good.of", "Good", 48, "N", 50)

@@ -430,7 +430,7 @@ func (f fakes) jobInvalid() jobs.FormPage {
 
 func (f fakes) runOnce() jobs.RunPage {
 	return jobs.RunPage{Page: f.page("/jobs/7/run"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Param: `{"day":"2026-11-20","channel":"all"}`,
-		Online: []string{"http://10.2.0.14:9999/", "http://10.2.0.15:9999/"}}
+		Online: f.typed()[:3]}
 }
 
 func (f fakes) runs() runs.ListPage {
@@ -582,11 +582,22 @@ func (f fakes) groups() groups.ListPage {
 	reporting = append(reporting, groups.Address{URL: "http://10.2.0.42:9999/", State: groups.AddressLate, Beat: f.at(-70 * time.Second)}, groups.Address{URL: "http://10.2.0.43:9999/", State: groups.AddressOffline, Beat: f.at(-3 * time.Hour)})
 	return groups.ListPage{Page: f.page("/executors"), Total: 5, CanEdit: true, AnyGroups: true, Refused: f.refused(), Rows: []groups.Row{
 		{ID: 1, AppName: "order-service", Title: f.zh("订单服务", "Orders"), Addresses: online("10.2.0.14", "10.2.0.15", "10.2.0.16", "10.2.0.17", "10.2.0.18"), Online: 5, Jobs: 412},
-		{ID: 2, AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Addresses: []groups.Address{{URL: "https://pay-1.internal:9443/", State: groups.AddressManual}, {URL: "https://pay-2.internal:9443/", State: groups.AddressManual}}, Manual: true, Jobs: 38},
+		{ID: 2, AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Addresses: f.typed(), Online: 1, Manual: true, Jobs: 38},
 		{ID: 3, AppName: "reporting", Title: f.zh("报表中心", "Reporting"), Addresses: reporting, Online: 2, Jobs: 1204},
 		{ID: 4, AppName: "legacy-billing", Title: f.zh("旧账务系统", "Legacy billing"), Jobs: 0},
 		{ID: 5, AppName: "punctual-sample", Title: f.zh("示例执行器", "Sample executor"), Addresses: online("127.0.0.1"), Online: 1, Jobs: 4},
 	}}
+}
+
+// typed are addresses that somebody typed: one that answers, one that does not, one that takes no calls, and one that nobody watches.
+func (f fakes) typed() []groups.Address {
+	asked := f.at(-20 * time.Second)
+	return []groups.Address{
+		{URL: "https://pay-1.internal:9443/", State: groups.AddressOnline, Asked: asked},
+		{URL: "https://pay-2.internal:9443/", State: groups.AddressOffline, Asked: asked, Since: f.at(-2 * time.Hour), Fault: string(wire.FaultLate)},
+		{URL: "https://pay-3.internal:9443/", State: groups.AddressRefusing, Asked: asked, Since: f.at(-26 * time.Minute), Fault: string(wire.FaultAnswer)},
+		{URL: "pull://pay-4", State: groups.AddressManual},
+	}
 }
 
 func (f fakes) refused() []groups.Refused {
