@@ -1278,7 +1278,7 @@ func code(p FormPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Area(p.Printer, p.field(FieldSource).With(ui.Field{Class: "mono code", Rows: 8, Wrap: "when-glue"})).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Area(p.Printer, p.field(FieldSource).With(ui.Field{Class: "mono code", Rows: 8, Wrap: "when-glue", Flow: &ui.Words{Label: p.T("flow.form.definition"), Help: p.T("flow.form.definition.help")}})).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -35,8 +35,12 @@ func (f Field) With(more Field) Field {
 	if more.Options != nil {
 		f.Options = more.Options
 	}
+	f.Flow = cmp.Or(more.Flow, f.Flow)
 	return f
 }
+
+// Words are those of a field.
+type Words struct{ Label, Help string }
 
 // Labelled makes options whose labels are the messages prefix+value, and marks the selected one. A message
 // prefix+value+".help" is added if withHelp is set.
