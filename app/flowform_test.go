@@ -225,7 +225,9 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 // TestTheTextOfAFlowIsCalledWhatItIs: a script is called one, and a flow's definition that, whichever type the form is changed to.
 func TestTheTextOfAFlowIsCalledWhatItIs(t *testing.T) {
 	t.Parallel()
-	b := open(t, start(t, testOptions(t))).mustLogin()
+	o := testOptions(t)
+	o.Sample = SampleOn // there is an executor to make jobs of
+	b := open(t, start(t, o)).mustLogin()
 	field := b.get("/jobs/new").document(t).Find(".field:has([name=source])")
 	for part, want := range map[string]string{
 		"label .not-flow": "Script", "label .when-flow": "Definition of the flow", ".help .when-flow": "The steps as YAML. The form above and this text follow each other.",
