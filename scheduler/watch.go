@@ -41,7 +41,7 @@ func Away(fault wire.Fault) bool {
 	switch fault {
 	case "", wire.FaultAnswer, wire.FaultStatus, wire.FaultProtocol, wire.FaultBroken, wire.FaultStopped:
 		return false
-	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS, wire.FaultNotFetched,
+	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS, wire.FaultNotFetched, wire.FaultSilent,
 		wire.FaultLate, wire.FaultOther:
 	}
 	return true
