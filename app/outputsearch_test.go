@@ -233,7 +233,7 @@ func TestTheNodesTellOfKeptOutput(t *testing.T) {
 		b := newOutputBench(t, o)
 		executortest.Eventually(t, "what waits is counted, and how fast it goes", func() error {
 			text := strings.Join(strings.Fields(b.admin.get("/nodes").document(t).Find("[data-output]").Text()), " ")
-			if !strings.HasPrefix(text, "Kept output: ") || !strings.Contains(text, " 0 runs wait. Written today: ") || !strings.HasSuffix(text, " copied from them.") || strings.Contains(text, " 0 B a second") {
+			if !strings.HasPrefix(text, "Kept output, counted every ten minutes: ") || !strings.Contains(text, ", 0 runs wait. Since these nodes started: ") || !strings.HasSuffix(text, " copied from them.") || strings.Contains(text, " 0 B of output a second") {
 				return fmt.Errorf("the page says %q", text)
 			}
 			return nil

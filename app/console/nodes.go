@@ -62,8 +62,8 @@ func outputText(page layout.Page, cluster manage.Cluster) (text []string) {
 			all.Rate, all.LeftOut, all.Lost, all.Cut, all.Unseen = all.Rate+o.Rate, all.LeftOut+o.LeftOut, all.Lost+o.Lost, all.Cut+o.Cut, all.Unseen+o.Unseen
 		}
 	}
-	text = append(text, page.T("nodes.output", "Size", format.Bytes(self.Bytes), "Objects", format.Number(self.Objects), "Rate", format.Bytes(int64(all.Rate)), "Waiting", format.Number(self.Waiting)))
-	text = append(text, page.T("nodes.output.today", "Today", format.Bytes(self.Today), "Pushed", format.Number(all.Pushed), "Copied", format.Number(all.Copied)))
+	text = append(text, page.T("nodes.output", "Size", format.Bytes(self.Bytes), "Objects", format.Number(self.Objects), "Today", format.Bytes(self.Today)))
+	text = append(text, page.T("nodes.output.today", "Rate", format.Bytes(int64(all.Rate)), "Waiting", format.Number(self.Waiting), "Pushed", format.Number(all.Pushed), "Copied", format.Number(all.Copied)))
 	if all.LeftOut+all.Lost+all.Cut > 0 {
 		text = append(text, page.T("nodes.output.skipped", "LeftOut", format.Number(all.LeftOut), "Lost", format.Number(all.Lost), "Cut", format.Number(all.Cut)))
 	}
