@@ -91,8 +91,11 @@ func (m *Mailbox) silent(ctx context.Context, of box) (since time.Time, is bool)
 		return since, is
 	}
 	row, err := m.queries.GetPullSeen(ctx, m.cfg.Pool, db.GetPullSeenParams{AppName: of.app, Address: of.address})
-	if errors.Is(err, sql.ErrNoRows) {
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return since, true
+	case ctx.Err() != nil: // the call is over, which says nothing of the database
+		return time.Time{}, false
 	}
 	m.mu.Lock()
 	if err != nil {

@@ -53,8 +53,12 @@ func asks(t *testing.T, a *admin, name string) {
 // refusal is the error of a call to the executor that is refused at once; nil when it waits for it.
 func refusal(t *testing.T, a *admin, to wire.Target) *wire.SilentError {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, cancel := context.WithCancel(limited(t))
 	defer cancel()
+	if _, is := a.Silent(ctx, to); !is { // it would wait: for a moment is enough to see
+		ctx, cancel = context.WithTimeout(ctx, 20*time.Millisecond)
+		defer cancel()
+	}
 	_, err := a.client.Beat(ctx, to)
 	silent, is := errors.AsType[*wire.SilentError](err)
 	switch {
