@@ -51,6 +51,40 @@ func TestABroadcastSaysWhomItPassesOver(t *testing.T) {
 	})
 }
 
+// TestWhomABroadcastPassesOverTakesNoSlot: their rows neither wait for a slot of the job's limit, in which they lost the executor that they
+// are about, nor keep one from the shards that run.
+func TestWhomABroadcastPassesOverTakesNoSlot(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const addressC = "http://10.0.0.3:9999/"
+		b := setup(t, pool, nil, addressA, addressB, addressC)
+		b.executors.mu.Lock()
+		b.executors.beat = func(address string) (wire.Answer, error) {
+			if address != addressA {
+				return wire.Answer{}, errRefused
+			}
+			return yes, nil
+		}
+		b.executors.mu.Unlock()
+		b.engine.directory.suspect(b.group, addressB)
+		b.engine.directory.suspect(b.group, addressC)
+		b.trigger(b.addJob(func(p *db.InsertJobParams) {
+			p.ExecutorRouteStrategy, p.MaxConcurrent, p.ConcurrencyPolicy = jobspec.RouteShardingBroadcast, 1, string(jobspec.ConcurrencyDiscard)
+		}))
+		b.await("all rows are settled", func() bool {
+			runs := b.allRuns()
+			return len(runs) == 3 && !slices.ContainsFunc(runs, func(r db.Run) bool { return r.TriggerCode == 0 })
+		})
+		got := make(map[string]event.Outcome)
+		for _, r := range b.allRuns() {
+			got[string(r.ExecutorAddress)] = r.Outcome
+		}
+		if want := map[string]event.Outcome{addressA: event.Open, addressB: event.NotSent, addressC: event.NotSent}; !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
 func TestABroadcastSaysWhoStoppedBeating(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -90,6 +90,7 @@ func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 			d := one
 			d.events = slices.Clone(one.events)
 			d.address, d.dead, d.pinned, d.retries, d.shard = a, dead[a], true, 0, wireShard{}
+			d.owner, d.waiting = e.node.ID(), false // it needs no slot, and takes none from those that run
 			all = append(all, &d)
 		}
 		return all
