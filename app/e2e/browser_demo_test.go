@@ -86,7 +86,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 	// The executors are known from their first beat on.
 	for _, id := range []int64{d.slow, d.fails, d.script} {
 		eventually(t, "registered executor", func() error {
-			if _, body := d.get(t, link.JobRun(id)); strings.Contains(body, `class="tag"`) {
+			if _, body := d.get(t, link.JobRun(id)); strings.Contains(body, `class="tag address online"`) {
 				return nil
 			}
 			return errNotYet

@@ -69,6 +69,7 @@ func TestFreezeAnAdminOfAnExecutorThatAsks(t *testing.T) {
 			l := newLoadOn(t, newDatabase(t, test.dialect), test.admins, 60, from+length+10, func(c *executor.Config) {
 				c.Mode, c.Name = executor.Pull, "behind-nat"
 			})
+			l.unsent = 25 // those that are due before the executor asks again, after it gave up the requests that the admin held
 			admins := make([]*admin, test.admins)
 			for i := range admins {
 				admins[i] = l.start(t, i)
