@@ -39,9 +39,11 @@ type Catalogue struct {
 	matched  []string // what the matcher's numbers mean
 }
 
-// New knows the embedded message files. Each is read when its language is asked for first: that takes a moment, and few
-// installations are read in all of them.
-func New() *Catalogue {
+// New knows the embedded message files. Each is read once in a process, when its language is asked for first: that takes a moment,
+// and few installations are read in all of them.
+func New() *Catalogue { return catalogue() }
+
+var catalogue = sync.OnceValue(func() *Catalogue {
 	c := &Catalogue{printers: make(map[string]func() *Printer)}
 	// English stands first in the matcher: it is what a browser that asks for none of the languages gets.
 	c.matched = append([]string{English}, slices.DeleteFunc(Languages(), func(lang string) bool { return lang == English })...)
@@ -52,7 +54,7 @@ func New() *Catalogue {
 	}
 	c.matcher = language.NewMatcher(tags)
 	return c
-}
+})
 
 // read reads a language's file. It panics on a broken one, which the tests of this package exclude.
 func read(lang string) *Printer {
@@ -60,16 +62,24 @@ func read(lang string) *Printer {
 	if err != nil {
 		panic(err)
 	}
-	file, err := i18n.ParseMessageFileBytes(raw, lang+".json", map[string]i18n.UnmarshalFunc{"json": json.Unmarshal})
-	if err != nil {
+	var messages map[string]any
+	if err := json.Unmarshal(raw, &messages); err != nil {
 		panic(err)
 	}
-	bundle := i18n.NewBundle(file.Tag)
-	p := &Printer{lang: lang, localizer: i18n.NewLocalizer(bundle, lang), plain: make(map[string]string, len(file.Messages))}
-	for _, m := range file.Messages {
-		if (m.One == "" || m.One == m.Other) && !strings.Contains(m.Other, "{{") {
-			p.plain[m.ID] = m.Other
-		} else if err := bundle.AddMessages(file.Tag, m); err != nil {
+	tag := language.MustParse(lang)
+	bundle := i18n.NewBundle(tag)
+	p := &Printer{lang: lang, localizer: i18n.NewLocalizer(bundle, lang), plain: make(map[string]string, len(messages))}
+	for id, message := range messages {
+		if text, is := message.(string); is && !strings.Contains(text, "{{") {
+			p.plain[id] = text // without what go-i18n makes of a message, which is much for a text
+			continue
+		}
+		m, err := i18n.NewMessage(message)
+		if err != nil {
+			panic(err)
+		}
+		m.ID = id
+		if err := bundle.AddMessages(tag, m); err != nil {
 			panic(err)
 		}
 	}

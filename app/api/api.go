@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -64,7 +65,7 @@ type API struct {
 	Config
 	router   *echo.Echo
 	huma     huma.API
-	document []byte
+	document func() []byte // made when it is first asked for: it takes a while and 12 MB
 	limits   *limiter
 }
 
@@ -84,9 +85,9 @@ func Register(e *echo.Echo, cfg Config) *API {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
-	a.document = document(a.huma.OpenAPI())
+	a.document = sync.OnceValue(func() []byte { return document(a.huma.OpenAPI()) })
 	for path, raw := range a.documents() {
-		group.GET(path, func(c echo.Context) error { return c.JSONBlob(http.StatusOK, raw) })
+		group.GET(path, func(c echo.Context) error { return c.JSONBlob(http.StatusOK, raw()) })
 	}
 	a.refuseTheRest(group)
 	return a
@@ -171,8 +172,8 @@ func sayWhatNullIs(o *huma.OpenAPI) {
 }
 
 // documents are what describes the interface and what goes through it. Nothing in them is of an installation, so they need no token.
-func (a *API) documents() map[string][]byte {
-	return map[string][]byte{"/openapi.json": a.document, "/flow.schema.json": flow.Schema()}
+func (a *API) documents() map[string]func() []byte {
+	return map[string]func() []byte{"/openapi.json": a.document, "/flow.schema.json": flow.Schema}
 }
 
 // refuseTheRest answers what is no operation: in problem documents, as everything else here.

@@ -22,12 +22,12 @@ func TestTheDocumentIsThatOfTheCode(t *testing.T) {
 	t.Parallel()
 	a := Register(echo.New(), Config{})
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile("openapi.json", a.document, 0o644); err != nil {
+		if err := os.WriteFile("openapi.json", a.document(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	raw, err := os.ReadFile("openapi.json")
-	if err != nil || string(raw) != string(a.document) {
+	if err != nil || string(raw) != string(a.document()) {
 		t.Fatalf("openapi.json is stale: UPDATE=1 go test ./app/api (%v)", err)
 	}
 }
@@ -37,7 +37,7 @@ func TestTheDocumentsAreServed(t *testing.T) {
 	t.Parallel()
 	e := echo.New()
 	a := Register(e, Config{})
-	for path, want := range map[string]string{"/openapi.json": string(a.document), "/flow.schema.json": string(flow.Schema())} {
+	for path, want := range map[string]string{"/openapi.json": string(a.document()), "/flow.schema.json": string(flow.Schema())} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, Prefix+path, nil))
 		if rec.Code != http.StatusOK || rec.Body.String() != want || !json.Valid(rec.Body.Bytes()) || !strings.HasPrefix(rec.Header().Get("Content-Type"), "application/json") {

@@ -57,9 +57,8 @@ const maxWaiting = 100
 
 // NewPasswords allows a number of hashes at a time, at least one.
 func NewPasswords(atATime int) *Passwords {
-	p := &Passwords{line: newLine(atATime, maxWaiting)}
-	p.dummy = hash(rand.Text())
-	return p
+	// A key that no password was made into costs nothing to make, and as much as any to check against.
+	return &Passwords{line: newLine(atATime, maxWaiting), dummy: stored(random(argonSaltBytes), random(argonKeyBytes))}
 }
 
 // Hash makes the text to store: argon2id, or while there is a way back to XXL-JOB ([Passwords.Keep]) what its admin reads.
@@ -119,9 +118,18 @@ func (p *Passwords) waste(ctx context.Context, password string, known bool) erro
 }
 
 func hash(password string) string {
-	salt := make([]byte, argonSaltBytes)
-	_, _ = rand.Read(salt) // never fails: the program ends when there is no randomness
-	key := argon2.IDKey([]byte(password), salt, argonPasses, argonMemoryKiB, argonLanes, argonKeyBytes)
+	salt := random(argonSaltBytes)
+	return stored(salt, argon2.IDKey([]byte(password), salt, argonPasses, argonMemoryKiB, argonLanes, argonKeyBytes))
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: the program ends when there is no randomness
+	return b
+}
+
+// stored is the text of a hash.
+func stored(salt, key []byte) string {
 	enc := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemoryKiB, argonPasses, argonLanes,
 		enc.EncodeToString(salt), enc.EncodeToString(key))
