@@ -70,6 +70,7 @@ var transientNumbers = map[uint16]bool{
 	1180: true, // error during COMMIT: Galera's certification lost
 	1205: true, // lock wait timeout
 	1213: true, // deadlock, or Galera's write conflict
+	1412: true, // the table was changed since the transaction began, by new partitions
 	1614: true, // XA branch rolled back by a deadlock
 	3101: true, // group replication rolled the commit back
 	3572: true, // NOWAIT found a lock

@@ -35,6 +35,9 @@ func (p *Pool) Migrate(ctx context.Context) error {
 	if p.dialect == SQLite {
 		return p.migrate(ctx, p.DB, nil)
 	}
+	if err := p.mendLog(ctx); err != nil {
+		return err
+	}
 	if current, err := p.isCurrent(ctx); err != nil {
 		return err
 	} else if current {
@@ -55,6 +58,11 @@ func (p *Pool) Migrate(ctx context.Context) error {
 
 // lockedMigrate migrates while no other admin does, all but what is left for later.
 func (p *Pool) lockedMigrate(ctx context.Context, later []int64) error {
+	return p.underMigrationLock(ctx, func(admin *sql.DB) error { return p.migrate(ctx, admin, later) })
+}
+
+// underMigrationLock does something to the tables while nobody else does, with connections that have no time limits.
+func (p *Pool) underMigrationLock(ctx context.Context, do func(admin *sql.DB) error) error {
 	admin := p.admin()
 	defer admin.Close()
 	// One row in a table, since GET_LOCK holds on one node only. A holder that died is replaced after its lease.
@@ -71,7 +79,7 @@ func (p *Pool) lockedMigrate(ctx context.Context, later []int64) error {
 	if err := locker.Lock(ctx, admin); err != nil {
 		return fmt.Errorf("wait for another admin's migration: %w", err)
 	}
-	err = p.migrate(ctx, admin, later)
+	err = do(admin)
 	if unlock := locker.Unlock(context.WithoutCancel(ctx), admin); unlock != nil {
 		p.logger.Warn("release migration lock", "error", unlock)
 	}

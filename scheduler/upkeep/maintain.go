@@ -25,6 +25,8 @@ const (
 	clearAt = "@every 2s"
 	// How long somebody else's change of a schedule may go unnoticed, where there are not so many jobs that [noticeShare] says less.
 	noticeAt = "@every 1m"
+	// Three partitions of a million runs are kept empty, which is more than is written in a minute.
+	extendAt = "@every 1m"
 )
 
 const (
@@ -68,6 +70,7 @@ func (s *Service) maintain(ctx context.Context) {
 	add(retainAt, "delete what has outlived its use", jitterMax, s.forgetOld)
 	add(recountAt, "recount the last days", jitterMax, func(ctx context.Context) error { return s.recountDays(ctx, 2) })
 	add(clearAt, "clear runs", 0, s.clearDue)
+	add(extendAt, "add partitions to the log", 0, s.extendLog)
 	add(noticeAt, "look for changed schedules", 0, s.noticeSchedules)
 	c.Start()
 	if s.cfg.Leads() { // an adopted database has no history yet

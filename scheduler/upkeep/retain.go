@@ -104,6 +104,9 @@ func (s *Service) retain(ctx context.Context) error {
 	if err := s.noteRetention(ctx, r); err != nil {
 		return err
 	}
+	if err := s.dropPartitions(ctx, r); err != nil { // also when somebody reads the log for long: the next hour tries again
+		return err
+	}
 	began := time.Now()
 	var deleted int64
 	if bound := r.bound(0, true); !bound.IsZero() {

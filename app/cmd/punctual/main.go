@@ -53,6 +53,7 @@ type commands struct {
 	Cron struct {
 		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
 	} `cmd:"" help:"Understand cron expressions."`
+	Log  logCmd `cmd:"" help:"Keep a big log of runs in partitions; MySQL and MariaDB."`
 	User struct {
 		ResetPassword     resetPasswordCmd     `cmd:"" help:"Give a user a new password."`
 		ResetSecondFactor resetSecondFactorCmd `cmd:"" help:"Drop the second factors of a user who has lost theirs."`
