@@ -268,7 +268,7 @@ type Querier interface {
 	FirstRunID(ctx context.Context, db DBTX) (int64, error)
 	// The smallest id of the runs that were due first since a moment, 0 for none: a short walk in the index of times. Ids grow with the times
 	// except for the few seconds by which runs are claimed ahead, so the caller asks for an earlier moment, and for those that were recorded
-	// late, so one alone would not do.
+	// late, so one alone would not do. Not ordered by the id too: a log in partitions would be sorted for it.
 	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
 	// The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
 	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
@@ -451,8 +451,9 @@ type Querier interface {
 	LastForeignRun(ctx context.Context, db DBTX, afterID int64) (LastForeignRunRow, error)
 	// What deletes runs, and what has been asked to be deleted (punctual_clearing). Runs are read in pages by id and deleted by
 	// the ids that were chosen: nothing locks a row it does not delete, nor the gap where new rows go.
-	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
-	// but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
+	// The id of the newest run planned before a moment: one step in the index on trigger_time, in which ids follow. Nothing is ordered by
+	// the id too, for which a log in partitions would be sorted. Ids rise with the planned time but for stragglers (misfires, far retries), so
+	// it bounds what is worth reading; the time of each row decides.
 	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
 	// A node's farewell. Its time may have been over before all was recorded.
 	LeaveNode(ctx context.Context, db DBTX, id int64) (int64, error)

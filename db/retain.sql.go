@@ -195,13 +195,14 @@ func (q *Queries) InsertClearing(ctx context.Context, db DBTX, arg InsertClearin
 
 const lastRunIDBefore = `-- name: LastRunIDBefore :one
 
-SELECT id FROM xxl_job_log WHERE trigger_time < ? ORDER BY trigger_time DESC, id DESC LIMIT 1
+SELECT id FROM xxl_job_log WHERE trigger_time < ? ORDER BY trigger_time DESC LIMIT 1
 `
 
 // What deletes runs, and what has been asked to be deleted (punctual_clearing). Runs are read in pages by id and deleted by
 // the ids that were chosen: nothing locks a row it does not delete, nor the gap where new rows go.
-// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
-// but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
+// The id of the newest run planned before a moment: one step in the index on trigger_time, in which ids follow. Nothing is ordered by
+// the id too, for which a log in partitions would be sorted. Ids rise with the planned time but for stragglers (misfires, far retries), so
+// it bounds what is worth reading; the time of each row decides.
 func (q *Queries) LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error) {
 	row := db.QueryRowContext(ctx, lastRunIDBefore, beforeTime)
 	var id int64

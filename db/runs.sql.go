@@ -33,12 +33,12 @@ func (q *Queries) CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsP
 }
 
 const firstRunIDSince = `-- name: FirstRunIDSince :one
-SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS id FROM (SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 200) first_due
+SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS id FROM (SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time LIMIT 200) first_due
 `
 
 // The smallest id of the runs that were due first since a moment, 0 for none: a short walk in the index of times. Ids grow with the times
 // except for the few seconds by which runs are claimed ahead, so the caller asks for an earlier moment, and for those that were recorded
-// late, so one alone would not do.
+// late, so one alone would not do. Not ordered by the id too: a log in partitions would be sorted for it.
 func (q *Queries) FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error) {
 	row := db.QueryRowContext(ctx, firstRunIDSince, triggerTime)
 	var id int64

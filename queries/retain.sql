@@ -2,9 +2,10 @@
 -- the ids that were chosen: nothing locks a row it does not delete, nor the gap where new rows go.
 
 -- name: LastRunIDBefore :one
--- The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
--- but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
-SELECT id FROM xxl_job_log WHERE trigger_time < sqlc.arg(before_time) ORDER BY trigger_time DESC, id DESC LIMIT 1;
+-- The id of the newest run planned before a moment: one step in the index on trigger_time, in which ids follow. Nothing is ordered by
+-- the id too, for which a log in partitions would be sorted. Ids rise with the planned time but for stragglers (misfires, far retries), so
+-- it bounds what is worth reading; the time of each row decides.
+SELECT id FROM xxl_job_log WHERE trigger_time < sqlc.arg(before_time) ORDER BY trigger_time DESC LIMIT 1;
 
 -- name: FirstRunID :one
 SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS id FROM xxl_job_log;

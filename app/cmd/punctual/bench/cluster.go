@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -78,6 +80,87 @@ func overload(ctx context.Context, s Settings, database string, admins int) erro
 	s.report(database, fmt.Sprintf("overload of %d", admins), "offered %d/s: claimed %.0f, sent %.0f, results recorded %.0f /s; %.1f conflicts/s",
 		s.Rate, rate(`punctual_claims_total{decision="fired"}`), rate(`punctual_sends_total{outcome="ok"}`), rate("punctual_callback_batch_size_sum"),
 		rate(`punctual_claims_total{decision="conflict"}`))
+	return nil
+}
+
+// member is an admin among several.
+type member struct {
+	cmd     *exec.Cmd
+	address string
+}
+
+// moreAdmins runs the same work, which the machine can do, with one, two and three admins, and says what a run costs: what more of them
+// add is their price, as none of them has more to do than before. The order is one in which a machine that gets slower or faster does the
+// same to all.
+func moreAdmins(ctx context.Context, s Settings, database string) error {
+	if database == embedded {
+		return nil
+	}
+	for _, n := range []int{1, 2, 3, 3, 2, 1} {
+		if err := withAdmins(ctx, s, database, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func withAdmins(ctx context.Context, s Settings, database string, n int) error {
+	const rate = 3_000
+	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second), true)
+	})
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	all := []member{{y.admin, y.address}}
+	var others []string
+	for range n - 1 {
+		if err := y.startSecond(ctx); err != nil {
+			return err
+		}
+		more := member{y.other, y.second}
+		defer stop(more.cmd, syscall.SIGKILL)
+		all, others = append(all, more), append(others, more.address)
+	}
+	stop(y.executor, syscall.SIGTERM)
+	y.second = strings.Join(others, ",") // as the executor is to know them
+	if err := y.startExecutor(ctx); err != nil {
+		return err
+	}
+	y.other, y.second = nil, ""
+	if err := wait(ctx, 8*time.Second); err != nil {
+		return err
+	}
+	count := func() (claimed, conflicts, recorded float64, admins time.Duration, err error) {
+		for _, one := range all {
+			y.address = one.address
+			m, err := y.metrics()
+			if err != nil {
+				return 0, 0, 0, 0, err
+			}
+			cpu, _ := usage(one.cmd)
+			claimed, conflicts = claimed+m[`punctual_claims_total{decision="fired"}`], conflicts+m[`punctual_claims_total{decision="conflict"}`]
+			recorded, admins = recorded+m["punctual_callback_batch_size_sum"], admins+cpu
+		}
+		y.address = all[0].address
+		return claimed, conflicts, recorded, admins, nil
+	}
+	claimed, conflicts, recorded, admins, err := count()
+	if err != nil {
+		return err
+	}
+	w, err := y.during(func() error { return wait(ctx, time.Duration(s.Seconds)*time.Second) })
+	if err != nil {
+		return err
+	}
+	claimed2, conflicts2, recorded2, admins2, err := count()
+	if err != nil {
+		return err
+	}
+	runs := max(1, recorded2-recorded)
+	s.report(database, fmt.Sprintf("%d admins", n), "offered %d/s: claimed %.0f, recorded %.0f /s; lateness p99 %.1f ms; CPU of a run: admins %.0f µs, database %.0f µs, executor %.0f µs; %.0f conflicts",
+		rate, (claimed2-claimed)/w.seconds, runs/w.seconds, w.executor.P99, 1e6*(admins2-admins).Seconds()/runs, 1e6*w.dbCPU*w.seconds/runs, 1e6*w.execCPU*w.seconds/runs, conflicts2-conflicts)
 	return nil
 }
 

@@ -37,6 +37,7 @@ func scenarios() []scenario {
 		{"alarms", alarms},
 		{"take-over", takeOver},
 		{"overload of two", overloadOfTwo},
+		{"more admins", moreAdmins},
 		{"joining", joining},
 		{"5 million runs", bigTable},
 		{"retention", retention},
