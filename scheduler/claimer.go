@@ -41,6 +41,7 @@ const (
 type claimer struct {
 	e     *Engine
 	claim func(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error // [Engine.claim]; tests hang it
+	now   func() time.Time                                                           // this machine's time; tests have it pass by hand
 
 	reading sync.Mutex // one read at a time
 	flights sync.WaitGroup
@@ -59,7 +60,7 @@ type claimer struct {
 }
 
 func newClaimer(e *Engine) *claimer {
-	return &claimer{e: e, claim: e.claim, flying: make(map[int64]bool), began: make(map[int]time.Time),
+	return &claimer{e: e, claim: e.claim, now: time.Now, flying: make(map[int64]bool), began: make(map[int]time.Time),
 		locked: make(map[int64]time.Time), ended: make(chan struct{}, 1)}
 }
 
@@ -67,7 +68,7 @@ func newClaimer(e *Engine) *claimer {
 func (c *claimer) start() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.read, c.landed, c.behind = time.Now(), time.Now(), 0
+	c.read, c.landed, c.behind = c.now(), c.now(), 0
 }
 
 // claimLoop reads due jobs a horizon ahead and turns their fires into runs.
@@ -174,7 +175,7 @@ func (c *claimer) beginRead() {
 func (c *claimer) endRead(first bool, behind time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.read = time.Now()
+	c.read = c.now()
 	if first {
 		c.behind = behind
 	}
@@ -185,7 +186,7 @@ func (c *claimer) endRead(first bool, behind time.Duration) {
 func (c *claimer) batches(rows []db.ListDueJobsRow) [][]db.ListDueJobsRow {
 	var plain, apart, back []db.ListDueJobsRow
 	c.mu.Lock()
-	now := time.Now()
+	now := c.now()
 	for _, r := range rows {
 		if _, flies := c.flying[r.ID]; flies {
 			continue
@@ -253,7 +254,7 @@ func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Dura
 	wait = slow
 	quick := 0
 	for _, began := range c.began {
-		if age := time.Since(began); age < slow {
+		if age := c.now().Sub(began); age < slow {
 			quick++
 			wait = min(wait, slow-age)
 		}
@@ -262,7 +263,7 @@ func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Dura
 		return 0, max(wait, time.Millisecond)
 	}
 	c.last++
-	c.began[c.last] = time.Now()
+	c.began[c.last] = c.now()
 	for i := range batch {
 		c.flying[batch[i].ID] = false
 	}
@@ -285,7 +286,7 @@ func (c *claimer) land(number int, batch []db.ListDueJobsRow, err error) {
 		c.flying[batch[i].ID] = true
 	}
 	if err == nil {
-		c.landed = time.Now()
+		c.landed = c.now()
 	} else if c.failed == nil {
 		c.failed = err
 	}
@@ -308,7 +309,7 @@ func (c *claimer) errors() error {
 func (c *claimer) leave(rows []db.ListDueJobsRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
+	now := c.now()
 	for id, until := range c.locked {
 		if now.Sub(until) > time.Minute { // no longer due, or another's
 			delete(c.locked, id)
@@ -330,7 +331,7 @@ func (c *claimer) lag() time.Duration {
 func (c *claimer) sinceRead() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(0, time.Since(c.read)-c.e.cfg.ClaimEvery)
+	return max(0, c.now().Sub(c.read)-c.e.cfg.ClaimEvery)
 }
 
 // idle is for how long nothing of the claiming has come to an end although something should have: a read, or the claims
@@ -338,12 +339,12 @@ func (c *claimer) sinceRead() time.Duration {
 func (c *claimer) idle() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	idle := time.Since(c.read) - c.e.cfg.ClaimEvery
+	idle := c.now().Sub(c.read) - c.e.cfg.ClaimEvery
 	oldest := time.Duration(0)
 	for _, began := range c.began {
-		oldest = max(oldest, time.Since(began))
+		oldest = max(oldest, c.now().Sub(began))
 	}
-	return max(0, idle, min(oldest, time.Since(c.landed)))
+	return max(0, idle, min(oldest, c.now().Sub(c.landed)))
 }
 
 // stuck reports whether this node cannot claim its share now, so that the others are to divide it among themselves.

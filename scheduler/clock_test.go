@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,6 +90,19 @@ func TestP7ClockChanges(t *testing.T) {
 	})
 }
 
+// inBubble runs a test with engines on the clock of a bubble: what is early or late is so by their doing, however slow the machine is.
+// Several need a database that they can share, so not the embedded one.
+func inBubble(t *testing.T, dialect db.Dialect, test func(t *testing.T, pool *db.Pool)) {
+	t.Helper()
+	cfg := db.Config{Unsafe: true}
+	if dialect == db.SQLite {
+		cfg.DataDir = dbtest.Folder(t)
+	} else {
+		cfg.URL = dbtest.Migrated(t) // by a server that was begun outside of the bubble
+	}
+	synctest.Test(t, func(t *testing.T) { test(t, dbtest.Open(t, cfg)) })
+}
+
 // setClock is a machine's clock that can be set.
 type setClock struct{ ahead atomic.Int64 }
 
@@ -103,7 +117,7 @@ func (b *bundle) even(what string, lasts time.Duration) {
 	planned := make(map[int64]map[int64]bool)
 	for _, r := range b.executors.received()[before:] {
 		at := time.UnixMilli(r.req.LogDateTime)
-		if off := r.at.Sub(at); off < -10*time.Millisecond || off > time.Second {
+		if off := r.at.Sub(at); off.Abs() > nearly {
 			b.t.Errorf("%s: a fire was sent %s after its time", what, off)
 		}
 		if planned[r.req.JobID] == nil {
@@ -134,116 +148,129 @@ func (b *bundle) everySecond(n int) {
 	}
 }
 
+// nearly is within how much clocks agree, and fires are on time.
+const nearly = 10 * time.Millisecond
+
 var clockSteps = []time.Duration{5 * time.Second, -5 * time.Second, time.Hour, -time.Hour}
 
 func TestP7AStepOfOneMachinesClockMovesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t, dbtest.New(t, db.MySQL), func(c *Config) { c.BeatEvery = 50 * time.Millisecond }, addressA)
-	var odd setClock
-	two := b.second(func(c *Config) { c.BeatEvery, c.Now = 50*time.Millisecond, odd.now })
-	b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
-	b.everySecond(6)
-	for i, step := range clockSteps {
-		odd.set(step)
-		what := "its clock is off by " + step.String()
-		// The odd one takes an executor's beat, and both must hold it for alive.
-		if err := two.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA}); err != nil {
-			t.Fatal(err)
+	inBubble(t, db.MySQL, func(t *testing.T, pool *db.Pool) {
+		reference := func(context.Context) (time.Time, error) { return time.Now(), nil } // as the database's, of the bubble's time
+		b := setup(t, pool, func(c *Config) {
+			c.BeatEvery, c.ClaimEvery, c.Reference = 100*time.Millisecond, 100*time.Millisecond, reference
+		}, addressA)
+		var odd setClock
+		two := b.second(func(c *Config) {
+			c.BeatEvery, c.ClaimEvery, c.Now, c.Reference = 100*time.Millisecond, 100*time.Millisecond, odd.now, reference
+		})
+		b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
+		b.everySecond(6)
+		for i, step := range clockSteps {
+			odd.set(step)
+			what := "its clock is off by " + step.String()
+			// The odd one takes an executor's beat, and both must hold it for alive.
+			if err := two.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA}); err != nil {
+				t.Fatal(err)
+			}
+			b.even(what, 2500*time.Millisecond)
+			if own := two.Load().Own; (own - step).Abs() > nearly {
+				t.Errorf("%s: it says %s", what, own)
+			}
+			if n := counter(t, two, "clock_steps_total", ""); n != float64(i+1) {
+				t.Errorf("%s: %.0f steps counted, want %d", what, n, i+1)
+			}
+			if n := counter(t, b.engine, "clock_steps_total", ""); n != 0 {
+				t.Errorf("%s: the other counts %.0f steps", what, n)
+			}
 		}
-		b.even(what, 2500*time.Millisecond)
-		if own := two.Load().Own; (own - step).Abs() > 500*time.Millisecond {
-			t.Errorf("%s: it says %s", what, own)
+		for _, e := range []*Engine{b.engine, two} {
+			if b.countRuns("owner_node = ?", e.node.ID()) == 0 {
+				t.Error("one of them claimed nothing, so the test says nothing about it")
+			}
 		}
-		if n := counter(t, two, "clock_steps_total", ""); n != float64(i+1) {
-			t.Errorf("%s: %.0f steps counted, want %d", what, n, i+1)
+		// One that starts with its clock wrong goes by the others' time as well.
+		three := b.second(func(c *Config) { c.Name, c.Now, c.Reference = "third", odd.now, reference })
+		if off := time.Until(three.Now()); off.Abs() > nearly {
+			t.Errorf("the third is off by %s", off)
 		}
-		if n := counter(t, b.engine, "clock_steps_total", ""); n != 0 {
-			t.Errorf("%s: the other counts %.0f steps", what, n)
+		if own := three.Load().Own; (own + time.Hour).Abs() > nearly {
+			t.Errorf("the third says that its machine is ahead by %s", own)
 		}
-	}
-	for _, e := range []*Engine{b.engine, two} {
-		if b.countRuns("owner_node = ?", e.node.ID()) == 0 {
-			t.Error("one of them claimed nothing, so the test says nothing about it")
-		}
-	}
-	// One that starts with its clock wrong goes by the others' time as well.
-	three := b.second(func(c *Config) { c.Name, c.Now = "third", odd.now })
-	if off := time.Until(three.Now()); off.Abs() > 500*time.Millisecond {
-		t.Errorf("the third is off by %s", off)
-	}
-	if own := three.Load().Own; (own + time.Hour).Abs() > 500*time.Millisecond {
-		t.Errorf("the third says that its machine is ahead by %s", own)
-	}
+	})
 }
 
 func TestP7AStepOfTheDatabasesClockMovesNothing(t *testing.T) {
 	t.Parallel()
-	b := &bundle{t: t, pool: dbtest.New(t, db.MySQL), executors: &fakeExecutors{has: make(map[int64]string)}}
-	var theirs, ours setClock
-	engine := func(name string) *Engine {
-		return newEngine(t, b.pool, b.executors, func(c *Config) {
-			c.Name, c.BeatEvery, c.Now = name, 50*time.Millisecond, ours.now
-			c.followAfter = time.Second
-			c.Reference = func(context.Context) (time.Time, error) { return theirs.now(), nil }
-		})
-	}
-	b.engine = engine("one")
-	b.group = b.addGroup("orders", addressA)
-	b.startEngine(b.engine)
-	two := engine("two")
-	b.startEngine(two)
-	b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
-	b.everySecond(4)
-	for _, step := range clockSteps {
-		theirs.set(step)
-		b.even("the database's clock is off by "+step.String(), 2500*time.Millisecond)
-		for _, e := range []*Engine{b.engine, two} {
-			if lead := *e.Load().Lead; (lead - step).Abs() > 500*time.Millisecond {
-				t.Errorf("ahead by %s, it says %s", step, lead)
+	inBubble(t, db.MySQL, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		var theirs, ours setClock
+		engine := func(name string) *Engine {
+			return newEngine(t, b.pool, b.executors, func(c *Config) {
+				c.Name, c.BeatEvery, c.ClaimEvery, c.Now = name, 100*time.Millisecond, 100*time.Millisecond, ours.now
+				c.followAfter = time.Second
+				c.Reference = func(context.Context) (time.Time, error) { return theirs.now(), nil }
+			})
+		}
+		b.engine = engine("one")
+		b.group = b.addGroup("orders", addressA)
+		b.startEngine(b.engine)
+		two := engine("two")
+		b.startEngine(two)
+		b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
+		b.everySecond(4)
+		for _, step := range clockSteps {
+			theirs.set(step)
+			b.even("the database's clock is off by "+step.String(), 2500*time.Millisecond)
+			for _, e := range []*Engine{b.engine, two} {
+				if lead := *e.Load().Lead; (lead - step).Abs() > nearly {
+					t.Errorf("ahead by %s, it says %s", step, lead)
+				}
 			}
 		}
-	}
-	three := engine("three")
-	b.startEngine(three)
-	if off := time.Until(three.Now()); off.Abs() > 500*time.Millisecond {
-		t.Errorf("one that joins is off by %s from those that are there", off)
-	}
-	b.haltJobs()
-	theirs.set(time.Hour)
-	ours.set(time.Hour) // all clocks say so: the time before was wrong
-	for _, e := range []*Engine{b.engine, two, three} {
-		b.await("it is followed", func() bool { return (time.Until(e.Now()) - time.Hour).Abs() < time.Second })
-	}
+		three := engine("three")
+		b.startEngine(three)
+		if off := time.Until(three.Now()); off.Abs() > nearly {
+			t.Errorf("one that joins is off by %s from those that are there", off)
+		}
+		b.haltJobs()
+		theirs.set(time.Hour)
+		ours.set(time.Hour) // all clocks say so: the time before was wrong
+		for _, e := range []*Engine{b.engine, two, three} {
+			b.await("it is followed", func() bool { return (time.Until(e.Now()) - time.Hour).Abs() < time.Second })
+		}
+	})
 }
 
 // TestP7TheOnlyClockIsSet: with the embedded database there is the machine's clock alone.
 func TestP7TheOnlyClockIsSet(t *testing.T) {
 	t.Parallel()
-	pool := dbtest.New(t, db.SQLite)
-	var clock setClock
-	b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
-	b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.BeatEvery, c.Now, c.followAfter = 50*time.Millisecond, clock.now, 3*time.Second })
-	b.group = b.addGroup("orders", addressA)
-	b.startEngine(b.engine)
-	b.everySecond(2)
-	clock.set(time.Hour)
-	b.even("set for a moment", 2*time.Second)
-	clock.set(0)
-	b.even("set back", 2*time.Second)
-	if n := counter(t, b.engine, "clock_steps_total", ""); n != 2 {
-		t.Errorf("%.0f steps counted, want 2", n)
-	}
-	clock.set(time.Hour)
-	b.await("what has stayed so is followed", func() bool { return (time.Until(b.engine.Now()) - time.Hour).Abs() < time.Second })
-	b.await("what was passed over is on record", func() bool { return b.countRuns("trigger_type = 'MISFIRE' AND trigger_code = 500") == 2 })
-	followed := b.engine.Now()
-	b.await("fires are sent again", func() bool { return b.countRuns("planned_at > ? AND trigger_code = 200", followed.UnixMilli()) > 6 })
-	if n := b.countRuns("planned_at > ? AND trigger_code = 500", followed.UnixMilli()); n != 0 {
-		t.Errorf("%d of them failed, as if the executor had been silent for an hour", n)
-	}
-	if err := b.engine.Ready(); err != nil {
-		t.Errorf("after the steps: %v", err)
-	}
+	inBubble(t, db.SQLite, func(t *testing.T, pool *db.Pool) {
+		var clock setClock
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.BeatEvery, c.Now, c.followAfter = 50*time.Millisecond, clock.now, 3*time.Second })
+		b.group = b.addGroup("orders", addressA)
+		b.startEngine(b.engine)
+		b.everySecond(2)
+		clock.set(time.Hour)
+		b.even("set for a moment", 2*time.Second)
+		clock.set(0)
+		b.even("set back", 2*time.Second)
+		if n := counter(t, b.engine, "clock_steps_total", ""); n != 2 {
+			t.Errorf("%.0f steps counted, want 2", n)
+		}
+		clock.set(time.Hour)
+		b.await("what has stayed so is followed", func() bool { return (time.Until(b.engine.Now()) - time.Hour).Abs() < time.Second })
+		b.await("what was passed over is on record", func() bool { return b.countRuns("trigger_type = 'MISFIRE' AND trigger_code = 500") == 2 })
+		followed := b.engine.Now()
+		b.await("fires are sent again", func() bool { return b.countRuns("planned_at > ? AND trigger_code = 200", followed.UnixMilli()) > 6 })
+		if n := b.countRuns("planned_at > ? AND trigger_code = 500", followed.UnixMilli()); n != 0 {
+			t.Errorf("%d of them failed, as if the executor had been silent for an hour", n)
+		}
+		if err := b.engine.Ready(); err != nil {
+			t.Errorf("after the steps: %v", err)
+		}
+	})
 }
 
 // TestRegistrationsSurviveClockChanges: DATETIME columns hold the zone's wall clock, which repeats an hour in autumn.

@@ -164,10 +164,11 @@ func TestExecutorsAreNotBlamedForBeatsThatNobodyTook(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
-		b.engine = newEngine(t, pool, b.executors, nil)
+		clock := newHandClock()
+		b.engine = newEngine(t, pool, b.executors, clock.rule)
 		b.group = b.addGroup("orders", addressA, addressB)
 		// The admin was away for an hour. A was there when it left; B had gone half an hour before.
-		wall := func(ago time.Duration) any { return pool.Wall(time.Now().Add(-ago)) }
+		wall := func(ago time.Duration) any { return pool.Wall(clock.now().Add(-ago)) }
 		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_registry SET update_time = ? WHERE registry_value = ?", wall(time.Hour), addressA); err != nil {
 			t.Fatal(err)
 		}
@@ -180,15 +181,20 @@ func TestExecutorsAreNotBlamedForBeatsThatNobodyTook(t *testing.T) {
 		}
 		run := b.trigger(b.addJob(nil))
 		b.await("the run is sent", func() bool { return b.run(run).TriggerCode == 200 })
-		// It had its time to beat again, and did not.
-		b.engine.directory.reloading <- struct{}{}
-		b.engine.directory.absenceUntil = time.Now().Add(-time.Second)
-		<-b.engine.directory.reloading
-		if err := b.engine.directory.reload(t.Context()); err != nil {
-			t.Fatal(err)
+		alive := func() []string {
+			t.Helper()
+			if err := b.engine.directory.reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return b.engine.directory.get(b.group).addresses
 		}
-		if got := b.engine.directory.get(b.group).addresses; len(got) != 0 {
-			t.Errorf("%v still count as alive", got)
+		clock.pass(b.engine.cfg.DeadAfter - time.Second)
+		if got := alive(); len(got) != 1 || got[0] != addressA {
+			t.Errorf("alive are %v while it has time to beat again", got)
+		}
+		clock.pass(time.Second)
+		if got := alive(); len(got) != 0 {
+			t.Errorf("%v still count as alive when it had its time to beat again, and did not", got)
 		}
 	})
 }
@@ -196,10 +202,11 @@ func TestExecutorsAreNotBlamedForBeatsThatNobodyTook(t *testing.T) {
 func TestAnExecutorThatDiedWithoutAFarewellIsShownForAWhile(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil, addressA, addressB)
+		clock := newHandClock()
+		b := setup(t, pool, clock.rule, addressA, addressB)
 		died := func(address string, ago time.Duration) {
 			t.Helper()
-			_, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_registry SET update_time = ? WHERE registry_value = ?", pool.Wall(time.Now().Add(-ago)), address)
+			_, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_registry SET update_time = ? WHERE registry_value = ?", pool.Wall(clock.now().Add(-ago)), address)
 			if err == nil {
 				err = b.engine.directory.reload(t.Context())
 			}
