@@ -68,8 +68,8 @@ type Executor struct {
 	beating    group // the goroutine that registers
 	stopBeat   context.CancelFunc
 	calledAt   time.Time     // when a run was refused last because the executor shuts down
-	hurry      chan struct{} // closed by Stop: a drain that is going on waits no longer
-	hurryOnce  sync.Once
+	stopNow    chan struct{} // closed by Stop: a drain that is going on waits no longer
+	stopOnce   sync.Once
 	closed     chan struct{} // closed when all is over
 	registered atomic.Bool   // an admin has our address
 
@@ -126,7 +126,7 @@ func New(config Config) (*Executor, error) {
 		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
 		handlers: make(map[string]Handler),
 		jobs:     make(map[int64]*job), live: make(map[int64]*task),
-		hurry: make(chan struct{}), closed: make(chan struct{}),
+		stopNow: make(chan struct{}), closed: make(chan struct{}),
 	}, nil
 }
 

@@ -56,7 +56,7 @@ func (e *Executor) Drain(ctx context.Context) error {
 // Stop ends the executor at once: running runs are cancelled, also those that a drain in another goroutine waits for.
 // Otherwise it is like Drain.
 func (e *Executor) Stop(ctx context.Context) error {
-	e.hurryOnce.Do(func() { close(e.hurry) })
+	e.stopOnce.Do(func() { close(e.stopNow) })
 	return e.shutdown(ctx)
 }
 
@@ -100,7 +100,7 @@ func (e *Executor) linger(ctx context.Context, left time.Time) {
 		}
 		select {
 		case <-time.After(wait):
-		case <-e.hurry:
+		case <-e.stopNow:
 			return
 		case <-ctx.Done():
 			return
@@ -130,7 +130,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 	defer giveUp()
 	go func() {
 		select {
-		case <-e.hurry:
+		case <-e.stopNow:
 			giveUp()
 		case <-patience.Done():
 		}

@@ -153,7 +153,7 @@ func TestWordsOfAnExecutorDecideNothing(t *testing.T) {
 			}
 			list, err := db.ListOutcomes(t.Context(), pool, []int64{job}, 10)
 			if err != nil || len(list) != 2 || list[0].Outcome != event.Failed || list[1].Outcome != event.Failed {
-				t.Errorf("%q: strip %+v, %v", words, list, err)
+				t.Errorf("%q: bars %+v, %v", words, list, err)
 			}
 			failures, err := b.engine.queries.ListFailuresByCode(t.Context(), pool, db.ListFailuresByCodeParams{HandleCode: 500, FromID: id, BeforeID: retry + 1, Limit: 10})
 			if err != nil || len(failures) != 2 || failures[0].Failed != 1 || failures[1].Failed != 1 {

@@ -83,7 +83,7 @@ func TestATrialIsNoFireOfItsJob(t *testing.T) {
 			t.Errorf("the trials set the next time of their job: %d", j.TriggerNextTime)
 		}
 		if list, err := db.ListOutcomes(t.Context(), pool, []int64{job}, 10); err != nil || len(list) != 1 || list[0].ID != live {
-			t.Errorf("the strip has %+v, %v", list, err)
+			t.Errorf("the bars have %+v, %v", list, err)
 		}
 		if n, err := b.engine.queries.CountOpenRuns(t.Context(), pool, db.CountOpenRunsParams{JobID: job}); err != nil || n != 1 {
 			t.Errorf("%d fires are open, %v", n, err)

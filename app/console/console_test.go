@@ -104,7 +104,7 @@ func TestSmallThings(t *testing.T) {
 	}
 }
 
-func TestAStripTellsEveryEndApart(t *testing.T) {
+func TestBarsTellEveryEndApart(t *testing.T) {
 	t.Parallel()
 	newestFirst := []db.Outcome{
 		{TriggerCode: 200}, {TriggerCode: 200, HandleCode: 200}, {TriggerCode: 200, HandleCode: 500, Note: "人为操作，主动终止"},

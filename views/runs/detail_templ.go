@@ -3519,9 +3519,9 @@ func lines(l Log) templ.Component {
 			templ_7745c5c3_Var187 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		graves := levelsOf(l.Lines, l.Before)
+		levels := levelsOf(l.Lines, l.Before)
 		for i, line := range l.Lines {
-			var templ_7745c5c3_Var188 = []any{string(graves[i])}
+			var templ_7745c5c3_Var188 = []any{string(levels[i])}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var188...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -3556,7 +3556,7 @@ func lines(l Log) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if graves[i] != "" {
+			if levels[i] != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 308, " class=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -961,7 +961,7 @@ func Drawing(p *locales.Printer, g Grid) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = strip(g, r).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = row(g, r).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -978,8 +978,8 @@ func Drawing(p *locales.Printer, g Grid) templ.Component {
 	})
 }
 
-// strip is the picture of a row. Its links are in the list too, where a keyboard reaches them.
-func strip(g Grid, r Row) templ.Component {
+// row draws a row of bars. Its links are in the list too, where a keyboard reaches them.
+func row(g Grid, r Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
