@@ -3,7 +3,6 @@ package legacy
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -20,20 +19,12 @@ var pages = map[string]func(q url.Values) string{
 	"auth/login": func(url.Values) string { return link.Login },
 	"jobgroup":   func(url.Values) string { return link.ExecutorsPath },
 	"user":       func(url.Values) string { return link.UsersPath },
-	"jobinfo":    func(q url.Values) string { return link.Jobs(link.JobFilter{Group: number(q, "jobGroup")}) },
+	"jobinfo":    func(q url.Values) string { return link.Jobs(link.JobFilter{Group: link.Number(q, "jobGroup")}) },
 	"joblog": func(q url.Values) string {
-		return link.Runs(link.RunFilter{Group: number(q, "jobGroup"), Job: number(q, "jobId")})
+		return link.Runs(link.RunFilter{Group: link.Number(q, "jobGroup"), Job: link.Number(q, "jobId")})
 	},
-	"jobcode":              func(q url.Values) string { return orRoot(number(q, "jobId"), link.JobGlue) },
-	"joblog/logDetailPage": func(q url.Values) string { return orRoot(number(q, "id"), link.Run) },
-}
-
-func number(q url.Values, name string) int64 {
-	n, err := strconv.ParseInt(q.Get(name), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return max(n, 0)
+	"jobcode":              func(q url.Values) string { return orRoot(link.Number(q, "jobId"), link.JobGlue) },
+	"joblog/logDetailPage": func(q url.Values) string { return orRoot(link.Number(q, "id"), link.Run) },
 }
 
 func orRoot(id int64, to func(int64) string) string {

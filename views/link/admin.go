@@ -83,7 +83,7 @@ type UserFilter struct {
 
 // UsersFrom reads a user filter from a query.
 func UsersFrom(q url.Values) UserFilter {
-	f := UserFilter{Text: text(q, "q"), Role: q.Get("role"), State: q.Get("state"), Page: int(number(q, "page"))}
+	f := UserFilter{Text: text(q, "q"), Role: q.Get("role"), State: q.Get("state"), Page: int(Number(q, "page"))}
 	if f.Role != UserAdmin && f.Role != UserNormal {
 		f.Role = ""
 	}
@@ -127,9 +127,9 @@ type AuditFilter struct {
 // AuditFrom reads a filter from a query. A value it cannot read counts as absent.
 func AuditFrom(q url.Values) AuditFilter {
 	f := AuditFilter{
-		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: number(q, "object"), Group: number(q, "group"),
-		Range: q.Get("range"), From: text(q, "from"), To: text(q, "to"), Before: number(q, "before"), After: number(q, "after"),
-		Deep: number(q, "deep") == 1,
+		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: Number(q, "object"), Group: Number(q, "group"),
+		Range: q.Get("range"), From: text(q, "from"), To: text(q, "to"), Before: Number(q, "before"), After: Number(q, "after"),
+		Deep: Number(q, "deep") == 1,
 	}
 	known := false
 	for _, r := range Ranges() {

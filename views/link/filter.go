@@ -88,8 +88,8 @@ const (
 // JobsFrom reads a job filter from a query. A value it cannot read counts as absent.
 func JobsFrom(q url.Values) JobFilter {
 	f := JobFilter{
-		Group: number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Until: text(q, "until"), Sort: q.Get("sort"), Page: int(number(q, "page")),
+		Group: Number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
+		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Until: text(q, "until"), Sort: q.Get("sort"), Page: int(Number(q, "page")),
 	}
 	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
 		f.State = ""
@@ -186,9 +186,9 @@ func ResultState(result string) string {
 // RunsFrom reads a run filter from a query. A value it cannot read counts as absent.
 func RunsFrom(q url.Values) RunFilter {
 	f := RunFilter{
-		Group: number(q, "group"), Job: number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
-		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: number(q, "before"), After: number(q, "after"),
-		Deep: number(q, "deep") == 1, Sort: q.Get("sort"),
+		Group: Number(q, "group"), Job: Number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
+		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: Number(q, "before"), After: Number(q, "after"),
+		Deep: Number(q, "deep") == 1, Sort: q.Get("sort"),
 	}
 	if !slices.Contains(RunSorts(), f.Sort) || f.Show != "" {
 		f.Sort = ""
@@ -205,7 +205,7 @@ func RunsFrom(q url.Values) RunFilter {
 	if !slices.Contains(Triggers(), f.Trigger) {
 		f.Trigger = ""
 	}
-	if f.Longer = number(q, "longer"); !slices.Contains(Lengths(), f.Longer) {
+	if f.Longer = Number(q, "longer"); !slices.Contains(Lengths(), f.Longer) {
 		f.Longer = 0
 	}
 	known := false
@@ -284,7 +284,7 @@ const (
 
 // ExecutorsFrom reads a group filter from a query.
 func ExecutorsFrom(q url.Values) GroupFilter {
-	f := GroupFilter{Text: text(q, "q"), State: q.Get("state"), Page: int(number(q, "page"))}
+	f := GroupFilter{Text: text(q, "q"), State: q.Get("state"), Page: int(Number(q, "page"))}
 	if f.State != ExecutorsOnline && f.State != ExecutorsLost {
 		f.State = ""
 	}
@@ -339,7 +339,8 @@ func text(q url.Values, name string) string {
 	return s
 }
 
-func number(q url.Values, name string) int64 {
+// Number is the value of a parameter that is an id or a count; 0 where it is none.
+func Number(q url.Values, name string) int64 {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < 0 {
 		return 0

@@ -24,7 +24,7 @@ type MessageFilter struct {
 
 // MessagesFrom reads a message filter from a query. A value it cannot read counts as absent.
 func MessagesFrom(q url.Values) MessageFilter {
-	f := MessageFilter{Channel: number(q, "channel"), State: q.Get("state"), Before: number(q, "before")}
+	f := MessageFilter{Channel: Number(q, "channel"), State: q.Get("state"), Before: Number(q, "before")}
 	switch f.State {
 	case MessageWaiting, MessageSending, MessageSent, MessageGivenUp:
 	default:

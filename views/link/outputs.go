@@ -19,7 +19,7 @@ func OutputSearchFrom(q url.Values) OutputSearch {
 	f := RunsFrom(q)
 	return OutputSearch{
 		RunFilter: RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Range: f.Range, From: f.From, To: f.To, Before: f.Before},
-		Hits:      number(q, "hits"), Looked: number(q, "looked"), Bytes: number(q, "bytes"), Round: number(q, "round"), Stop: number(q, "stop") == 1,
+		Hits:      Number(q, "hits"), Looked: Number(q, "looked"), Bytes: Number(q, "bytes"), Round: Number(q, "round"), Stop: Number(q, "stop") == 1,
 	}
 }
 
