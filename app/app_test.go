@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 const testPassword = "correct-horse-lamp"
@@ -34,7 +35,7 @@ func testOptions(t *testing.T) Options {
 	t.Cleanup(func() { _ = listener.Close() }) // when the app never got as far as taking it
 	return Options{
 		Listener: listener, DataDir: dbtest.Folder(t), UnsafeDB: true, AdminPassword: testPassword, Sample: SampleOff, HTTPJobs: SampleOff, Zone: dbtest.Zone,
-		AccessToken: "test-token", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), DrainTimeout: 5 * time.Second, Version: "test",
+		AccessToken: "test-token", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), DrainTimeout: executortest.Patience, Version: "test",
 	}
 }
 
@@ -71,7 +72,7 @@ func start(t *testing.T, o Options) *App {
 	}
 	running := a
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), executortest.Patience)
 		defer cancel()
 		if err := running.Stop(ctx); err != nil {
 			t.Errorf("stop: %v", err)
@@ -100,7 +101,7 @@ func open(t *testing.T, a *App) *browser {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &browser{t: t, base: a.Welcome().URL, http: &http.Client{
-		Jar: jar, Transport: transport, Timeout: 30 * time.Second,
+		Jar: jar, Transport: transport, Timeout: executortest.Patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
