@@ -331,6 +331,9 @@ func TestTheEngineIsToldWhatCameOfABeat(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
 		w.try(t.Context(), true)
+		if b := w.work.beaten; len(b) != 1 {
+			t.Errorf("told %v of one beat", b)
+		}
 		w.try(t.Context(), false)
 		w.cfg.Lease = 1
 		w.try(t.Context(), true)
