@@ -354,7 +354,7 @@ func TestACallIsTypedInFields(t *testing.T) {
 		if j, _ := stored(2); string(j.ExecutorParam) != cookies {
 			t.Errorf("stored: %s", j.ExecutorParam)
 		}
-		for _, param := range []string{cookies, `{"url":"https://x.example/","form":{"a":"b"}}`, `{"url":"https://x.example/","mine":1}`, `{"url":"https://x.example/"} {}`, `{"url":"https://x.example/","headers":{"a":"b\r\nc"}}`, `{`} {
+		for _, param := range []string{cookies, `{"url":"https://x.example/","form":{"a":"b"}}`, `{"url":"https://x.example/","mine":1}`, `{"url":"https://x.example/","data":"--a\r\nb"}`, `{"url":"https://x.example/"} {}`, `{"url":"https://x.example/","headers":{"a":"b\r\nc"}}`, `{`} {
 			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_param = ? WHERE id = 2", param); err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,7 @@ func drawCall(v jobs.FormValues) {
 // plainCall reads a call of which the fields can hold everything.
 func plainCall(param string) (httpcall.Call, bool) {
 	call, err := httpcall.Parse(param)
-	if err != nil || len(call.Cookies)+len(call.Form) > 0 {
+	if err != nil || len(call.Cookies)+len(call.Form) > 0 || strings.Contains(string(call.Data), "\r") { // a browser makes one line end of all
 		return call, false
 	}
 	if strings.HasPrefix(strings.TrimSpace(param), "{") {

@@ -5,8 +5,11 @@ package curl
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"path"
 	"slices"
@@ -55,6 +58,7 @@ const (
 	Secret   Kind = "secret"   // the value of Text belongs into the secret Name
 	Basic    Kind = "basic"    // user:password in Base64 belongs into the secret Name
 	Variable Kind = "variable" // the value of the variable Text belongs into the secret Name
+	Encoded  Kind = "encoded"  // what the option Text would encode belongs into its secrets encoded
 )
 
 // Fault is why a command is not taken.
@@ -110,9 +114,12 @@ func Parse(text string) (Import, error) {
 type command struct {
 	method, user, bearer     string
 	hasUser, get, head, glob bool
-	json                     bool // --json
+	asIs                     bool // --path-as-is
+	json, upload             bool // --json, -T
 	urls, data, query        []string
 	hasData                  bool
+	parts                    []part // of -F
+	hasParts                 bool
 	headers                  []header
 	timeout                  int // milliseconds
 	retries                  int
@@ -120,7 +127,14 @@ type command struct {
 	secrets                  secrets
 }
 
-type header struct{ name, value string }
+// header is a header, and whether an option other than -H stands for it: -H goes before those.
+type header struct {
+	name, value string
+	implied     bool
+}
+
+// part is one of a form of several parts.
+type part struct{ name, contentType, value string }
 
 func (c *command) note(kind Kind, text string) {
 	if n := (Note{Kind: kind, Text: text}); !slices.Contains(c.notes, n) {
@@ -189,19 +203,21 @@ func (c *command) take(name, as, value string) {
 		c.get = true
 	case "head":
 		c.head = true
+	case "path-as-is":
+		c.asIs = true
 	case "globoff":
 		c.glob = true
 	case "header":
 		c.header(as, value)
 	case "user-agent":
-		c.headers = append(c.headers, header{"User-Agent", value})
+		c.imply("User-Agent", value)
 	case "referer":
-		c.headers = append(c.headers, header{"Referer", strings.TrimSuffix(value, ";auto")})
+		c.imply("Referer", strings.TrimSuffix(value, ";auto"))
 	case "cookie":
 		if !strings.Contains(value, "=") {
 			c.note(File, as)
 		} else {
-			c.headers = append(c.headers, header{"Cookie", value})
+			c.imply("Cookie", value)
 		}
 	case "user":
 		c.user, c.hasUser = value, true
@@ -213,26 +229,24 @@ func (c *command) take(name, as, value string) {
 		c.json = c.json || name == "json"
 		if strings.HasPrefix(value, "@") {
 			c.note(File, as)
-			return
+			value = "" // and a call with a body all the same
 		}
 		c.body(value, name == "json")
 	case "data-raw":
 		c.body(value, false)
 	case "data-urlencode":
-		if encoded, ok := urlencode(value); ok {
-			c.body(encoded, false)
-		} else {
-			c.note(File, as)
-		}
+		c.body(c.urlencode(as, value), false)
 	case "url-query":
-		switch encoded, ok := urlencode(strings.TrimPrefix(value, "+")); {
-		case strings.HasPrefix(value, "+"):
-			c.query = append(c.query, value[1:])
-		case ok:
-			c.query = append(c.query, encoded)
-		default:
-			c.note(File, as)
+		if plain, ok := strings.CutPrefix(value, "+"); ok {
+			c.query = append(c.query, plain)
+		} else {
+			c.query = append(c.query, c.urlencode(as, value))
 		}
+	case "form", "form-string":
+		c.part(as, value, name == "form")
+	case "upload-file":
+		c.upload = true
+		c.note(File, as)
 	case "max-time":
 		seconds, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(seconds >= 0 && seconds <= httpcall.MaxTimeout.Seconds()) {
@@ -287,29 +301,126 @@ func (c *command) header(as, text string) {
 		c.note(Own, firstLine(name))
 		return
 	}
-	c.headers = append(c.headers, header{name, value})
+	c.headers = append(c.headers, header{name, value, false})
 }
 
-// urlencode is the value of --data-urlencode; that of a file is not known.
-func urlencode(value string) (string, bool) {
-	i := strings.IndexAny(value, "=@")
-	if i >= 0 && value[i] == '@' {
-		return "", false
-	}
-	encode := func(s string) string {
-		if strings.Contains(s, "${{") { // an expression is put in later
-			return s
+// imply adds a header that an option stands for. Of such, curl sends the last; of cookies, all.
+func (c *command) imply(name, value string) {
+	for i, h := range c.headers {
+		if h.implied && h.name == name {
+			if name == "Cookie" {
+				value = h.value + ";" + value
+			}
+			c.headers[i].value = value
+			return
 		}
-		return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 	}
-	if i < 0 {
-		return encode(value), true
-	}
-	if i == 0 {
-		return encode(value[1:]), true
-	}
-	return value[:i+1] + encode(value[i+1:]), true
+	c.headers = append(c.headers, header{name, value, true})
 }
+
+// urlencode is the value of --data-urlencode. That of a file is not known.
+func (c *command) urlencode(as, value string) string {
+	name, text := "", value
+	if i := strings.IndexAny(value, "=@"); i >= 0 {
+		if value[i] == '@' {
+			c.note(File, as)
+			return ""
+		}
+		name, text = value[:i], value[i+1:]
+		if name != "" {
+			name += "="
+		}
+	}
+	switch encoded := url.QueryEscape(text); {
+	case strings.Contains(text, "${{"): // an expression is put in later, as it is
+		c.note(Encoded, as)
+		return name + text
+	case encoded != text && sounds(strings.TrimSuffix(name, "=")): // it will stand in a secret
+		c.note(Encoded, as)
+		return name + encoded
+	default:
+		return name + encoded
+	}
+}
+
+// part reads a value of -F: name=text, and after it perhaps its type.
+func (c *command) part(as, value string, options bool) {
+	c.hasParts = true
+	name, text, ok := strings.Cut(value, "=")
+	if !ok {
+		c.note(LeftOut, as)
+		return
+	}
+	p := part{name: name, value: text}
+	if options {
+		if strings.HasPrefix(text, "@") || strings.HasPrefix(text, "<") {
+			c.note(File, as)
+			return
+		}
+		text, rest := unquote(text)
+		p.value = text
+		for option := range strings.SplitSeq(rest, ";") {
+			if option = strings.TrimSpace(option); strings.HasPrefix(option, "type=") {
+				p.contentType = option[len("type="):]
+			} else if option != "" {
+				c.note(LeftOut, as)
+			}
+		}
+	}
+	c.parts = append(c.parts, p)
+}
+
+// unquote reads the text of a part, which may stand in double quotes, and answers with what comes after it.
+func unquote(text string) (value, rest string) {
+	quoted, ok := strings.CutPrefix(text, `"`)
+	if !ok {
+		value, rest, _ = strings.Cut(text, ";")
+		return value, rest
+	}
+	var b strings.Builder
+	for i := 0; i < len(quoted); i++ {
+		switch ch := quoted[i]; {
+		case ch == '"':
+			return b.String(), strings.TrimPrefix(quoted[i+1:], ";")
+		case ch == '\\' && i+1 < len(quoted) && strings.IndexByte(`"\`, quoted[i+1]) >= 0:
+			i++
+			b.WriteByte(quoted[i])
+		default:
+			b.WriteByte(ch)
+		}
+	}
+	return text, "" // a quote without its end is a part of the text
+}
+
+// boundary stands between the parts of a form. It is longer than what somebody would write by chance.
+const boundary = "----punctual-5b0f6c1e9d7a4f2f8f35"
+
+// multipart is the body that the parts of -F make.
+func (c *command) multipart() string {
+	var b strings.Builder
+	if len(c.parts) == 0 {
+		return ""
+	}
+	w := multipart.NewWriter(&b)
+	_ = w.SetBoundary(boundary) // it is a good one, and a builder takes everything
+	for _, p := range c.parts {
+		head := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + quoteName.Replace(p.name) + `"`}}
+		if p.contentType != "" {
+			head.Set("Content-Type", p.contentType)
+		}
+		value := p.value
+		if value != "" && sounds(p.name) {
+			value = c.secrets.add(Secret, p.name, p.name, value)
+		}
+		to, _ := w.CreatePart(head)
+		_, _ = io.WriteString(to, value)
+	}
+	_ = w.Close()
+	return b.String()
+}
+
+// quoteName writes what would end the name of a part as browsers do.
+var quoteName = strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A")
 
 // result makes the call.
 func (c *command) result(variables []string) (Import, error) {
@@ -322,7 +433,9 @@ func (c *command) result(variables []string) (Import, error) {
 		switch {
 		case c.head:
 			call.Method = http.MethodHead
-		case c.hasData && !c.get, c.json:
+		case c.upload:
+			call.Method = http.MethodPut
+		case c.hasData && !c.get, c.hasParts:
 			call.Method = http.MethodPost
 		default:
 			call.Method = http.MethodGet
@@ -338,6 +451,12 @@ func (c *command) result(variables []string) (Import, error) {
 	if c.hasData {
 		call.ContentType = "application/x-www-form-urlencoded"
 	}
+	if c.hasParts {
+		if c.hasData {
+			c.note(LeftOut, "-d")
+		}
+		body, call.ContentType = c.multipart(), "multipart/form-data; boundary="+boundary
+	}
 	if c.json {
 		call.ContentType = "application/json"
 		call.Headers["Accept"] = "application/json"
@@ -349,7 +468,10 @@ func (c *command) result(variables []string) (Import, error) {
 		call.Auth = "Bearer " + c.secrets.add(Secret, "Authorization", "TOKEN", c.bearer)
 	}
 	c.putHeaders(&call)
-	in := Import{Retries: c.retries, Name: call.Method + " " + address(call.URL), Param: parameter(call, c.secrets.inBody(body))}
+	if !c.hasParts {
+		body = c.secrets.inBody(body)
+	}
+	in := Import{Retries: c.retries, Name: call.Method + " " + address(call.URL), Param: parameter(call, body)}
 	if _, err := httpcall.Check(in.Param); err != nil {
 		f, ok := errors.AsType[*httpcall.Fault](err)
 		if !ok {
@@ -384,7 +506,7 @@ func (c *command) address(call *httpcall.Call) string {
 		text = plain
 	}
 	if !strings.Contains(text, "://") {
-		text = "http://" + text
+		text = guess(text) + "://" + text
 	}
 	if len(c.query) > 0 {
 		before, fragment, has := strings.Cut(text, "#")
@@ -401,6 +523,11 @@ func (c *command) address(call *httpcall.Call) string {
 	if err != nil {
 		return ""
 	}
+	if !c.asIs && !strings.Contains(text, "${{") && strings.Contains(u.Path, "/.") { // curl goes up by itself
+		u = u.ResolveReference(u)
+		text = u.String()
+		call.URL = text
+	}
 	if u.User != nil {
 		if !c.hasUser {
 			password, _ := u.User.Password()
@@ -416,6 +543,16 @@ func (c *command) address(call *httpcall.Call) string {
 	return u.Hostname()
 }
 
+// guess is the scheme that curl takes an address without one to have.
+func guess(address string) string {
+	for _, scheme := range []string{"ftp", "dict", "ldap", "imap", "smtp", "pop3"} {
+		if len(address) > len(scheme) && strings.EqualFold(address[:len(scheme)+1], scheme+".") {
+			return scheme
+		}
+	}
+	return "http"
+}
+
 // address is a URL for a name: host and path.
 func address(text string) string {
 	u, err := url.Parse(text)
@@ -426,13 +563,29 @@ func address(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxName)], "")
 }
 
-// putHeaders sorts the headers into the parts of a call. One that is there twice is sent once, with both values.
+// putHeaders sorts the headers into the parts of a call. One that is there twice is sent once, with both values; of two types or two
+// logins the last counts.
 func (c *command) putHeaders(call *httpcall.Call) {
 	spelt := map[string]string{} // by canonical name
 	own := map[string]bool{}     // were written, and not implied
 	for _, h := range c.headers {
-		switch key := http.CanonicalHeaderKey(h.name); key {
+		key := http.CanonicalHeaderKey(h.name)
+		if h.implied && slices.ContainsFunc(c.headers, func(o header) bool { return !o.implied && http.CanonicalHeaderKey(o.name) == key }) {
+			continue
+		}
+		switch key {
+		case "Content-Type", "Authorization":
+			if own[key] {
+				c.note(LeftOut, "-H "+key)
+			}
+			own[key] = true
+		}
+		switch key {
 		case "Content-Type":
+			if h.value == "" { // a body has one here
+				c.note(LeftOut, "-H "+key)
+				continue
+			}
 			call.ContentType = h.value
 		case "Authorization":
 			scheme, rest, ok := strings.Cut(h.value, " ")

@@ -31,7 +31,7 @@ func TestCommandsBecomeCalls(t *testing.T) {
 		{`curl --json '{"a":' --json '1}' -H 'accept: text/plain' ` + at,
 			httpcall.Call{URL: at, Method: "POST", ContentType: "application/json", Headers: map[string]string{"accept": "text/plain"}, Data: `{"a":1}`}, nil},
 		{`curl -H 'Content-Type: text/xml' --data-raw '@a' ` + at, httpcall.Call{URL: at, Method: "POST", ContentType: "text/xml", Data: "@a"}, nil},
-		{"curl --data-urlencode 'q=a b&c' --data-urlencode '=x y' --data-urlencode 'z ' " + at, httpcall.Call{URL: at, Method: "POST", ContentType: form, Data: "q=a%20b%26c&x%20y&z%20"}, nil},
+		{"curl --data-urlencode 'q=a b&c' --data-urlencode '=x y' --data-urlencode 'z ' " + at, httpcall.Call{URL: at, Method: "POST", ContentType: form, Data: "q=a+b%26c&x+y&z+"}, nil},
 		{"curl -G -d a=1 --data-urlencode 'b=ü' --url-query c=3 '" + at + "?z=0#f'", httpcall.Call{URL: at + "?z=0&c=3&a=1&b=%C3%BC#f", Method: "GET"}, nil},
 		{"curl -m 2.5 --retry 3 " + at, httpcall.Call{URL: at, Method: "GET", Timeout: 2500}, nil},
 		{`curl -d $'it\'s\n\x41\u0021\u20ac\ud83d\ude00\101' ` + at, httpcall.Call{URL: at, Method: "POST", ContentType: form, Data: "it's\nA!€😀A"}, nil},
@@ -41,8 +41,16 @@ func TestCommandsBecomeCalls(t *testing.T) {
 		{"curl '" + at + "/[1-3]'", httpcall.Call{URL: at + "/[1-3]", Method: "GET"}, []Note{{Kind: Glob, Text: "[]{}"}}},
 		{"curl -k --proxy http://u:p@proxy -o out --http2 " + at, httpcall.Call{URL: at, Method: "GET"},
 			[]Note{{Kind: Insecure, Text: "-k"}, {Kind: LeftOut, Text: "--proxy"}, {Kind: LeftOut, Text: "-o"}, {Kind: LeftOut, Text: "--http2"}}},
-		{"curl -m 3601 -F a=@b -d @file -b jar -H @h -H 'Accept:' -H bad -H 'Accept-Encoding: gzip, br' " + at, httpcall.Call{URL: at, Method: "GET"},
-			[]Note{{Kind: LeftOut, Text: "-m"}, {Kind: LeftOut, Text: "-F"}, {Kind: File, Text: "-d"}, {Kind: File, Text: "-b"}, {Kind: File, Text: "-H"}, {Kind: LeftOut, Text: "-H Accept:"}, {Kind: LeftOut, Text: "-H"}, {Kind: Own, Text: "Accept-Encoding"}}},
+		{"curl -m 3601 -F a=@b -d @file -b jar -H @h -H 'Accept:' -H bad -H 'Accept-Encoding: gzip, br' " + at, httpcall.Call{URL: at, Method: "POST", ContentType: "multipart/form-data; boundary=" + boundary},
+			[]Note{{Kind: LeftOut, Text: "-m"}, {Kind: File, Text: "-F"}, {Kind: File, Text: "-d"}, {Kind: File, Text: "-b"}, {Kind: File, Text: "-H"}, {Kind: LeftOut, Text: "-H Accept:"}, {Kind: LeftOut, Text: "-H"}, {Kind: Own, Text: "Accept-Encoding"}, {Kind: LeftOut, Text: "-d"}}},
+		{"curl -d @f " + at, httpcall.Call{URL: at, Method: "POST", ContentType: form}, []Note{{Kind: File, Text: "-d"}}},
+		{"curl -T f " + at, httpcall.Call{URL: at, Method: "PUT"}, []Note{{Kind: File, Text: "-T"}}},
+		{"curl -F 'a=b;type=text/x' -F 'c=\"d;\\\"\"' --form-string e=@f " + at, httpcall.Call{URL: at, Method: "POST", ContentType: "multipart/form-data; boundary=" + boundary,
+			Data: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"a\"\r\nContent-Type: text/x\r\n\r\nb\r\n--" + boundary + "\r\nContent-Disposition: form-data; name=\"c\"\r\n\r\nd;\"\r\n--" +
+				boundary + "\r\nContent-Disposition: form-data; name=\"e\"\r\n\r\n@f\r\n--" + boundary + "--\r\n"}, nil},
+		{"curl -b a=1 -A x -H 'Cookie: b=2' -H 'User-Agent: y' -e z " + at,
+			httpcall.Call{URL: at, Method: "GET", Headers: map[string]string{"Cookie": "${{ secrets.API_EXAMPLE_COM_COOKIE }}", "User-Agent": "y", "Referer": "z"}}, []Note{{Secret, "Cookie", "API_EXAMPLE_COM_COOKIE"}}},
+		{"curl -G --json '{}' https://api.example.com/a/../x", httpcall.Call{URL: at + "?{}", Method: "GET", ContentType: "application/json", Headers: map[string]string{"Accept": "application/json"}}, nil},
 
 		// What is secret.
 		{"curl -u ann:hunter22 " + at, httpcall.Call{URL: at, Method: "GET", Auth: "Basic ${{ secrets.API_EXAMPLE_COM_BASIC }}"}, []Note{{Basic, "Authorization", "API_EXAMPLE_COM_BASIC"}}},
@@ -60,6 +68,11 @@ func TestCommandsBecomeCalls(t *testing.T) {
 		{`curl --json '{"u":"ann","in":{"clientSecret": "hunter22"}}' ` + at,
 			httpcall.Call{URL: at, Method: "POST", ContentType: "application/json", Headers: map[string]string{"Accept": "application/json"}, Data: `{"u":"ann","in":{"clientSecret": "${{ secrets.API_EXAMPLE_COM_CLIENTSECRET }}"}}`},
 			[]Note{{Secret, "clientSecret", "API_EXAMPLE_COM_CLIENTSECRET"}}},
+		{"curl -F password=hunter22 " + at, httpcall.Call{URL: at, Method: "POST", ContentType: "multipart/form-data; boundary=" + boundary,
+			Data: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n${{ secrets.API_EXAMPLE_COM_PASSWORD }}\r\n--" + boundary + "--\r\n"},
+			[]Note{{Secret, "password", "API_EXAMPLE_COM_PASSWORD"}}},
+		{"curl --data-urlencode 'password=hunter22 ' --data-urlencode \"a=$A\" " + at, httpcall.Call{URL: at, Method: "POST", ContentType: form, Data: "password=${{ secrets.API_EXAMPLE_COM_PASSWORD }}&a=${{ secrets.A }}"},
+			[]Note{{Kind: Encoded, Text: "--data-urlencode"}, {Secret, "password", "API_EXAMPLE_COM_PASSWORD"}, {Variable, "A", "A"}}},
 		{`curl -H "Authorization: Bearer $TOKEN" -d "day=${DAY}" ` + at, httpcall.Call{URL: at, Method: "POST", ContentType: form, Auth: "Bearer ${{ secrets.TOKEN }}", Data: "day=${{ secrets.DAY }}"},
 			[]Note{{Variable, "TOKEN", "TOKEN"}, {Variable, "DAY", "DAY"}}},
 		{`curl -H 'Authorization: Bearer ${{ secrets.MINE }}' -d "${{ planned | yyyy }}" ` + at, httpcall.Call{URL: at, Method: "POST", ContentType: form, Auth: "Bearer ${{ secrets.MINE }}", Data: "${{ planned | yyyy }}"}, nil},
@@ -105,6 +118,12 @@ func TestWhatIsNoCommandIsRefused(t *testing.T) {
 		{`curl ^"http://a/^"`, Cmd, ""},
 		{"curl \"http://a/$(date)\"", Expansion, "$(date)\""},
 		{"curl `date`", Expansion, "`"},
+		{`curl -d "a$$" http://a/`, Expansion, "$$"},
+		{`curl -d "a$?" http://a/`, Expansion, "$?"},
+		{`curl -d {"a":1,"b":2} http://a/`, Expansion, `{"a":1,"b":2} http://a/`},
+		{`curl http://a/{1..3}`, Expansion, "{1..3}"},
+		{`curl -d $'\x{41}' http://a/`, Expansion, `\x{`},
+		{`curl -d $'\ud800' http://a/`, Bytes, ""},
 		{"curl ${A:-b}", Expansion, "${A:-b}"},
 		{"curl --nonsense 1 http://a/", Option, "--nonsense"},
 		{"curl -ß http://a/", Option, "-ß"},
@@ -113,6 +132,7 @@ func TestWhatIsNoCommandIsRefused(t *testing.T) {
 		{"curl -s", URLs, ""},
 		{"curl http://a/ http://b/", URLs, ""},
 		{`curl http://a/ -d $'\xff'`, Bytes, ""},
+		{"curl ftp.a.example/", Invalid, "url[ftp://ftp.a.example/] is not an http or https address"},
 		{"curl ftp://a/", Invalid, "url[ftp://a/] is not an http or https address"},
 		{"curl -X PROPFIND http://a/", Invalid, "method[PROPFIND] is not known"},
 		{"curl http://a/ -d " + strings.Repeat("a", MaxText), Long, ""},
@@ -129,6 +149,7 @@ func TestWhatIsNoCommandIsRefused(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, line := range []string{
 		`curl -X POST 'https://a/b' -H $'a: \u00e9' --data-raw "x\ny" -u u:p`, "curl -G --data-urlencode a=b -k \\\n http://a", `curl --json '{"token":"abcdef"}' https://u:p@h/?key=1`, `curl "$A${B}" ^"`,
+		`curl -F 'a="b\"c";type=x' -F d=@e -F '=;' --form-string 'token=f' http://a/./b/../c -T g`, `curl -d a{b,"c d",{e}} ftp.x`,
 		`curl 'http://[::1]/\[x\]{a,b}' -b 'a=b' -b c=d -H 'Cookie: e=f'`,
 	} {
 		f.Add(line)

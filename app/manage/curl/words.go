@@ -94,6 +94,11 @@ func (w *words) next() error {
 		w.add("^")
 	case ';', '&', '|', '<', '>', '(', ')':
 		return &Fault{Kind: Shell, Text: string(c)}
+	case '{':
+		if w.braces() {
+			return &Fault{Kind: Expansion, Text: firstLine(w.text[w.at-1:])}
+		}
+		w.add("{")
 	case '#':
 		if !w.open {
 			return &Fault{Kind: Shell, Text: "#"}
@@ -157,9 +162,12 @@ func (w *words) variable() error {
 			return nil
 		}
 	}
-	if rest == "" || !strings.ContainsAny(rest[:1], "{([") && !nameByte(rest[0]) {
+	switch {
+	case rest == "" || !strings.ContainsAny(rest[:1], "{([$!?#*@-") && !nameByte(rest[0]):
 		w.add("$")
 		return nil
+	case strings.ContainsAny(rest[:1], "$!?#*@-"): // the number of the shell, of its arguments and so on
+		return &Fault{Kind: Expansion, Text: "$" + rest[:1]}
 	}
 	name, closed := strings.CutPrefix(rest, "{")
 	n := 0
@@ -179,6 +187,38 @@ func (w *words) variable() error {
 		w.at = len(w.text) - len(after)
 	}
 	return nil
+}
+
+// braces says whether bash makes several words of what a brace begins: {a,b} and {1..3}, outside of quotes. The brace is behind us.
+func (w *words) braces() bool {
+	several, depth := false, 1
+	for rest := w.rest(); rest != ""; {
+		n := 1
+		switch rest[0] {
+		case ' ', '\t', '\n':
+			return false
+		case '\\':
+			n = 2
+		case '\'', '"':
+			end := strings.IndexByte(rest[1:], rest[0])
+			if end < 0 {
+				return false
+			}
+			n = end + 2
+		case '{':
+			depth++
+		case ',':
+			several = several || depth == 1
+		case '.':
+			several = several || depth == 1 && strings.HasPrefix(rest, "..")
+		case '}':
+			if depth--; depth == 0 {
+				return several
+			}
+		}
+		rest = rest[min(n, len(rest)):]
+	}
+	return false
 }
 
 func nameByte(c byte) bool {
@@ -216,6 +256,8 @@ func (w *words) ansi() error {
 			w.at--
 			n, _ := w.number(8, 3)
 			w.add(string([]byte{byte(n)})) //nolint:gosec // as bash does
+		case c == 'x' && strings.HasPrefix(w.rest(), "{"): // bash knows it, and nobody writes it
+			return &Fault{Kind: Expansion, Text: `\x{`}
 		case c == 'x':
 			if n, ok := w.number(16, 2); ok {
 				w.add(string([]byte{byte(n)})) //nolint:gosec // two digits
@@ -248,6 +290,10 @@ func (w *words) unicode(digits int) {
 		w.at += 2
 		low, _ := w.number(16, 4)
 		r = utf16.DecodeRune(r, rune(low)) //nolint:gosec // four digits
+	}
+	if !utf8.ValidRune(r) {
+		w.word.WriteByte(0xff) // the command is refused for what is no text
+		return
 	}
 	w.word.WriteString(string(utf8.AppendRune(nil, r)))
 }
