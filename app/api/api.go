@@ -98,6 +98,7 @@ func config() huma.Config {
 	c := huma.DefaultConfig("Punctual", "1")
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
 	c.RejectUnknownQueryParameters = true
+	c.Formats = map[string]huma.Format{"application/json": {Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: readJSON}, "json": huma.DefaultJSONFormat}
 	c.Servers = []*huma.Server{{URL: Prefix}}
 	c.Info.Description = "Everything that the console does, for programs. See docs/api.md."
 	c.Info.License = &huma.License{Name: "MIT", Identifier: "MIT"}

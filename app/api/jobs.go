@@ -186,7 +186,7 @@ func placeOf(j db.Job, order db.JobOrder) string {
 }
 
 // errOtherSort refuses a cursor that looks like one, and was made for a list in another order, if at all.
-var errOtherSort = problem.New(problem.Conflict, "api.error.cursor")
+var errOtherSort = &parameterError{"cursor", "api.error.cursor", problem.Conflict}
 
 // order puts the order of a list into its filter, and where its page begins.
 func (q *jobQuery) order(f *manage.JobFilter) error {

@@ -54,7 +54,7 @@ func (a *API) open(hc huma.Context, next func(huma.Context)) {
 	}
 	r.principal = p
 	if err == nil {
-		err = cmp.Or(emptyParameter(hc), unmatched(hc))
+		err = cmp.Or(wrongParameter(hc), unmatched(hc))
 	}
 	if err != nil {
 		if problem.From(err).Kind == problem.Unauthenticated {
@@ -73,13 +73,17 @@ var noToken = []map[string][]string{{}}
 
 func isOpen(o *huma.Operation) bool { return len(o.Security) == 1 && len(o.Security[0]) == 0 }
 
-// emptyParameter refuses a parameter without its value where nothing is none: huma would take it for one that is not named.
-func emptyParameter(hc huma.Context) error {
+// wrongParameter refuses what huma would not see: a parameter without its value where nothing is none, which it would take for one that
+// is not named, and the same one twice, of which only the first would count.
+func wrongParameter(hc huma.Context) error {
 	u := hc.URL()
 	query := u.Query()
 	for _, p := range hc.Operation().Parameters {
+		if p.In == "query" && len(query[p.Name]) > 1 {
+			return newParameterError(p.Name, "api.error.twice")
+		}
 		if p.In == "query" && (p.Schema.Type != huma.TypeString || p.Schema.Format != "" || len(p.Schema.Enum) > 0) && query.Has(p.Name) && query.Get(p.Name) == "" {
-			return &parameterError{p.Name, "api.error.parameter"}
+			return newParameterError(p.Name, "api.error.parameter")
 		}
 	}
 	return nil

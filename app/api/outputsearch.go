@@ -50,7 +50,7 @@ type searched struct {
 
 func (a *API) searchOutput(ctx context.Context, p auth.Principal, in *searchQuery) (searched, error) {
 	if in.Group == 0 && in.Job == 0 {
-		return searched{}, &parameterError{fieldGroup, "search.error.group"}
+		return searched{}, newParameterError(fieldGroup, "search.error.group")
 	}
 	before, err := in.after()
 	if err != nil {

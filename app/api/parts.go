@@ -21,7 +21,7 @@ func (p Page) after() (int64, error) {
 	}
 	id, err := strconv.ParseInt(p.Cursor, 10, 64)
 	if err != nil || id <= 0 {
-		return 0, &parameterError{"cursor", "api.error.cursor"}
+		return 0, newParameterError("cursor", "api.error.cursor")
 	}
 	return id, nil
 }
@@ -59,12 +59,17 @@ func following[T any](items []T, after int64, limit int, id func(T) int64) []T {
 }
 
 // parameterError is a parameter of the query, or a header, that cannot be used.
-type parameterError struct{ name, key string }
+type parameterError struct {
+	name, key string
+	kind      problem.Kind
+}
+
+func newParameterError(name, key string) error { return &parameterError{name, key, problem.Invalid} }
 
 func (e *parameterError) Error() string { return e.name + ": " + e.key }
 
 // Unwrap makes it the problem that it is.
-func (e *parameterError) Unwrap() error { return &problem.Error{Kind: problem.Invalid} }
+func (e *parameterError) Unwrap() error { return &problem.Error{Kind: e.kind} }
 
 // ifMatch is the header of [IfMatch].
 const ifMatch = "If-Match"

@@ -178,6 +178,15 @@ func invalidRequest(printer *locales.Printer, status int, errs []error) *Problem
 		if len(errs) == 0 {
 			p.Code, p.Detail = "body_required", printer.T("api.body")
 		}
+		for _, err := range errs {
+			if d, ok := err.(huma.ErrorDetailer); ok {
+				if path, twice := strings.CutPrefix(d.ErrorDetail().Message, twicePrefix); twice {
+					p.Code, p.Detail = kinds[problem.Invalid].code, printer.T(kinds[problem.Invalid].text)
+					p.Errors = []FieldProblem{{In: "body", Field: path, Pointer: pointer(path), Code: codeOf("api.error.twice"), Detail: printer.T("api.error.twice")}}
+					return p
+				}
+			}
+		}
 		return p
 	}
 	for _, err := range errs {

@@ -177,7 +177,7 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 	if wait != "" {
 		d, err := time.ParseDuration(wait)
 		if err != nil || d > maxWait {
-			return wholeRun{}, &parameterError{"wait", "api.error.value"}
+			return wholeRun{}, newParameterError("wait", "api.error.value")
 		}
 		most = d
 		// A recorder in a test has no deadline.
