@@ -223,6 +223,14 @@ func TestContexts(t *testing.T) {
 	if _, _, err := do(t, "", "executors"); err == nil {
 		t.Error("one that was forgotten is used")
 	}
+	t.Setenv("PUNCTUAL_URL", url)
+	t.Setenv("PUNCTUAL_TOKEN", "pnc_good")
+	if _, said, err := do(t, "", "context"); err != nil || !strings.Contains(said, "PUNCTUAL_URL") || strings.Contains(said, "pnc_") {
+		t.Errorf("with an address in the environment it says %s %v", said, err)
+	}
+	if _, _, err := do(t, "", "executors", "--context", "test"); err == nil || !strings.Contains(err.Error(), "leave one out") {
+		t.Errorf("a context and an address: %v", err)
+	}
 	for _, wrong := range []string{"jobs.example.com", "ftp://x", "http://user:pass@x", "http://x/?q"} {
 		if _, _, err := do(t, "pnc_good\n", "login", wrong); err == nil {
 			t.Errorf("%s is taken for an address", wrong)

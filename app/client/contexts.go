@@ -111,6 +111,9 @@ func (t Admin) api() (*api, error) {
 // reached is how the admin is called, with a token or without.
 func (t Admin) reached() (*api, error) {
 	a := &api{base: t.URL, token: t.Token, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
+	if t.URL != "" && t.Context != "" { // one of them may be in the environment, and forgotten
+		return nil, fmt.Errorf("both the context %q and the address %s are given (--context or PUNCTUAL_CONTEXT, --url or PUNCTUAL_URL); leave one out", t.Context, t.URL)
+	}
 	if a.base == "" {
 		all, err := readContexts()
 		if err != nil {

@@ -157,7 +157,9 @@ func (contextList) Run(s Streams) error {
 	if err != nil {
 		return err
 	}
-	if len(all.Contexts) == 0 {
+	if base := os.Getenv("PUNCTUAL_URL"); base != "" {
+		fmt.Fprintf(s.Err, "commands work with %s, as PUNCTUAL_URL says, and not with the current context\n", base)
+	} else if len(all.Contexts) == 0 {
 		return errNoTarget
 	}
 	items := make([]item, len(all.Contexts))

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -323,7 +324,7 @@ func (c runsWhy) Run(ctx context.Context, s Streams) error {
 	if err := json.Unmarshal(r.raw, &whole); err != nil {
 		return fmt.Errorf("read what the admin said: %w", err)
 	}
-	fmt.Fprintf(s.Out, "run %d: %s: %s\n", r.ID, r.State, plain(r.Message))
+	fmt.Fprintln(s.Out, strings.TrimSuffix(fmt.Sprintf("run %d: %s: %s", r.ID, r.State, plain(r.Message)), ": "))
 	for _, e := range whole.Events {
 		at := "-"
 		if !e.At.IsZero() {

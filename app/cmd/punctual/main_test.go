@@ -30,6 +30,8 @@ func TestCommands(t *testing.T) {
 		{"a cron without a value", []string{"cron", "next", "0 0 0 1 L ?"}, 1, "", "month"},
 		{"no zone", []string{"cron", "next", "0 0 2 * * ?", "--zone", "Mars"}, 2, "", "Mars"},
 		{"no time", []string{"cron", "next", "0 0 2 * * ?", "--after", "today"}, 2, "", "today"},
+		{"no moment", []string{"runs", "--since", "yesterday"}, 2, "", `--since: "yesterday" is not a moment; write one such as 2026-12-31T23:30:00+08:00`},
+		{"a context and an address", []string{"jobs", "--context", "test", "--url", "https://jobs.example.com", "--token", "pnc_x"}, 1, "", `both the context "test" and the address https://jobs.example.com`},
 		{"none at all", []string{"cron", "next", "0 0 2 * * ?", "-n", "0"}, 2, "", "-n 0"},
 		{"an unknown flag", []string{"serve", "--nonsense"}, 2, "", "nonsense"},
 		{"an unknown command", []string{"dance"}, 2, "", "dance"},
