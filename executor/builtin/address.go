@@ -51,7 +51,24 @@ func (r AddressRule) never(at netip.AddrPort) bool {
 	if r.except != nil && r.except(netip.AddrPortFrom(ip, at.Port())) {
 		return true
 	}
-	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(ip) }) && !r.list.Ranges(ip, port)
+	inside := carried(ip)
+	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(ip) || p.Contains(inside) }) && !r.list.Ranges(ip, port)
+}
+
+// carried is the IPv4 address that a translator or a tunnel makes of an IPv6 address, which leads to the same place: NAT64, 6to4 and what
+// stood for IPv4 before them. Without one it is the zero address, which no range has.
+func carried(ip netip.Addr) netip.Addr {
+	if !ip.Is6() {
+		return netip.Addr{}
+	}
+	b := ip.As16()
+	switch {
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(ip), netip.MustParsePrefix("::/96").Contains(ip):
+		return netip.AddrFrom4([4]byte(b[12:]))
+	case netip.MustParsePrefix("2002::/16").Contains(ip):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	}
+	return netip.Addr{}
 }
 
 // permits says whether an address that is about to be called may be.
