@@ -215,11 +215,14 @@ func TestAJobOfTheHTTPGroupIsACall(t *testing.T) {
 		"name": {"n"}, "author": {"a"}, "group": {strconv.FormatInt(groups[0].ID, 10)}, "schedule_type": {"NONE"}, "misfire": {"DO_NOTHING"},
 		"glue": {"BEAN"}, "handler": {httpcall.Handler}, "route": {"FIRST"}, "block": {"SERIAL_EXECUTION"}, "timeout": {"0"}, "retries": {"0"},
 	}
-	for param, field := range map[string]string{"": "param", "{": "param", `{"url":"ftp://x/"}`: "param", `{"url":"http://x/","headers":{"a b":"c"}}`: "param", `{"url":"https://x/","timeout":9999999}`: "param"} {
+	for param, field := range map[string]string{"": "param", "{": "param", `{"url":"ftp://x/"}`: "param", `{"url":"http://x/","headers":{"a b":"c"}}`: "param", `{"url":"https://x/","timeout":9999999}`: "param", `{"url":"https://x/","expected_status":"204"}`: "param"} {
 		form.Set("param", param)
 		doc := b.post("/jobs", form).document(t)
 		if doc.Find("#"+field+"-error").Length() != 1 {
 			t.Errorf("%q is taken: %s", param, doc.Find(".error").Text())
+		}
+		if said := doc.Find("#param-error").Text(); strings.Contains(param, "expected_status") && (!strings.Contains(said, "“expected_status”") || !strings.Contains(said, ", expectedStatus,")) {
+			t.Errorf("of a field that there is not it says %q", said)
 		}
 	}
 	form.Set("param", `{"url":"https://x/"}`)

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/executor/httpcall"
@@ -15,13 +16,13 @@ const HTTPAppName = "punctual-http"
 // callFaults are what is said of the parts of a call.
 var callFaults = map[string]string{
 	httpcall.FieldURL: "job.error.http.url", httpcall.FieldMethod: "job.error.http.method", httpcall.FieldHeaders: "job.error.http.header",
-	httpcall.FieldTimeout: "job.error.http.timeout", httpcall.FieldExpected: "job.error.http.expected",
+	httpcall.FieldTimeout: "job.error.http.timeout", httpcall.FieldExpected: "job.error.http.expected", httpcall.FieldUnknown: "job.error.http.field",
 }
 
 // CallFault is what is wrong with a parameter that is no call.
 func CallFault(f *httpcall.Fault) problem.Field {
 	if key, ok := callFaults[f.Field]; ok {
-		return problem.Field{Name: jobspec.FieldParam, Key: key, Args: []any{"Value", f.Value}}
+		return problem.Field{Name: jobspec.FieldParam, Key: key, Args: []any{"Value", f.Value, "Fields", strings.Join(httpcall.Fields(), ", ")}}
 	}
 	return problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.call", Args: []any{"Reason", f.Error()}}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,7 @@ const (
 	FieldHeaders  = "headers"
 	FieldTimeout  = "timeout"
 	FieldExpected = "expectedStatus"
+	FieldUnknown  = "unknown" // a field that there is not
 )
 
 // MaxTimeout is the longest that an answer is waited for.
@@ -103,6 +105,9 @@ func Check(param string) (Call, error) {
 	if err != nil {
 		return call, err
 	}
+	if name := unknown(param); name != "" { // the call would be made without it, or without what it says of the answer
+		return call, fault(FieldUnknown, name, "there is no field %q", name)
+	}
 	for name, value := range call.Headers {
 		if call.Async && strings.EqualFold(name, CallbackHeader) {
 			return call, fault(FieldHeaders, name, "header %s is set by an asynchronous call itself", CallbackHeader)
@@ -118,6 +123,32 @@ func Check(param string) (Call, error) {
 		return call, fault(FieldTimeout, strconv.Itoa(call.Timeout), "timeout is at most %v", MaxTimeout)
 	}
 	return call, nil
+}
+
+// Fields are the names of the parts of a call in JSON.
+func Fields() []string {
+	var names []string
+	for i, t := 0, reflect.TypeOf(Call{}); i < t.NumField(); i++ {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// unknown is the first name in a call of JSON that no part of it has, or "". As when it is read, capitals do not matter.
+func unknown(param string) string {
+	var parts map[string]json.RawMessage
+	if json.Unmarshal([]byte(param), &parts) != nil {
+		return "" // lines
+	}
+	var names []string
+	for name := range parts {
+		if !slices.ContainsFunc(Fields(), func(known string) bool { return strings.EqualFold(known, name) }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names[:min(1, len(names))], "")
 }
 
 // token says whether a text can be the name of a header.
