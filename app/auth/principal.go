@@ -165,13 +165,14 @@ func (p Principal) SameRights(other Principal) bool {
 // CanUseGroup says whether jobs and runs of a group may be seen by p.
 func (p Principal) CanUseGroup(id int64) bool { return p.Can(id, RightView) }
 
-// CanAnywhere says whether p has a right in some group.
+// CanAnywhere says whether p has a right in some group. No right at all, as one is whose name is unknown, nobody has but an
+// administrator, as with [Principal.Can].
 func (p Principal) CanAnywhere(right Rights) bool {
 	if p.Admin || right != 0 && p.all.Has(right) {
 		return true
 	}
-	for _, r := range p.groups {
-		if r.Has(right) {
+	for id := range p.groups {
+		if p.Can(id, right) {
 			return true
 		}
 	}
