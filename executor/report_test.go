@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,8 +171,47 @@ func TestReporterFlush(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
+			synctest.Wait() // all of it is in requests
+			start := time.Now()
 			r.flush(ctx)
-			if sender.results() != 25 {
+			if took := time.Since(start); sender.results() != 25 || took != sender.delay {
+				t.Errorf("%d delivered after %v", sender.results(), took)
+			}
+		})
+	})
+	t.Run("sees that what is under way fails", func(t *testing.T) {
+		t.Parallel()
+		sender := &fakeSender{err: errors.New("away"), delay: time.Second}
+		inBubble(t, sender, 10, func(t *testing.T, r *reporter, _ func()) {
+			r.addResult(1, "")
+			synctest.Wait()
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			r.flush(ctx)
+			if took := time.Since(start); took > 5*time.Second || r.undelivered() != 1 {
+				t.Errorf("%d undelivered after %v", r.undelivered(), took)
+			}
+		})
+	})
+	t.Run("waits for the attempt that may be the first to succeed", func(t *testing.T) {
+		t.Parallel()
+		sender := &fakeSender{err: errors.New("away")}
+		inBubble(t, sender, 10, func(t *testing.T, r *reporter, _ func()) {
+			for id := range int64(20) {
+				r.addResult(id, "")
+			}
+			synctest.Wait()
+			sender.mu.Lock()
+			sender.err, sender.delay = nil, 2*time.Second
+			before := len(sender.at)
+			sender.mu.Unlock()
+			for sender.attempts() == before {
+				time.Sleep(time.Millisecond)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if r.flush(ctx); sender.results() != 20 {
 				t.Errorf("%d delivered", sender.results())
 			}
 		})
@@ -220,4 +260,150 @@ func TestAReporterIsFullAtItsBounds(t *testing.T) {
 			t.Errorf("full %v after %d results of half the size", r.full(), len(r.queue))
 		}
 	}
+}
+
+// TestWhatOneRequestTakes: no more than a body may have, nor than a batch, and never nothing.
+func TestWhatOneRequestTakes(t *testing.T) {
+	t.Parallel()
+	bytes := func(n int) result { return result{cb: &wire.Callback{HandleMsg: strings.Repeat("x", n)}} }
+	outputs := func(n int) result {
+		return result{cb: &wire.Callback{Outputs: map[string]string{"key": strings.Repeat("x", n-3)}}}
+	}
+	const most = maxBatchBytes
+	for _, tt := range []struct {
+		name  string
+		queue []result
+		want  int
+	}{
+		{"nothing", nil, 0},
+		{"all that fits", []result{bytes(most / 2), bytes(most / 2)}, 2},
+		{"not a byte more", []result{bytes(most / 2), bytes(most/2 + 1)}, 1},
+		{"one that is too large goes alone", []result{bytes(most + 1), bytes(0)}, 1},
+		{"what a run gave counts", []result{outputs(most / 2), outputs(most/2 + 1)}, 1},
+		{"to the byte", []result{outputs(most / 2), outputs(most / 2)}, 2},
+		{"no more than a batch", []result{bytes(1), bytes(1), bytes(1), bytes(1)}, 3},
+	} {
+		r := newReporter(nil, nil, 3, nil)
+		for _, res := range tt.queue {
+			r.add(res)
+		}
+		before, all := r.bytes, r.queue
+		taken := r.take(false)
+		if len(taken) != tt.want || r.undelivered() != len(tt.queue) || len(r.queue) != len(tt.queue)-tt.want {
+			t.Errorf("%s: %d taken, want %d; %d are undelivered", tt.name, len(taken), tt.want, r.undelivered())
+		}
+		for i := range taken {
+			if all[i].cb != nil {
+				t.Errorf("%s: the queue holds on to what was taken", tt.name)
+			}
+		}
+		if left := len(tt.queue) - tt.want; (left == 0) != (r.queue == nil) {
+			t.Errorf("%s: the queue of %d is kept", tt.name, left)
+		}
+		r.giveBack(taken, nil)
+		for i := range tt.queue {
+			if r.queue[i].cb != tt.queue[i].cb {
+				t.Errorf("%s: the order is another when it was given back", tt.name)
+			}
+		}
+		if r.bytes != before || r.sending != 0 || r.failing || len(r.trouble) != 0 {
+			t.Errorf("%s: given back without an error: %d bytes of %d, failing %t, trouble %d", tt.name, r.bytes, before, r.failing, len(r.trouble))
+		}
+	}
+}
+
+// TestWhileRequestsFailOnlyOneTries, one request at a time, whoever's failed first.
+func TestWhileRequestsFailOnlyOneTries(t *testing.T) {
+	t.Parallel()
+	r := newReporter(nil, nil, 1, slog.New(slog.DiscardHandler))
+	state := func(retries, stuck bool) {
+		t.Helper()
+		if r.retries() != retries || r.stuck() != stuck {
+			t.Errorf("retries %t, stuck %t, want %t, %t", r.retries(), r.stuck(), retries, stuck)
+		}
+	}
+	r.add(result{cb: &wire.Callback{LogID: 1}})
+	state(false, false)
+	r.add(result{cb: &wire.Callback{LogID: 2}})
+	one, two := r.take(false), r.take(true)
+	r.giveBack(one, errors.New("away"))
+	if len(r.trouble) != 1 {
+		t.Error("the first sender is not told")
+	}
+	state(true, false)
+	if len(r.take(true)) != 0 {
+		t.Error("a second request is begun while requests fail")
+	}
+	r.giveBack(two, errors.New("away"))
+	state(true, true)
+	if len(r.take(false)) != 0 {
+		t.Error("another than the first sender tries")
+	}
+	again := append(r.take(true), r.take(true)...)
+	if len(again) != 1 {
+		t.Errorf("the first sender has %d requests at a time", len(again))
+	}
+	r.sending--
+	r.queue = nil
+	state(false, true)
+	<-r.changed
+	if r.giveBack(nil, nil); len(r.changed) != 0 {
+		t.Error("nothing was given back, and somebody is woken")
+	}
+}
+
+// TestAllSendAgainWhenTheAdminIsBack: the first request that succeeds wakes the others.
+func TestAllSendAgainWhenTheAdminIsBack(t *testing.T) {
+	t.Parallel()
+	sender := &fakeSender{err: errors.New("away")}
+	inBubble(t, sender, 10, func(t *testing.T, r *reporter, _ func()) {
+		for id := range int64(70) {
+			r.addResult(id, "")
+		}
+		time.Sleep(time.Minute)
+		sender.mu.Lock()
+		sender.err, sender.delay, sender.at = nil, time.Second, nil
+		sender.mu.Unlock()
+		time.Sleep(lastRetry + 10*time.Second)
+		var at []time.Duration
+		for _, when := range sender.at {
+			at = append(at, when.Sub(sender.at[0]))
+		}
+		if want := []time.Duration{0, 1e9, 1e9, 1e9, 1e9, 2e9, 2e9}; !slices.Equal(at, want) {
+			t.Errorf("seven requests began after %v, want %v", at, want)
+		}
+	})
+}
+
+// TestAResultIsInTheJournalBeforeItIsSent, or the admin would hear of it, and this process not know that it was done.
+func TestAResultIsInTheJournalBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		sender := &fakeSender{}
+		j := openTestJournal(t, dir)
+		r := newReporter(sender, j, 10, slog.New(slog.DiscardHandler))
+		r.addResult(1, "")
+		var sent sync.WaitGroup
+		sent.Go(func() { r.sendOnce(t.Context(), true) })
+		synctest.Wait()
+		if sender.attempts() != 0 {
+			t.Error("it is sent before the journal has it")
+		}
+		go j.run()
+		sent.Wait()
+		if sender.results() != 1 || r.undelivered() != 0 {
+			t.Errorf("%d delivered, %d not", sender.results(), r.undelivered())
+		}
+		r.add(result{cb: &wire.Callback{LogID: 2}}) // the journal had it
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if r.sendOnce(over, true) || len(r.queue) != 1 || r.undelivered() != 1 {
+			t.Errorf("a stop loses what was to be sent: %d are undelivered", r.undelivered())
+		}
+		if !r.sendOnce(t.Context(), true) || sender.results() != 2 {
+			t.Error("what the journal had is not sent")
+		}
+		j.close()
+	})
 }
