@@ -216,6 +216,19 @@ func TestReporterFlush(t *testing.T) {
 			}
 		})
 	})
+	t.Run("sends what nobody else sends", func(t *testing.T) {
+		t.Parallel()
+		sender := &fakeSender{}
+		inBubble(t, sender, 10, func(t *testing.T, r *reporter, stop func()) {
+			stop()
+			for id := range int64(25) {
+				r.addResult(id, "")
+			}
+			if r.flush(t.Context()); sender.results() != 25 || sender.attempts() != 3 {
+				t.Errorf("%d delivered in %d requests", sender.results(), sender.attempts())
+			}
+		})
+	})
 	t.Run("gives up when no admin answers", func(t *testing.T) {
 		t.Parallel()
 		sender := &fakeSender{err: errors.New("away"), delay: time.Second}
