@@ -1,9 +1,13 @@
 package cluster
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -411,11 +415,17 @@ func TestTheSessionsOfASilentNodeAreEnded(t *testing.T) {
 			t.Parallel()
 			at := db.Config{URL: dbtest.MariaDB(t)}
 			pool, theirs := dbtest.Open(t, at), dbtest.Open(t, at)
-			if err := pool.Migrate(t.Context()); err != nil {
+			if err := errors.Join(pool.Migrate(t.Context()), theirs.PingContext(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 			w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
-			tx, err := theirs.BeginTx(t.Context(), nil)
+			// A server that ends idle transactions by itself ends those of a pool, and this test would say nothing.
+			plain, err := sql.Open("mysql", at.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer plain.Close()
+			tx, err := plain.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -425,7 +435,8 @@ func TestTheSessionsOfASilentNodeAreEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			other := w.other(name, Told{})
-			w.exec("UPDATE punctual_node SET sessions = ? WHERE id = ?", theirs.Sessions(), other)
+			server, _, _ := strings.Cut(theirs.Sessions(), ":")
+			w.exec("UPDATE punctual_node SET sessions = ? WHERE id = ?", fmt.Sprintf("%s:%d", server, session), other)
 			executortest.Eventually(t, "end of its session", func() error { // it must have waited for some seconds
 				if silent {
 					w.exec("UPDATE punctual_node SET state = 1 WHERE id = ?", other)
@@ -448,6 +459,42 @@ func TestTheSessionsOfASilentNodeAreEnded(t *testing.T) {
 				t.Error("the transaction that was ended commits")
 			}
 		})
+	}
+}
+
+// TestANewSessionIsNotedAtOnce, and not with the next beat: should this admin stop before that, the others know what to end.
+func TestANewSessionIsNotedAtOnce(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	var wanted atomic.Int64
+	n := started(t, pool, "one", func(c *Config) {
+		c.BeatEvery, c.Lease = time.Hour, 10*time.Hour
+		c.Work = &fakeWork{beat: func() { wanted.Add(1) }}
+	})
+	var all []*sql.Conn
+	for range 5 { // more than it has open already
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, conn)
+	}
+	var session string
+	if err := all[4].QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&session); err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range all {
+		_ = conn.Close()
+	}
+	executortest.Eventually(t, "note of the session", func() error {
+		nodes, err := n.queries.ListNodes(t.Context(), pool)
+		if err == nil && (len(nodes) != 1 || !strings.Contains(nodes[0].Sessions, session)) {
+			err = executortest.ErrNotYet
+		}
+		return err
+	})
+	if wanted.Load() != 0 {
+		t.Error("it beats for that")
 	}
 }
 
