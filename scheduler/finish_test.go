@@ -2,7 +2,10 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -86,12 +89,75 @@ func TestOneRequestWithAllKindsOfResults(t *testing.T) {
 		if err != nil || len(refused) != 1 || refused[0].Why != RefusedRun || refused[0].Count != 1 {
 			t.Errorf("refused were %+v, %v; want the one result of a run that is not here", refused, err)
 		}
+		// As many late successes as open runs, whose children are made and whose rows are written one apart from the other.
+		open, late = b.trigger(parent), b.trigger(parent)
+		b.await("both are sent", func() bool { return b.run(open).TriggerCode == 200 && b.run(late).TriggerCode == 200 })
+		b.lose(late)
+		if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: open, HandleCode: wire.CodeSuccess}, {LogID: late, HandleCode: wire.CodeSuccess}}); err != nil {
+			t.Fatal(err)
+		}
+		if one, two := b.run(open), b.run(late); one.Outcome != event.Succeeded || two.Outcome != event.Succeeded || len(b.runsOf(child)) != 4 {
+			t.Errorf("outcomes %s and %s, and %d children", one.Outcome, two.Outcome, len(b.runsOf(child)))
+		}
 		b.settled()
 		if err := b.engine.upkeep.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got, rows := reported(t, b.engine, b.today()), counted(t, b.engine, b.today()); got != rows {
 			t.Errorf("counted %+v, by the rows %+v", got, rows)
+		}
+	})
+}
+
+// woken is [heard], and counts how often it was woken.
+type woken struct {
+	heard
+	wakes atomic.Int64
+}
+
+func (w *woken) Wake() { w.wakes.Add(1) }
+
+// causes are what was raised since it was asked last, if it was woken for that, once.
+func (w *woken) causes() string {
+	var causes []string
+	for _, e := range w.events {
+		causes = append(causes, string(e.Cause))
+	}
+	if n := w.wakes.Swap(0); n != int64(min(1, len(causes))) {
+		causes = append(causes, fmt.Sprintf("woken %d times", n))
+	}
+	w.events = nil
+	return strings.Join(causes, ", ")
+}
+
+// TestWhatALateResultIsToldOf: a success after a loss is a recovery, of what somebody was told; a failure is no news, and nothing of a trial is.
+func TestWhatALateResultIsToldOf(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		alarms := &woken{}
+		b := setup(t, pool, func(c *Config) { c.Alarms, c.AskAfter = alarms, time.Hour }, addressA)
+		job := b.addJob(nil)
+		script, _ := b.scripted()
+		for _, tt := range []struct {
+			name             string
+			run              int64
+			code             int
+			wantLost, wanted string
+		}{
+			{"a success", b.trigger(job), wire.CodeSuccess, "lost", "recovered"},
+			{"a failure", b.trigger(job), wire.CodeFail, "lost", ""},
+			{"of a trial", b.try(script, "echo 1"), wire.CodeSuccess, "", ""},
+		} {
+			b.await("it is sent", func() bool { return b.run(tt.run).TriggerCode == 200 })
+			alarms.causes()
+			b.lose(tt.run)
+			if got := alarms.causes(); got != tt.wantLost {
+				t.Errorf("%s: of the loss is told %q, want %q", tt.name, got, tt.wantLost)
+			}
+			b.finish(tt.run, tt.code, "late")
+			if got := alarms.causes(); got != tt.wanted {
+				t.Errorf("%s: of the result is told %q, want %q", tt.name, got, tt.wanted)
+			}
 		}
 	})
 }
