@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,10 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -428,6 +431,59 @@ func TestAFireThatHungTooLongFollowsTheMisfireStrategy(t *testing.T) {
 		}
 		if n := b.countRuns("job_id = ? AND trigger_code = 200", once); n != 1 {
 			t.Errorf("%d runs of the job that is to make up for it were sent", n)
+		}
+	})
+}
+
+// TestAClaimedJobIsTheJobThatIsTriggered: due jobs are read by a statement of their own, which must leave nothing out that a run hangs on.
+func TestAClaimedJobIsTheJobThatIsTriggered(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, byHand, addressA)
+		id := b.addJob(func(p *db.InsertJobParams) {
+			p.ExecutorParam, p.ExecutorTimeout, p.ExecutorFailRetryCount, p.RetryBackoff = "p", 7, 2, "1s,5s"
+			p.ScheduleType, p.ScheduleConf, p.GlueType, p.GlueSource, p.TimeZone = jobspec.ScheduleFixDelay, "60", wire.GlueShell, "true", "Asia/Tokyo"
+			p.MaxConcurrent, p.ConcurrencyPolicy = 3, string(jobspec.ConcurrencyDiscard)
+			p.KeepOutput, p.WhenLost = string(jobspec.KeepFailed), string(jobspec.WhenLostAgain)
+			p.GlueUpdateTime = nullTime(pool.Wall(time.Now().Truncate(time.Second)))
+		})
+		at := time.Now().Add(time.Hour)
+		b.start(id, at)
+		row, err := b.engine.queries.GetJob(t.Context(), pool, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := b.due(at)
+		if len(rows) != 1 {
+			t.Fatalf("%d jobs are due", len(rows))
+		}
+		claimed := b.engine.dueJob(&rows[0])
+		if diff := cmp.Diff(jobOf(&row, pool), claimed, cmp.AllowUnexported(job{})); diff != "" {
+			t.Errorf("triggered and claimed (-want +got):\n%s", diff)
+		}
+		flow := b.addJob(func(p *db.InsertJobParams) {
+			p.GlueType, p.GlueSource, p.ExecutorBlockStrategy = jobspec.GlueFlow, "steps: [{id: a, wait: {seconds: 1}}]", db.Text(wire.BlockDiscardLater)
+		})
+		b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ? WHERE id IN (?, ?)", at.UnixMilli(), flow, id)
+		if row, err = b.engine.queries.GetJob(t.Context(), pool, flow); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range b.due(at) {
+			if r.ID != flow {
+				continue
+			}
+			if diff := cmp.Diff(jobOf(&row, pool), b.engine.dueJob(&r), cmp.AllowUnexported(job{})); diff != "" || jobOf(&row, pool).limit != 1 {
+				t.Errorf("a flow, triggered and claimed (-want +got):\n%s", diff)
+			}
+			row.ID = 0
+		}
+		if row.ID != 0 {
+			t.Error("the flow is not due")
+		}
+		for v, i := reflect.ValueOf(*claimed), 0; i < v.NumField(); i++ {
+			if v.Field(i).IsZero() {
+				t.Errorf("this test says nothing of %s", v.Type().Field(i).Name)
+			}
 		}
 	})
 }
