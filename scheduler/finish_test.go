@@ -51,17 +51,19 @@ func TestAResultWithoutACodeSaysNothing(t *testing.T) {
 	})
 }
 
-// TestOneRequestWithAllKindsOfResults: of an open run, of two that were lost, the first of two of one run, and of one that is not here.
-// Each counts as if it had come alone.
+// TestOneRequestWithAllKindsOfResults: of an open run, of two that were lost, of one whose job is deleted, the
+// first of two of one run, and of one that is not here. Each counts as if it had come alone.
 func TestOneRequestWithAllKindsOfResults(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil, addressA)
 		child := b.addJob(nil)
 		parent := b.addJob(func(p *db.InsertJobParams) { p.ChildJobIDs = db.Text(fmt.Sprint(child)) })
-		open, late, worse, twice := b.trigger(parent), b.trigger(parent), b.trigger(parent), b.trigger(parent)
+		deleted := b.addJob(nil)
+		open, late, worse, twice, left := b.trigger(parent), b.trigger(parent), b.trigger(parent), b.trigger(parent), b.trigger(deleted)
 		const unknown = 1 << 40
-		b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == 4 })
+		b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == 5 })
+		b.exec("DELETE FROM xxl_job_info WHERE id = ?", deleted)
 		b.lose(late)
 		b.lose(worse)
 		by := Caller{Address: "10.1.2.3", AppName: "orders"}
@@ -70,13 +72,14 @@ func TestOneRequestWithAllKindsOfResults(t *testing.T) {
 			{LogID: open, HandleCode: wire.CodeSuccess},
 			{LogID: unknown, HandleCode: wire.CodeSuccess},
 			{LogID: worse, HandleCode: wire.CodeFail},
+			{LogID: left, HandleCode: wire.CodeSuccess},
 			{LogID: twice, HandleCode: wire.CodeFail, HandleMsg: "first"},
 			{LogID: twice, HandleCode: wire.CodeSuccess},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, want := range map[int64]event.Outcome{open: event.Succeeded, late: event.Succeeded, worse: event.Failed, twice: event.Failed} {
+		for id, want := range map[int64]event.Outcome{open: event.Succeeded, late: event.Succeeded, left: event.Succeeded, worse: event.Failed, twice: event.Failed} {
 			if r := b.run(id); r.Outcome != want {
 				t.Errorf("outcome %s, want %s: %+v", r.Outcome, want, r)
 			}
