@@ -1298,7 +1298,7 @@ func (q *Queries) ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) 
 
 const listDeadlineJobs = `-- name: ListDeadlineJobs :many
 SELECT id, job_group, tags, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, trigger_status,
-       trigger_next_time, update_time, done_by
+       trigger_next_time, update_time, paused_at, paused_next, done_by
 FROM xxl_job_info
 WHERE done_by > '' AND id > ?
   AND (trigger_status > CAST(? AS SIGNED)
@@ -1327,6 +1327,8 @@ type ListDeadlineJobsRow struct {
 	TriggerStatus   int64
 	TriggerNextTime int64
 	UpdateTime      sql.NullTime
+	PausedAt        int64
+	PausedNext      int64
 	DoneBy          string
 }
 
@@ -1359,6 +1361,8 @@ func (q *Queries) ListDeadlineJobs(ctx context.Context, db DBTX, arg ListDeadlin
 			&i.TriggerStatus,
 			&i.TriggerNextTime,
 			&i.UpdateTime,
+			&i.PausedAt,
+			&i.PausedNext,
 			&i.DoneBy,
 		); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"time"
 )
 
 // Started jobs have one of two statuses, since an XXL-JOB admin must take flows for stopped. The index of what is due begins with the status, so
@@ -55,4 +56,13 @@ func merged[T any](a, b []T, limit int, compare func(a, b *T) int) []T {
 		}
 	}
 	return all
+}
+
+// Undecided is the first fire of a job that is not decided yet, from its columns: its next time, or where a pause holds it back, so that its
+// next time is the end of the pause, the first fire that the pause held. A fixed rate keeps the beat of this time, not of the other.
+func Undecided(next, pausedAt, pausedNext int64) time.Time {
+	if pausedAt > 0 && next == pausedNext {
+		return time.UnixMilli(pausedAt)
+	}
+	return time.UnixMilli(next)
 }

@@ -694,7 +694,7 @@ const listJobs = `-- name: ListJobs :many
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time, time_zone, tags, start_at, end_at, calendar, calendar_rule, done_by
+       trigger_last_time, trigger_next_time, time_zone, tags, start_at, end_at, paused_at, paused_next, calendar, calendar_rule, done_by
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
 `
 
@@ -725,6 +725,8 @@ type ListJobsRow struct {
 	Tags                   string
 	StartAt                int64
 	EndAt                  int64
+	PausedAt               int64
+	PausedNext             int64
 	Calendar               string
 	CalendarRule           string
 	DoneBy                 string
@@ -777,6 +779,8 @@ func (q *Queries) ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJob
 			&i.Tags,
 			&i.StartAt,
 			&i.EndAt,
+			&i.PausedAt,
+			&i.PausedNext,
 			&i.Calendar,
 			&i.CalendarRule,
 			&i.DoneBy,

@@ -320,7 +320,7 @@ WHERE expect_every_seconds > 0 AND trigger_status > CAST(sqlc.arg(beside) AS SIG
 -- name: ListDeadlineJobs :many
 -- Started jobs that have to be done by a time of day, and those whose schedule may have ended since its last run began.
 SELECT id, job_group, tags, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, trigger_status,
-       trigger_next_time, update_time, done_by
+       trigger_next_time, update_time, paused_at, paused_next, done_by
 FROM xxl_job_info
 WHERE done_by > '' AND id > sqlc.arg(after_id)
   AND (trigger_status > CAST(sqlc.arg(beside) AS SIGNED)

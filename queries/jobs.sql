@@ -54,7 +54,7 @@ SELECT id, job_group, job_desc FROM xxl_job_info ORDER BY job_desc, id LIMIT ?;
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time, time_zone, tags, start_at, end_at, calendar, calendar_rule, done_by
+       trigger_last_time, trigger_next_time, time_zone, tags, start_at, end_at, paused_at, paused_next, calendar, calendar_rule, done_by
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 
 -- name: ListJobNames :many

@@ -266,12 +266,8 @@ func missed(s *jobspec.Schedule, r *db.ListDueJobsRow) {
 // decide plans a job from the first of its fires that is not decided yet. That is its next time, or where a pause began to hold it back,
 // unless somebody has put that back: then nothing is made again for what was claimed.
 func decide(s jobspec.Schedule, pauses jobspec.Pauses, r *db.ListDueJobsRow, now, until time.Time, misfireAfter time.Duration) (jobspec.Plan, error) {
-	first := r.TriggerNextTime
-	if r.PausedNext == first && r.PausedAt > 0 {
-		first = r.PausedAt
-	}
-	next := time.UnixMilli(first)
-	if r.ClaimedUntil > first {
+	next := db.Undecided(r.TriggerNextTime, r.PausedAt, r.PausedNext)
+	if r.ClaimedUntil > next.UnixMilli() {
 		var err error
 		if next, err = s.From(next, time.UnixMilli(r.ClaimedUntil)); err != nil || next.IsZero() {
 			return jobspec.Plan{}, err

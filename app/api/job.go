@@ -208,7 +208,11 @@ func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, uses *job
 		}
 	}
 	o.set(fieldOmitted, omitted)
-	o.set(fieldNext, momentOf(row.TriggerNextTime))
+	var next *time.Time
+	if at := a.Manage.Jobs.NextRun(row, held); at != nil {
+		next = moment(*at)
+	}
+	o.set(fieldNext, next)
 	o.set(fieldLast, momentOf(row.TriggerLastTime))
 	o.set(fieldCreated, a.wall(row.AddTime))
 	o.set(fieldUpdated, a.wall(row.UpdateTime))
@@ -352,7 +356,7 @@ func (job) Schema(r huma.Registry) *huma.Schema {
 		s.Properties[fieldState] = &huma.Schema{Type: huma.TypeString, Enum: []any{stateRunning, stateStopped}, Description: "Whether its schedule is started."}
 		s.Properties[fieldOmitted] = &huma.Schema{Type: huma.TypeBoolean, Description: "There is a script that is not shown: in a list, or because the token may not write scripts there."}
 		for name, text := range map[string]string{
-			fieldNext: "When it is due next.", fieldLast: "When it was due last.", fieldCreated: "When it was made.", fieldUpdated: "When a person or program changed it last.",
+			fieldNext: "When a run of it comes next, as far as is known: null while it is stopped, waits for the end of a run, or is held by a pause without an end.", fieldLast: "When it was due last.", fieldCreated: "When it was made.", fieldUpdated: "When a person or program changed it last.",
 		} {
 			s.Properties[name] = &huma.Schema{Type: huma.TypeString, Format: "date-time", Nullable: true, Description: text}
 		}

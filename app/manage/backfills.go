@@ -72,8 +72,10 @@ func (s *Backfills) Plan(ctx context.Context, p auth.Principal, job int64, in Ba
 		}
 	} else {
 		var due time.Time // a fixed rate goes on from the time on record, and a stopped one had its last
-		if at := cmp.Or(plan.Job.TriggerNextTime, plan.Job.TriggerLastTime); at > 0 {
-			due = time.UnixMilli(at)
+		if j := plan.Job; j.TriggerNextTime > 0 {
+			due = db.Undecided(j.TriggerNextTime, j.PausedAt, j.PausedNext)
+		} else if j.TriggerLastTime > 0 {
+			due = time.UnixMilli(j.TriggerLastTime)
 		}
 		var times []time.Time
 		times, err = backfill.Times(schedule, in.From, in.Until, due)

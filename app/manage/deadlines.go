@@ -71,7 +71,7 @@ func (s *Jobs) DeadlineOfRun(j db.Job, r db.Run) (by time.Time, ok bool) {
 	if err != nil {
 		return by, false
 	}
-	by, ok, err = schedule.DeadlineOf(clock, time.UnixMilli(j.TriggerNextTime), time.UnixMilli(due))
+	by, ok, err = schedule.DeadlineOf(clock, db.Undecided(j.TriggerNextTime, j.PausedAt, j.PausedNext), time.UnixMilli(due))
 	return by, ok && err == nil
 }
 
@@ -89,7 +89,7 @@ func (s *Jobs) deadlines(j *db.ListJobsRow, held *Held) (job *deadline.Job, last
 		return nil, last, following, false
 	}
 	job = &deadline.Job{
-		ID: j.ID, Schedule: schedule, Clock: clock, Next: time.UnixMilli(j.TriggerNextTime), Started: jobspec.Started(j.TriggerStatus),
+		ID: j.ID, Schedule: schedule, Clock: clock, Next: db.Undecided(j.TriggerNextTime, j.PausedAt, j.PausedNext), Started: jobspec.Started(j.TriggerStatus),
 		Pauses: held.book.Of(j.ID, j.JobGroup, j.Tags),
 	}
 	if j.UpdateTime.Valid {

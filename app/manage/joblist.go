@@ -256,7 +256,7 @@ func ListRow(j db.Job) db.ListJobsRow {
 		ExecutorBlockStrategy: j.ExecutorBlockStrategy, ExecutorTimeout: j.ExecutorTimeout,
 		ExecutorFailRetryCount: j.ExecutorFailRetryCount, GlueType: j.GlueType, GlueUpdateTime: j.GlueUpdateTime,
 		ChildJobIDs: j.ChildJobIDs, TriggerStatus: j.TriggerStatus, TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
-		TimeZone: j.TimeZone, Tags: j.Tags, StartAt: j.StartAt, EndAt: j.EndAt, Calendar: j.Calendar, CalendarRule: j.CalendarRule, DoneBy: j.DoneBy,
+		TimeZone: j.TimeZone, Tags: j.Tags, StartAt: j.StartAt, EndAt: j.EndAt, PausedAt: j.PausedAt, PausedNext: j.PausedNext, Calendar: j.Calendar, CalendarRule: j.CalendarRule, DoneBy: j.DoneBy,
 	}
 }
 

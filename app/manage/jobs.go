@@ -187,6 +187,23 @@ func (s *Jobs) NextTimes(j db.Job, held *Held, n int) ([]NextTime, error) {
 	return out, nil
 }
 
+// NextRun is when a run of a started job comes next, as far as is known; nil: the job is stopped, hangs on the end of a run, or is held by a
+// pause without an end.
+func (s *Jobs) NextRun(j db.Job, held *Held) *time.Time {
+	at := db.Undecided(j.TriggerNextTime, j.PausedAt, j.PausedNext)
+	if j.TriggerNextTime <= 0 || !at.Before(jobspec.Waiting) {
+		return nil
+	}
+	if pauses := held.book.Of(j.ID, j.JobGroup, j.Tags); len(pauses) > 0 {
+		if schedule, err := s.scheduleOf(j.Spec()); err == nil { // the claim says what cannot be read
+			if at, err = schedule.NextRun(pauses, at); err != nil || at.IsZero() {
+				return nil
+			}
+		}
+	}
+	return &at
+}
+
 // following are the times of a schedule after a moment, at most n.
 func following(schedule jobspec.Schedule, at time.Time, n int) ([]time.Time, error) {
 	var times []time.Time

@@ -97,3 +97,70 @@ func TestWhatAPauseMaySay(t *testing.T) {
 		t.Errorf("%+v, %v; want one between its windows", list, err)
 	}
 }
+
+// TestAHeldRateKeepsItsBeat: while a pause holds a fixed rate back its next time on record is the end of the pause. A backfill and a deadline go by
+// its beat all the same, and so does what is said of its next run.
+func TestAHeldRateKeepsItsBeat(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		id := b.create(t, func(in *JobInput) {
+			in.ScheduleType, in.ScheduleConf, in.DoneBy = jobspec.ScheduleFixRate, "3600", "12:00"
+		})
+		due := b.now.Add(-30 * time.Minute).Truncate(time.Hour).Add(10 * time.Minute)
+		hold := func(end time.Time) {
+			t.Helper()
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?, paused_at = ?, paused_next = ?, paused_rev = 1 WHERE id = ?",
+				end.UnixMilli()+1, due.UnixMilli(), end.UnixMilli()+1, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hold(jobspec.Waiting)
+		in := BackfillInput{From: due.Add(-5 * time.Hour), Until: due.Add(-time.Hour).Add(time.Second)}
+		plan, err := b.Backfills.Plan(t.Context(), b.user, id, in)
+		if err != nil || plan.Count != 5 || !plan.First.Equal(in.From) {
+			t.Errorf("a backfill while it is held: %d from %v, %v; want 5 from %v", plan.Count, plan.First, err, in.From)
+		}
+		row := ListRow(b.read(t, id))
+		held, err := b.Pauses.Book(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, last, following, ok := b.Jobs.deadlines(&row, &held)
+		for _, d := range []jobspec.Deadline{last, following} {
+			if !ok || d.Fire.Sub(due)%time.Hour != 0 {
+				t.Errorf("the fire of the deadline %v is planned for %v, off the beat of %v", d.By, d.Fire, due)
+			}
+		}
+		if got := b.Jobs.NextRun(b.read(t, id), &held); got == nil || !got.Equal(due) {
+			t.Errorf("nothing pauses it any more, and its next run is %v, want %v", got, due)
+		}
+		pause := func(until time.Time, strategy jobspec.Pausing) (next *time.Time) {
+			t.Helper()
+			pause, err := b.Pauses.Create(t.Context(), b.user, PauseInput{Scope: jobspec.PauseJob, Target: id, Until: until, Strategy: strategy, Reason: "x"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held, err = b.Pauses.Book(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			next = b.Jobs.NextRun(b.read(t, id), &held)
+			if err := b.Pauses.End(t.Context(), b.user, pause); err != nil {
+				t.Fatal(err)
+			}
+			return next
+		}
+		due = b.now.Add(20 * time.Minute)
+		end := b.now.Add(time.Hour)
+		hold(end)
+		if got := pause(end, jobspec.PauseOnce); got == nil || !got.Equal(end) {
+			t.Errorf("made up for at the end: next is %v, want %v", got, end)
+		}
+		if got, want := pause(end, jobspec.PauseSkip), due.Add(time.Hour); got == nil || !got.Equal(want) {
+			t.Errorf("skipped: next is %v, want %v", got, want)
+		}
+		if got := pause(time.Time{}, jobspec.PauseOnce); got != nil {
+			t.Errorf("nobody knows when the pause ends, and next is %v", got)
+		}
+	})
+}

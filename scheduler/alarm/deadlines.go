@@ -111,7 +111,7 @@ func (d due) at(j *deadline.Job, now time.Time) (due, error) {
 // deadlineJob is a row as its deadlines are judged by; ok is false for one whose schedule cannot be read.
 func (a *Alarmer) deadlineJob(row *db.ListDeadlineJobsRow) (j deadline.Job, ok bool) {
 	pool := a.cfg.Pool
-	j = deadline.Job{ID: row.ID, Next: time.UnixMilli(row.TriggerNextTime), Started: jobspec.Started(row.TriggerStatus)}
+	j = deadline.Job{ID: row.ID, Next: db.Undecided(row.TriggerNextTime, row.PausedAt, row.PausedNext), Started: jobspec.Started(row.TriggerStatus)}
 	if j.Clock, ok = jobspec.ParseClock(row.DoneBy); !ok {
 		return j, false
 	}

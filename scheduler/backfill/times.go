@@ -76,7 +76,7 @@ func steps(s jobspec.Schedule, from, until, due time.Time) ([]time.Time, error) 
 	var times []time.Time
 	for at := time.UnixMilli(from.UnixMilli() + into); at.Before(until); at = at.Add(every) {
 		if s.Calendar != nil { // the first step from at on whose day is one of the schedule's
-			if at, err = s.Next(at.Add(-every)); err != nil || at.IsZero() || !at.Before(until) {
+			if at, err = s.Again(at, at.Add(-time.Nanosecond)); err != nil || at.IsZero() || !at.Before(until) {
 				return times, err
 			}
 		}

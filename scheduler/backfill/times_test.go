@@ -66,6 +66,10 @@ func TestTimes(t *testing.T) {
 			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "36000", Calendar: weekdays, Rule: jobspec.CalendarDaysOff}, "2026-03-06T00:00:00Z", "2026-03-10T00:00:00Z", "2026-03-06T00:10:00Z",
 			[]string{"2026-03-07T06:10:00Z", "2026-03-07T16:10:00Z", "2026-03-08T02:10:00Z", "2026-03-08T12:10:00Z", "2026-03-08T22:10:00Z"}, nil,
 		},
+		"a fixed rate with a calendar does not begin anew with its bounds": {
+			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "3600", Start: at("2026-03-06T00:30:00Z"), Calendar: weekdays, Rule: jobspec.CalendarWorkdays},
+			"2026-03-06T00:00:00Z", "2026-03-06T03:00:00Z", "2026-05-01T00:10:00Z", []string{"2026-03-06T01:10:00Z", "2026-03-06T02:10:00Z"}, nil,
+		},
 		"a fixed rate that nothing is known of":      {jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60"}, "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "", nil, ErrNoPhase},
 		"a delay hangs on its runs":                  {jobspec.Schedule{Type: jobspec.ScheduleFixDelay, Conf: "60"}, "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "", nil, ErrNoSchedule},
 		"no schedule":                                {jobspec.Schedule{Type: jobspec.ScheduleNone}, "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "", nil, ErrNoSchedule},

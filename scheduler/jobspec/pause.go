@@ -445,10 +445,10 @@ func (s Schedule) held(first, until time.Time, n int) (heldFires, error) {
 	return h, nil
 }
 
-// NextPaused is [Schedule.Next] for a job with pauses: the moment after the given one at which a run comes next; the zero time where
+// NextRun is the moment at which a run comes next of a job with pauses whose schedule is due next at the given one; the zero time where
 // there is none, or where nobody knows because a pause has no end.
-func (s Schedule) NextPaused(ps Pauses, after time.Time) (time.Time, error) {
-	next, err := s.Next(after)
+func (s Schedule) NextRun(ps Pauses, next time.Time) (time.Time, error) {
+	var err error
 	for range maxWindows {
 		if err != nil || next.IsZero() {
 			return next, err

@@ -76,10 +76,7 @@ func made(s jobspec.Schedule, due, until time.Time, step time.Duration) int {
 
 // dueOf is what a job is due next: what waits for the end of a pause fell into it before.
 func dueOf(r *db.ListJobsDueWithinRow) time.Time {
-	if r.PausedAt > 0 && r.TriggerNextTime == r.PausedNext {
-		return time.UnixMilli(r.PausedAt)
-	}
-	return time.UnixMilli(r.TriggerNextTime)
+	return db.Undecided(r.TriggerNextTime, r.PausedAt, r.PausedNext)
 }
 
 func (s *Dashboard) scheduleOf(r *db.ListJobsDueWithinRow) jobspec.Schedule {
