@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -75,10 +76,16 @@ func (s *Jobs) foresee(b Bulk, items []BulkItem, stored map[int64]db.Job) (Sprea
 		if err != nil {
 			continue // its calendar is gone: it is due at no time
 		}
-		was[schedule]++
-		if schedule.Conf, err = b.spread(j); err != nil {
+		conf, err := b.spread(j)
+		if err != nil {
 			return Spread{}, err
 		}
+		if _, err := schedule.Next(from); err != nil {
+			continue // an XXL-JOB admin took a text that is none: it is due at no time either, and the deed says so
+		}
+		schedule.Conf = wholeMinute(schedule.Conf)
+		was[schedule]++
+		schedule.Conf = wholeMinute(conf)
 		becomes[schedule]++
 	}
 	for schedule, jobs := range was {
@@ -101,6 +108,13 @@ func (s *Jobs) foresee(b Bulk, items []BulkItem, stored map[int64]db.Job) (Sprea
 	copy(out.Before[:], before[first:])
 	copy(out.After[:], after[first:])
 	return out, nil
+}
+
+// wholeMinute is a cron text at the beginning of its minutes. The picture counts minutes, and so a sixtieth of as many texts is reckoned.
+func wholeMinute(conf string) string {
+	fields := strings.Fields(conf)
+	fields[0] = "0"
+	return strings.Join(fields, " ")
 }
 
 // tally adds what so many jobs of a schedule are due in each minute of a day.

@@ -25,7 +25,11 @@ func TestJobsOfOneMomentAreSpread(t *testing.T) {
 		rate := b.create(t, func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleFixRate, "60" })
 		list := b.create(t, func(in *JobInput) { in.ScheduleConf = "0 0,30 2 * * ?" })
 		secret := b.create(t, func(in *JobInput) { in.Group = b.closed })
-		deed := Bulk{Do: BulkSpread, IDs: append(slices.Clone(ids), rate, list, secret), Window: 15 * time.Minute}
+		unread := b.create(t, nil) // an XXL-JOB admin may have taken it
+		if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET schedule_conf = '0 0 25 * * ?' WHERE id = ?", unread); err != nil {
+			t.Fatal(err)
+		}
+		deed := Bulk{Do: BulkSpread, IDs: append(slices.Clone(ids), rate, list, secret, unread), Window: 15 * time.Minute}
 
 		_, foreseen, err := b.Jobs.PreviewSpread(ctx, b.user, deed)
 		if err != nil {
@@ -43,6 +47,9 @@ func TestJobsOfOneMomentAreSpread(t *testing.T) {
 			if item := done[30+i]; item.Changes || item.Err == nil || problem.From(item.Err).Key != want {
 				t.Errorf("%d: %v, want %s", item.ID, item.Err, want)
 			}
+		}
+		if item := done[33]; item.Changes || item.Err == nil {
+			t.Errorf("a text that is none was spread: %+v", item)
 		}
 		var after [60]int64
 		for _, id := range ids {
