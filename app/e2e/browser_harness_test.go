@@ -30,8 +30,9 @@ type screen struct {
 }
 
 var (
-	desk  = screen{"desk", 1440, 900}
-	phone = screen{"phone", 390, 844}
+	desk   = screen{"desk", 1440, 900}
+	laptop = screen{"laptop", 1280, 720}
+	phone  = screen{"phone", 390, 844}
 )
 
 // window is a browser's window on the console of one admin. It reports what no page may do: throw, write errors to the

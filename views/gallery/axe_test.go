@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,9 +45,8 @@ func TestAccessibility(t *testing.T) {
 					chromedp.Navigate(fmt.Sprintf("%s/page/en/%s/%s", server.URL, theme, p.name)),
 					chromedp.Evaluate(opened[p.name]+";0", nil),
 					chromedp.Evaluate(string(axe)+";0", nil),
-					// Which axe does not ask for by itself, and other pages do not keep to everywhere yet.
-					chromedp.Evaluate(fmt.Sprintf(`window.rules = { "target-size": { enabled: %v } }; 0`, strings.HasPrefix(p.name, "dashboard")), nil),
-					chromedp.Evaluate(`new Promise((done) => setTimeout(done, 400)).then(() => axe.run({ rules })).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 110) + " | " + n.failureSummary.split("\n")[1].trim().slice(0, 170))))`, &found,
+					// axe does not ask for the size of targets by itself.
+					chromedp.Evaluate(`new Promise((done) => setTimeout(done, 400)).then(() => axe.run({ rules: { "target-size": { enabled: true } } })).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 110) + " | " + n.failureSummary.split("\n")[1].trim().slice(0, 170))))`, &found,
 						func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
 				)
 				if err != nil {
