@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/scheduler/calendar"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -83,7 +84,7 @@ func TestAPauseHoldsAndLetsGo(t *testing.T) {
 		want, skipped int
 	}{{jobspec.PauseSkip, 0, 60}, {jobspec.PauseOnce, 1, 0}, {jobspec.PauseEach, 60, 0}, {"later versions'", 0, 60}} {
 		ps := jobspec.Pauses{pause(time.Hour, 2*time.Hour, c.strategy)}
-		l := live(t, every("0 * * * * ?"), ps, noon, noon.Add(3*time.Hour), 10*time.Second)
+		l := live(t, every("0 * * * * ?"), ps, noon, noon.Add(3*time.Hour), func() time.Duration { return 10 * time.Second }, time.Hour)
 		if len(l.made) != c.want || l.fired != 120 || l.skipped != c.skipped {
 			t.Errorf("%s: %d fires, %d made up and %d skipped; want 120, %d and %d", c.strategy, l.fired, len(l.made), l.skipped, c.want, c.skipped)
 		}
@@ -165,7 +166,7 @@ type lived struct {
 }
 
 // live decides a job claim after claim, as the engine does.
-func live(t *testing.T, s jobspec.Schedule, ps jobspec.Pauses, from, until time.Time, step time.Duration) lived {
+func live(t *testing.T, s jobspec.Schedule, ps jobspec.Pauses, from, until time.Time, step func() time.Duration, misfireAfter time.Duration) lived {
 	t.Helper()
 	l := lived{of: make(map[int64]int)}
 	next, hold := from, time.Time{}
@@ -183,7 +184,12 @@ func live(t *testing.T, s jobspec.Schedule, ps jobspec.Pauses, from, until time.
 			at = following
 		}
 	}
-	for now := from; now.Before(until); now = now.Add(step) {
+	notIn := func(at time.Time) {
+		if _, in := ps.At(at); in {
+			t.Fatalf("what was missed is made up for at %v, in a pause", at)
+		}
+	}
+	for now := from; now.Before(until); now = now.Add(step()) {
 		for range 1000 {
 			if next.IsZero() || next.After(now.Add(time.Second)) {
 				break
@@ -192,9 +198,32 @@ func live(t *testing.T, s jobspec.Schedule, ps jobspec.Pauses, from, until time.
 			if !hold.IsZero() {
 				first = hold
 			}
-			plan, err := jobspec.DecidePaused(s, ps, first, now, now.Add(time.Second), time.Hour)
+			plan, err := jobspec.DecidePaused(s, ps, first, now, now.Add(time.Second), misfireAfter)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if m := plan.Misfire; m != nil {
+				notIn(m.At)
+				n := 0
+				for at := m.First; !at.After(m.Last); n++ {
+					if _, in := ps.At(at); in { // one run stands for what was missed on both sides of a pause
+						n--
+					} else {
+						l.of[at.UnixMilli()]++
+					}
+					following, err := s.Next(at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					at = following
+				}
+				if n != m.Count && !m.More {
+					t.Fatalf("%d were missed from %v to %v, and a run stands for %d", n, m.First, m.Last, m.Count)
+				}
+			}
+			for _, at := range plan.MadeUp {
+				l.of[at.UnixMilli()]++
+				notIn(plan.MadeUpAt)
 			}
 			for _, at := range plan.Fires {
 				if _, in := ps.At(at); in {
@@ -249,7 +278,8 @@ func TestNoFireIsLostOrDoubledByPauses(t *testing.T) {
 			ps = append(ps, p)
 		}
 		until := noon.Add(14 * time.Hour)
-		l := live(t, s, ps, noon, until, time.Duration(1+r.IntN(1200))*time.Second)
+		step := time.Duration(1+r.IntN(1200)) * time.Second
+		l := live(t, s, ps, noon, until, func() time.Duration { return step }, time.Hour)
 		end := noon.Add(13 * time.Hour) // behind all pauses
 		n := 0
 		for at := noon; at.Before(end); n++ {
@@ -264,6 +294,51 @@ func TestNoFireIsLostOrDoubledByPauses(t *testing.T) {
 		}
 		if n < 10 {
 			t.Fatalf("seed %d: %d fires", seed, n)
+		}
+	}
+}
+
+// TestNoFireIsLostOrDoubledInAnOutage: nor where nobody looks for hours, whatever becomes of missed fires, and by a calendar.
+func TestNoFireIsLostOrDoubledInAnOutage(t *testing.T) {
+	t.Parallel()
+	c := checked(t, &calendar.Calendar{Name: "drawn", Zone: "UTC", Week: []string{"mon", "wed", "fri"}})
+	strategies := []jobspec.Misfire{jobspec.MisfireDoNothing, jobspec.MisfireFireOnceNow, jobspec.MisfireFireAll, jobspec.MisfireFireLast, jobspec.MisfireFireWithin}
+	schedules := []jobspec.Schedule{every("0 */7 * * * ?"), every("30 0 * * * ?"), {Type: jobspec.ScheduleFixRate, Conf: "660"}}
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 286))
+		s := schedules[r.IntN(len(schedules))]
+		s.Misfire, s.Last, s.Within = strategies[r.IntN(len(strategies))], 1+r.IntN(20), time.Duration(1+r.IntN(200))*time.Minute
+		if r.IntN(2) == 0 {
+			s.Calendar, s.Rule = c, jobspec.AllCalendarRules[r.IntN(len(jobspec.AllCalendarRules))]
+		}
+		const days = 4
+		var ps jobspec.Pauses
+		for range r.IntN(5) {
+			from := time.Duration(r.IntN(days*24*60)) * time.Minute
+			p := pause(from, from+time.Duration(1+r.IntN(1500))*time.Minute, jobspec.AllPausings()[r.IntN(3)])
+			if r.IntN(3) == 0 {
+				p.Cron, p.Length, p.Until = "0 13 * * * ?", time.Duration(1+r.IntN(50))*time.Minute, noon.Add(days*24*time.Hour)
+			}
+			ps = append(ps, p)
+		}
+		first, err := s.Next(noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := noon.Add((days + 2) * 24 * time.Hour) // behind all pauses
+		l := live(t, s, ps, first, end.Add(72*time.Hour), func() time.Duration {
+			if r.IntN(3) > 0 {
+				return time.Duration(1+r.IntN(5)) * time.Minute
+			}
+			return time.Duration(1+r.IntN(36*60)) * time.Minute
+		}, 0)
+		for at := first; at.Before(end); {
+			if l.of[at.UnixMilli()] != 1 {
+				t.Fatalf("seed %d, %s %s: the fire of %v is in %d decisions", seed, s.Misfire, s.Rule, at, l.of[at.UnixMilli()])
+			}
+			if at, err = s.Next(at); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
