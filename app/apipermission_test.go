@@ -38,7 +38,7 @@ var apiNeeds = map[string]need{
 	"createToken": admin,
 
 	// As long as the setting alarm_editors is off.
-	"listAlarmChannels": admin, "getAlarmChannel": admin, "createAlarmChannel": admin, "patchAlarmChannel": admin, "deleteAlarmChannel": admin, "testAlarmChannel": admin,
+	"listAlarmChannels": admin, "getAlarmChannel": admin, "createAlarmChannel": admin, "patchAlarmChannel": admin, "deleteAlarmChannel": admin, "testAlarmChannel": admin, "previewAlarmWords": admin,
 	"createAlarmRoute": admin, "replaceAlarmRoute": admin, "deleteAlarmRoute": admin, "listAlarmMessages": admin, "retryAlarmMessage": admin,
 	"listOpenAlarms": user, "getOpenAlarms": view, "acknowledgeAlarms": run, "unacknowledgeAlarms": run,
 	"listUsers": admin, "getUser": admin, "createUser": admin, "patchUser": admin, "deleteUser": admin, "signOutUser": admin,
@@ -49,7 +49,7 @@ var apiNeeds = map[string]need{
 	"listWebhooks": admin, "getWebhook": admin, "createWebhook": admin, "patchWebhook": admin, "deleteWebhook": admin, "rotateWebhookSecret": admin, "testWebhook": admin,
 	"listDeliveries": admin, "sendDeliveryAgain": admin, "sendGivenUpAgain": admin,
 
-	"getStatistics": user, "getForecast": user, "getOutlook": user, "getHealth": user,
+	"getTimeline": user, "getStatistics": user, "getForecast": user, "getOutlook": user, "getHealth": user,
 }
 
 // apiBody is what an operation is asked with that needs a body, for things of a group.
@@ -83,6 +83,8 @@ func apiBody(id string, o objects) string {
 		return fmt.Sprintf(`{"group_id":%d,"keep":"year"}`, o.group)
 	case "createToken":
 		return `{"name":"taken over","scope":["admin"]}`
+	case "previewAlarmWords":
+		return `{"subject":"taken over"}`
 	case "createAlarmChannel":
 		return `{"name":"taken over","kind":"webhook","url":"http://127.0.0.1:1/taken-over"}`
 	case "createWebhook":

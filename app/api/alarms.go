@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -268,8 +269,44 @@ func (a *API) alarms() {
 			failure, err := a.Manage.Channels.Test(ctx, p, in.ID, to)
 			return &struct{ Body channelTest }{channelTest{Taken: failure == "", Error: failure.In(requestOf(ctx).printer)}}, err
 		})
+	add(a, op{method: http.MethodPost, path: "/alarms/preview", id: "previewAlarmWords", tag: tag, summary: "Preview a channel's own words", names: map[string]string{alarm.FieldText: "text", alarm.FieldSubject: "subject"},
+		text: "Of the channel's latest message, or else of an invented failure. Nothing is sent or kept."},
+		func(ctx context.Context, p auth.Principal, in *struct{ Body alarmWords }) (*struct{ Body wordsPreview }, error) {
+			b := in.Body
+			c := alarm.Channel{Kind: alarm.Kind(cmp.Or(b.Kind, string(alarm.KindMail)))}
+			if b.Channel != 0 {
+				stored, _, err := a.Manage.Channels.Get(ctx, p, b.Channel)
+				if err != nil {
+					return nil, err
+				}
+				c = stored
+			}
+			for _, set := range []struct{ from, to *string }{{b.Language, &c.Language}, {b.Subject, &c.Settings.Subject}, {b.Text, &c.Settings.Text}} {
+				if set.from != nil {
+					*set.to = *set.from
+				}
+			}
+			drawn, err := a.Manage.Channels.Preview(ctx, p, c)
+			return &struct{ Body wordsPreview }{wordsPreview{Subject: drawn.Title, Text: drawn.Text, Of: moment(drawn.At)}}, err
+		})
 	a.alarmRoutes(tag)
 	a.alarmMessages(tag)
+}
+
+// alarmWords are words of a channel as somebody typed them.
+type alarmWords struct {
+	Channel  int64   `json:"channel_id,omitempty" minimum:"1" doc:"The channel whose words are to be changed: what is left out here is as it has it."`
+	Kind     string  `json:"kind,omitempty" enum:"mail,dingtalk,wecom,feishu,slack,teams,telegram,pagerduty,webhook" doc:"Without a channel: what it will be; mail if it is left out."`
+	Language *string `json:"language,omitempty" doc:"Of the message; empty: that of the installation."`
+	Subject  *string `json:"subject,omitempty" maxLength:"200" doc:"With placeholders in double braces; empty: the usual one."`
+	Text     *string `json:"text,omitempty" maxLength:"4000" doc:"As the subject."`
+}
+
+// wordsPreview is a message in these words.
+type wordsPreview struct {
+	Subject string     `json:"subject"`
+	Text    string     `json:"text"`
+	Of      *time.Time `json:"message_at" doc:"When the message was made that is shown; null: it is an invented failure."`
 }
 
 // routeNames are what a route's fields are called in JSON.
