@@ -197,3 +197,35 @@ func TestTheCalendarPages(t *testing.T) {
 		}
 	})
 }
+
+// TestACalendarThatEndsIsSaidOnEveryPage: administrators read on every page that a year is missing which jobs will need, until it is there.
+func TestACalendarThatEndsIsSaidOnEveryPage(t *testing.T) {
+	t.Parallel()
+	a, c := apiCaller(t, testOptions(t))
+	root := open(t, a).mustLogin()
+	alert := func() string { return root.get("/jobs").document(t).Find(".alert").Text() }
+	years := func(last int) string {
+		var known []string
+		for year := 2020; year <= last; year++ {
+			known = append(known, `{"year":`+strconv.Itoa(year)+`}`)
+		}
+		return `{"week":["mon"],"days":[],"years":[` + strings.Join(known, ",") + `]}`
+	}
+	now := time.Now().Year()
+	var one struct {
+		Missing int `json:"missing_year"`
+	}
+	c.json(200, &one, "PUT", "/calendars/ours", years(now-1))
+	if strings.Contains(alert(), "ours") {
+		t.Error("it is said of a calendar that no job keeps to")
+	}
+	c.json(201, new(struct{}), "POST", "/jobs", `{"group_id":1,"description":"close","author":"ann","schedule":"CRON","handler":"x","cron":"0 0 5 * * ?","calendar":"ours"}`)
+	c.json(200, &one, "PUT", "/calendars/ours", years(now-1), "If-Match", "*")
+	if text := alert(); !strings.Contains(text, "ours") || !strings.Contains(text, strconv.Itoa(now)) {
+		t.Errorf("the alert is %q, and the year %d is missing", text, now)
+	}
+	c.json(200, &one, "PUT", "/calendars/ours", years(now+1), "If-Match", "*")
+	if text := alert(); strings.Contains(text, "ours") {
+		t.Errorf("the year is there, and the alert %q", text)
+	}
+}

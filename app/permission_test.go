@@ -134,7 +134,7 @@ var routeNeeds = map[string]need{
 	"GET /webhooks": admin, "GET /webhooks/new": admin, "POST /webhooks": admin, "GET /webhooks/:id": admin, "GET /webhooks/:id/edit": admin, "POST /webhooks/:id/edit": admin,
 	"POST /webhooks/:id/test": admin, "POST /webhooks/:id/secret": admin, "GET /webhooks/:id/delete": admin, "POST /webhooks/:id/delete": admin,
 	"POST /webhooks/:id/again": admin, "POST /webhooks/:id/deliveries/:delivery/again": admin,
-	"GET /jobs/slowest": user, "GET /forecast": user, "GET /wall": user, "GET /timeline": user, "GET /calendars": user, "GET /calendars/:name": user, "POST /calendars": admin, "GET /calendars/:name/delete": admin, "POST /calendars/:name/delete": admin,
+	"GET /jobs/slowest": user, "GET /forecast": user, "GET /wall": user, "GET /mine/failed": user, "GET /timeline": user, "GET /calendars": user, "GET /calendars/:name": user, "POST /calendars": admin, "GET /calendars/:name/delete": admin, "POST /calendars/:name/delete": admin,
 	"GET /teams": admin, "GET /teams/new": admin, "POST /teams": admin, "GET /teams/:id/edit": admin, "POST /teams/:id": admin, "GET /teams/:id/delete": admin, "POST /teams/:id/delete": admin,
 	// A view of somebody else does not exist.
 	"GET /views/new": user, "POST /views": user, "GET /views/:id/edit": user, "POST /views/:id": user, "POST /views/:id/delete": user,

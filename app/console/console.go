@@ -95,7 +95,7 @@ func New(cfg Config) *Console {
 	f := &frame{
 		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness,
 		cookie:   securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)),
-		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, groups: m.Groups, adoption: m.Adoption,
+		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
@@ -112,6 +112,7 @@ func New(cfg Config) *Console {
 		families: []family{
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, engine: cfg.Engine},
 			ofJobs,
+			&minePages{frame: f, jobs: m.Jobs, figures: m.Dashboard},
 			&jobPage{jobPages: ofJobs, audit: m.Audit},
 			&chainPages{frame: f, jobs: m.Jobs},
 			&backfillPages{frame: f, jobs: m.Jobs, backfills: m.Backfills, pauses: m.Pauses},

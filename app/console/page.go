@@ -43,6 +43,7 @@ type frame struct {
 	open      *manage.OpenAlarms
 	groups    *manage.Groups
 	adoption  *manage.Adoption
+	calendars *manage.Calendars
 }
 
 // Page is the frame of a request: its language, its theme, its user. It works without a session too, for error pages.
@@ -71,6 +72,9 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 	if p.Admin {
 		if n := c.channels.Unheard(r.Context()); n > 0 {
 			page.Alerts = append(page.Alerts, layout.Alert{Text: page.T("alert.mail", "Count", n, "N", format.Number(n)), URL: link.AlarmsPath, URLText: page.T("alert.mail.way"), Mild: true})
+		}
+		if e := c.calendars.Ending(r.Context()); e.Name != "" {
+			page.Alerts = append(page.Alerts, layout.Alert{Text: page.T("alert.calendar", "Count", e.Jobs, "N", format.Number(e.Jobs), "Name", e.Name, "Year", strconv.Itoa(e.Year)), URL: link.Calendar(e.Name, 0), URLText: page.T("alert.calendar.way"), Mild: true})
 		}
 	}
 	if !p.Zero() {

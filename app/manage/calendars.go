@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -22,6 +23,53 @@ type Calendars struct {
 	cfg     Config
 	queries *db.Queries
 	audit   *Audit
+
+	mu     sync.Mutex
+	ending Ending    // what was found last, which every page of an administrator asks
+	until  time.Time // it counts; by the monotonic clock
+}
+
+// Ending is a calendar that jobs keep to and that does not know a year that has begun, or begins soon.
+type Ending struct {
+	Name string // empty: there is none
+	Year int
+	Jobs int64
+}
+
+// endingFor is how long it counts that one was found, or none.
+const endingFor = 30 * time.Second
+
+// Ending is the first such calendar by name, of all groups. Where that cannot be found out it is none, which is no reason to show no page.
+func (s *Calendars) Ending(ctx context.Context) Ending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.until) {
+		return s.ending
+	}
+	used, err := s.queries.CountCalendarJobs(ctx, s.cfg.Pool)
+	if err != nil {
+		s.cfg.Logger.Debug("count the jobs of calendars", "error", db.Error(err))
+		return Ending{}
+	}
+	jobs := make(map[string]int64)
+	for _, u := range used {
+		jobs[u.Calendar] += u.Jobs
+	}
+	found := Ending{}
+	for _, k := range s.cfg.Pool.Calendars().All() {
+		if year := k.Missing(s.cfg.Now()); year != 0 && jobs[k.Name] > 0 && found.Name == "" {
+			found = Ending{Name: k.Name, Year: year, Jobs: jobs[k.Name]}
+		}
+	}
+	s.ending, s.until = found, time.Now().Add(endingFor)
+	return found
+}
+
+// forget makes the next page look anew.
+func (s *Calendars) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = time.Time{}
 }
 
 // The names of what can be wrong with a calendar.
@@ -133,6 +181,7 @@ func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calenda
 	if err != nil {
 		return fmt.Errorf("keep calendar: %w", err)
 	}
+	s.forget()
 	return s.cfg.Pool.Calendars().Refresh(ctx)
 }
 
@@ -192,6 +241,7 @@ func (s *Calendars) DeleteVersion(ctx context.Context, p auth.Principal, name, v
 	if err != nil {
 		return fmt.Errorf("delete calendar: %w", err)
 	}
+	s.forget()
 	return s.cfg.Pool.Calendars().Refresh(ctx)
 }
 

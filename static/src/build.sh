@@ -15,6 +15,7 @@ targets=chrome123,firefox128,safari17.5
 esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app.js
 esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cron.js
 esbuild --target=$targets --format=iife --outfile=$dist/passkeys.js static/src/js/passkeys.js
+esbuild --target=$targets --format=iife --outfile=$dist/mine.js static/src/js/mine.js
 esbuild --target=$targets --format=iife --outfile=$dist/flow.js static/src/js/flow.js
 # What both editors have is a file of its own, so that who edits a second language loads only that.
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js

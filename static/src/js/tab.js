@@ -1,5 +1,5 @@
 // The page's tab says how things are while nobody looks at the page: its icon and the beginning of its title. What the page shows
-// says of itself how many troubles there are: [data-trouble].
+// says of itself how many troubles there are: [data-trouble]; [data-failed] counts what was told of one's own jobs meanwhile.
 const mark = /^(\(\d+\) |⚠ )/;
 
 export function tab() {
@@ -9,7 +9,7 @@ export function tab() {
   let said = "";
   const draw = () => {
     const { live } = document.documentElement.dataset;
-    const troubles = Number(document.querySelector("[data-trouble]")?.dataset.trouble) || 0;
+    const troubles = Number(document.querySelector("[data-trouble]")?.dataset.trouble) || Number(document.documentElement.dataset.failed) || 0;
     const lost = live === "lost" || live === "ended";
     const now = lost ? "⚠ " : troubles ? `(${troubles}) ` : "";
     const title = now + document.title.replace(mark, "");
@@ -19,7 +19,7 @@ export function tab() {
     icon.href = lost ? icon.dataset.lostIcon : troubles ? icon.dataset.troubleIcon : usual;
   };
   const watch = new MutationObserver(draw);
-  watch.observe(document.documentElement, { attributes: true, subtree: true, attributeFilter: ["data-live", "data-trouble"] });
+  watch.observe(document.documentElement, { attributes: true, subtree: true, attributeFilter: ["data-live", "data-trouble", "data-failed"] });
   document.addEventListener("htmx:afterSettle", draw); // a part of the page may be another one now
   draw();
 }
