@@ -199,6 +199,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	a.pulls = pull.New(pull.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seal: sealing, Key: pullKey, Now: func() time.Time { return a.engine.Now() }, Others: func() bool { return a.engine.Others() },
+		Admins: func() int { return a.engine.Admins() },
 	})
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{

@@ -22,12 +22,13 @@ import (
 // Executor runs jobs. Make one with [New], give it handlers, then [Executor.Run] it, or [Executor.Start] and
 // [Executor.Drain] it.
 type Executor struct {
-	config Config
-	logger *slog.Logger
-	admins *wire.AdminClient
-	client *http.Client
-	tls    *tls.Config // of the server; nil: plain HTTP
-	runAs  *process.Account
+	config    Config
+	logger    *slog.Logger
+	admins    *wire.AdminClient
+	client    *http.Client
+	newClient func() *http.Client // makes another such client; nil: the configured one is for everything
+	tls       *tls.Config         // of the server; nil: plain HTTP
+	runAs     *process.Account
 
 	handlersMu sync.RWMutex
 	handlers   map[string]Handler
@@ -110,19 +111,23 @@ func New(config Config) (*Executor, error) {
 		return nil, fmt.Errorf("executor: run scripts as %q: %w", config.RunAs, err)
 	}
 	client := config.HTTPClient
+	var newClient func() *http.Client
 	if client == nil {
 		clientTLS, err := config.AdminTLS.Config()
 		if err != nil {
 			return nil, fmt.Errorf("executor: towards the admins: %w", err)
 		}
-		conns, options := 8, []wire.ClientOption{wire.WithTLS(clientTLS)}
-		if config.Mode == Pull {
-			conns, options = 16, append(options, wire.WithProxy(http.ProxyFromEnvironment))
+		newClient = func() *http.Client {
+			own := wire.WithTLS(clientTLS.Clone()) // a client writes into it which protocols it speaks
+			if config.Mode == Pull {
+				return wire.NewHTTPClient(16, own, wire.WithProxy(http.ProxyFromEnvironment), wire.WithHTTP2())
+			}
+			return wire.NewHTTPClient(8, own)
 		}
-		client = wire.NewHTTPClient(conns, options...)
+		client = newClient()
 	}
 	return &Executor{
-		config: config, logger: config.Logger, client: client, tls: serverTLS, runAs: runAs,
+		config: config, logger: config.Logger, client: client, newClient: newClient, tls: serverTLS, runAs: runAs,
 		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
 		handlers: make(map[string]Handler),
 		jobs:     make(map[int64]*job), live: make(map[int64]*task),

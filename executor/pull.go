@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -35,6 +37,21 @@ const (
 	// more: an admin that is frozen, or a connection that is lost, is known by that.
 	pullWait  = 10 * time.Second
 	pullGrace = 5 * time.Second
+	// The same where one address is that of several admins. What one that is frozen holds could be at another: it is given up sooner, and
+	// very soon when that has just happened, while one pull more is open.
+	sharedWait   = 5 * time.Second
+	sharedGrace  = 3 * time.Second
+	troubleWait  = 2 * time.Second
+	troubleGrace = 2 * time.Second
+	troubleFor   = 30 * time.Second
+	// maxApart is how many pulls are open at such an address, whatever the admins say that they are.
+	maxApart = 8
+	// Where a pull comes to an admin at which another is open already it is sent again, so often for each admin that there is, and every
+	// other time over a new connection.
+	maxElsewhere = 5
+	// After so many answers of one admin alone the balancer sends everything there. Whether that has changed is tried again later.
+	maxSame    = 20
+	apartAgain = 10 * time.Second
 	// maxPulled is how many calls are under way at once.
 	maxPulled = 256
 	// maxLost is how many pulls without an answer are told of, and lostFor for how long: no call waits longer.
@@ -48,11 +65,14 @@ const (
 	answerSenders    = 4
 	maxAnswersAtOnce = 200
 	maxAnswerBytes   = 256 << 10 // of one request, unless a single answer is longer: proxies often allow 1 MB
+	maxCarried       = 64 << 10  // of a request that is sent to several admins until it comes to the right one
+	carryWait        = 5 * time.Millisecond
 	answerAgain      = 200 * time.Millisecond
 	answersEnd       = 2 * time.Second // for those that are left at a stop
 )
 
-// puller asks the admins for calls: all of them at the same time, so that each can hand over its own at once.
+// puller asks the admins for calls: all of them at the same time, so that each can hand over its own at once. Where fewer addresses are known
+// than there are admins, there is a balancer, and it keeps as many pulls open as there are admins, one at each.
 type puller struct {
 	e        *Executor
 	instance string
@@ -64,10 +84,31 @@ type puller struct {
 	ctx    context.Context // of the answers
 	giveUp context.CancelFunc
 
-	mu    sync.Mutex
-	lost  []lostPull
-	next  int64
-	noted time.Time
+	mu     sync.Mutex
+	lost   []lostPull
+	next   int64
+	noted  time.Time
+	places []place // by address
+}
+
+// place is an address of admins.
+type place struct {
+	admins  int       // that it is to be asked for, 1 unless it is a balancer's; 0: nobody has said it
+	askers  int       // that ask there
+	trouble time.Time // until when it is known that one of them holds what it is asked
+	last    string    // the admin that answered last
+	same    int       // how many answers in a row came from it
+}
+
+// asker has one pull open at a time, over connections of its own: a balancer that knows connections only sends it elsewhere by a new one.
+type asker struct {
+	p      *puller
+	admin  int
+	number int // of those of its address; the first asks always
+	client atomic.Pointer[wire.AdminClient]
+	http   atomic.Pointer[http.Client]
+	// carried are answers that go with the next pull: behind a balancer both have to come to the same admin.
+	carried []pulledAnswer
 }
 
 type lostPull struct {
@@ -78,7 +119,7 @@ type lostPull struct {
 // pulledAnswer is an answer on its way.
 type pulledAnswer struct {
 	wire.PulledAnswer
-	admin int // that handed the call over
+	by    *asker // to which the call was handed over
 	until time.Time
 }
 
@@ -109,11 +150,40 @@ func (e *Executor) pullAddress() (string, error) {
 
 // start asks until ctx ends. Then [puller.finish] waits for what is under way.
 func (p *puller) start(ctx context.Context, services *group) {
-	for i := range p.e.admins.Len() {
-		services.Go(func() { p.loop(ctx, i) })
+	p.places = make([]place, p.e.admins.Len())
+	for i := range p.places {
+		p.places[i] = place{askers: 1}
+		a := p.newAsker(i, 0)
+		services.Go(func() { a.loop(ctx, services) })
 	}
 	for range answerSenders {
 		p.sending.Go(p.send)
+	}
+}
+
+func (p *puller) newAsker(admin, number int) *asker {
+	a := &asker{p: p, admin: admin, number: number}
+	a.client.Store(p.e.admins)
+	a.renew()
+	return a
+}
+
+// renew has it ask over new connections.
+func (a *asker) renew() {
+	e := a.p.e
+	if e.newClient == nil {
+		return
+	}
+	a.close()
+	client := e.newClient()
+	a.http.Store(client)
+	a.client.Store(wire.NewAdminClient(client, e.config.Admins, e.config.Token, e.config.AppName, e.config.AdminTimeout))
+}
+
+// close ends the connections over which nothing goes on.
+func (a *asker) close() {
+	if client := a.http.Load(); client != nil {
+		client.CloseIdleConnections()
 	}
 }
 
@@ -127,9 +197,12 @@ func (p *puller) finish() {
 	p.giveUp()
 }
 
-// loop asks one admin.
-func (p *puller) loop(ctx context.Context, admin int) {
-	again, failing := firstPullAgain, false
+// loop asks at one address.
+func (a *asker) loop(ctx context.Context, services *group) {
+	p := a.p
+	defer a.close()
+	defer a.unload()
+	again, failing, elsewhere := firstPullAgain, false, 0
 	for ctx.Err() == nil {
 		select { // there must be room for a call at least
 		case p.slots <- struct{}{}:
@@ -137,7 +210,12 @@ func (p *puller) loop(ctx context.Context, admin int) {
 		case <-ctx.Done():
 			return
 		}
-		err := p.once(ctx, admin)
+		manner, needed := p.manner(a)
+		if !needed {
+			return
+		}
+		manner.apart = manner.apart && elsewhere < manner.tries
+		response, err := a.once(ctx, manner)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -146,50 +224,225 @@ func (p *puller) loop(ctx context.Context, admin int) {
 				p.e.logger.Info("the admin hands over calls again")
 			}
 			again, failing = firstPullAgain, false
+			same := p.learn(a.admin, &response)
+			p.staff(ctx, a.admin, services)
+			switch {
+			case same && a.number > 0:
+				if !pause(ctx, apartAgain) {
+					return
+				}
+				p.doubt(a.admin)
+			case !response.Elsewhere:
+				elsewhere = 0
+				continue
+			case elsewhere%2 == 1:
+				a.renew()
+			}
+			elsewhere++
 			continue
 		case !failing:
 			p.e.logger.Warn("cannot ask the admin for calls, trying again", "group", p.e.config.AppName, "executor", p.e.address, "error", err)
 			failing = true
 		}
-		select {
-		case <-time.After(again/2 + rand.N(again/2)):
-		case <-ctx.Done():
+		p.staff(ctx, a.admin, services)
+		a.renew() // the connection may lead to one that is frozen, or to nobody
+		if !pause(ctx, again/2+rand.N(again/2)) {
 			return
 		}
 		again = min(again*2, lastPullAgain)
 	}
 }
 
+// pause is false when ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// manner is how a pull is made.
+type manner struct {
+	wait, grace time.Duration
+	apart       bool
+	tries       int // of those that are apart, one after the other
+}
+
+// manner says how the next pull is made. needed is false when there are too many already.
+func (p *puller) manner(a *asker) (m manner, needed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := &p.places[a.admin]
+	if a.number > 0 && a.number >= at.wanted() {
+		at.askers--
+		return m, false
+	}
+	m = manner{apart: at.admins > 1, tries: at.admins * maxElsewhere}
+	switch {
+	case at.admins == 0: // how many there are is known at once
+		m.grace = pullGrace
+	case at.admins == 1:
+		m.wait, m.grace = pullWait, pullGrace
+	case at.troubled():
+		m.wait, m.grace = troubleWait, troubleGrace
+	default:
+		m.wait, m.grace = sharedWait, sharedGrace
+	}
+	return m, true
+}
+
+// learn goes by what an admin says of how many there are: as many ask as share one address. same is true when all answers come from one.
+func (p *puller) learn(admin int, r *wire.PullResponse) (same bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := &p.places[admin]
+	at.admins = min(max(r.Admins-len(p.places)+1, 1), maxApart)
+	if r.Admin != at.last {
+		at.last, at.same = r.Admin, 0
+	}
+	at.same++
+	return at.same > maxSame
+}
+
+// doubt has it found out anew whether there is one admin.
+func (p *puller) doubt(admin int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.places[admin].same = 0
+}
+
+// staff has as many ask at an address as are wanted.
+func (p *puller) staff(ctx context.Context, admin int, services *group) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for at := &p.places[admin]; at.askers < at.wanted(); at.askers++ {
+		a := p.newAsker(admin, at.askers)
+		services.Go(func() { a.loop(ctx, services) })
+	}
+}
+
+// wanted is how many are to ask.
+func (at *place) wanted() int {
+	if at.troubled() {
+		return at.admins + 1
+	}
+	return at.admins
+}
+
+// troubled is false where there is one admin: more pulls would wait there as well.
+func (at *place) troubled() bool { return at.admins > 1 && time.Now().Before(at.trouble) }
+
 // once makes one pull and begins what it brings.
-func (p *puller) once(ctx context.Context, admin int) error {
-	req := p.request()
+func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
+	p := a.p
+	req := p.request(m)
+	for _, answer := range a.carried {
+		req.Answers = append(req.Answers, answer.PulledAnswer)
+	}
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, pullWait+pullGrace)
+	limited, cancel := context.WithTimeout(ctx, m.wait+m.grace)
 	defer cancel()
-	response, err := p.e.admins.Pull(limited, admin, req)
+	response, err := a.client.Load().Pull(limited, a.admin, req)
 	if err != nil {
 		p.lose(req.Pull)
-		return err
+		a.unload()
+		if limited.Err() != nil && ctx.Err() == nil {
+			p.noteTrouble(a.admin)
+		}
+		return response, err
 	}
 	p.note()
+	a.carried = slices.DeleteFunc(a.carried, func(answer pulledAnswer) bool {
+		taken := !slices.Contains(response.Left, answer.ID)
+		if taken {
+			<-p.slots
+		}
+		return taken
+	})
 	held := time.Duration(response.Held) * time.Millisecond
+	g := newGathering(len(response.Calls), m.apart)
 	for i := range response.Calls {
 		call := &response.Calls[i]
 		// The admin cannot have let go of it before this moment, whatever the two clocks say.
 		until := began.Add(held + time.Duration(call.Left)*time.Millisecond)
 		p.slots <- struct{}{}
-		p.serving.Go(func() { p.serve(call, admin, until) })
+		p.serving.Go(func() { a.serve(call, until, g) })
 	}
-	return nil
+	if m.apart && len(response.Calls) > 0 {
+		a.carried = append(a.carried, g.take()...)
+	}
+	return response, nil
 }
 
-func (p *puller) request() *wire.PullRequest {
+// gathering holds the answers to the calls of one pull for a moment, so that the next one carries them.
+type gathering struct {
+	mu      sync.Mutex
+	awaited int
+	size    int
+	open    bool
+	answers []pulledAnswer
+	all     chan struct{} // closed when all are there
+}
+
+func newGathering(calls int, open bool) *gathering {
+	return &gathering{awaited: calls, open: open, all: make(chan struct{})}
+}
+
+// put is false for an answer that has to go on its own.
+func (g *gathering) put(answer pulledAnswer) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.open {
+		return false
+	}
+	if g.awaited--; g.awaited == 0 {
+		close(g.all)
+	}
+	if g.size += len(answer.Answer); g.size > maxCarried || len(g.answers) == maxAnswersAtOnce {
+		return false
+	}
+	g.answers = append(g.answers, answer)
+	return true
+}
+
+// take waits for the answers, not for long.
+func (g *gathering) take() []pulledAnswer {
+	end := time.NewTimer(carryWait)
+	defer end.Stop()
+	select {
+	case <-g.all:
+	case <-end.C:
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = false
+	return g.answers
+}
+
+// unload hands over on their own what was to be carried.
+func (a *asker) unload() {
+	for _, answer := range a.carried {
+		a.p.answers <- answer
+	}
+	a.carried = nil
+}
+
+// noteTrouble is told of an admin that holds what it is asked for too long.
+func (p *puller) noteTrouble(admin int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.places[admin].trouble = time.Now().Add(troubleFor)
+}
+
+func (p *puller) request(m manner) *wire.PullRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next++
 	req := &wire.PullRequest{
 		RegistryKey: p.e.config.AppName, RegistryValue: p.e.address, Instance: p.instance, Pull: p.instance + "." + strconv.FormatInt(p.next, 36),
-		Max: min(max(maxPulled-len(p.slots), 1), wire.MaxPull), Wait: int(pullWait.Milliseconds()),
+		Max: min(max(maxPulled-len(p.slots), 1), wire.MaxPull), Wait: int(m.wait.Milliseconds()), Apart: m.apart,
 	}
 	kept := p.lost[:0]
 	for _, l := range p.lost {
@@ -213,13 +466,17 @@ func (p *puller) lose(name string) {
 }
 
 // serve does what a call asks for, unless whoever made it may have given it up.
-func (p *puller) serve(call *wire.PulledCall, admin int, until time.Time) {
+func (a *asker) serve(call *wire.PulledCall, until time.Time, g *gathering) {
+	p := a.p
 	if !time.Now().Before(until) {
 		<-p.slots
 		p.e.logger.Warn("a call came too late and is left", "path", call.Path)
 		return
 	}
-	p.answers <- pulledAnswer{wire.PulledAnswer{ID: call.ID, Answer: p.e.answerCall(call)}, admin, until}
+	answer := pulledAnswer{wire.PulledAnswer{ID: call.ID, Answer: p.e.answerCall(call)}, a, until}
+	if !g.put(answer) {
+		p.answers <- answer
+	}
 }
 
 // answerCall is ServeHTTP for a call that was asked for. Who makes it has shown that by being the admin that is asked.
@@ -257,49 +514,75 @@ func (e *Executor) mostLog() int {
 // send hands over answers until there are no more.
 func (p *puller) send() {
 	for first := range p.answers {
-		batch, size, until := []pulledAnswer{first}, len(first.Answer), first.until
+		batch, size := map[*asker][]pulledAnswer{first.by: {first}}, len(first.Answer)
 	gather:
-		for len(batch) < maxAnswersAtOnce && size < maxAnswerBytes {
+		for n := 1; n < maxAnswersAtOnce && size < maxAnswerBytes; n++ {
 			select {
 			case next, ok := <-p.answers:
 				if !ok {
 					break gather
 				}
-				batch, size = append(batch, next), size+len(next.Answer)
-				if next.until.After(until) {
-					until = next.until
-				}
+				batch[next.by], size = append(batch[next.by], next), size+len(next.Answer)
 			default:
 				break gather
 			}
 		}
-		p.deliver(batch, until)
-		for range batch {
-			<-p.slots
+		var parts group
+		for by, answers := range batch {
+			parts.Go(func() {
+				by.deliver(answers)
+				for range answers {
+					<-p.slots
+				}
+			})
+		}
+		parts.Wait()
+	}
+}
+
+// deliver tries until an admin takes the answers, or nobody waits for them any more. Behind a balancer it looks a few times for the one that
+// waits, which has them at once then; any other has to write them down.
+func (a *asker) deliver(answers []pulledAnswer) {
+	p := a.p
+	req := &wire.PullRequest{RegistryKey: p.e.config.AppName, RegistryValue: p.e.address}
+	until, size := answers[0].until, 0
+	for _, answer := range answers {
+		req.Answers = append(req.Answers, answer.PulledAnswer)
+		size += len(answer.Answer)
+		if answer.until.After(until) {
+			until = answer.until
+		}
+	}
+	tries := p.shared(a.admin) * maxElsewhere
+	req.Apart = tries > maxElsewhere && size <= maxCarried
+	ctx, cancel := context.WithDeadline(p.ctx, until)
+	defer cancel()
+	for try := 1; ; try++ {
+		left, err := a.client.Load().AnswerPulled(ctx, a.admin, req)
+		switch {
+		case err == nil && len(left) == 0:
+			return
+		case err == nil:
+			req.Answers = slices.DeleteFunc(req.Answers, func(answer wire.PulledAnswer) bool { return !slices.Contains(left, answer.ID) })
+			req.Apart = try < tries
+			if try%2 == 0 {
+				a.close() // the next goes over another connection
+			}
+			continue
+		}
+		req.Apart = false
+		if !pause(ctx, answerAgain) {
+			p.e.logger.Warn("answers to calls could not be handed over; the admin asks again", "answers", len(req.Answers), "error", err)
+			return
 		}
 	}
 }
 
-// deliver tries until an admin takes the answers, or nobody waits for them any more.
-func (p *puller) deliver(batch []pulledAnswer, until time.Time) {
-	req := &wire.PullRequest{RegistryKey: p.e.config.AppName, RegistryValue: p.e.address}
-	for _, a := range batch {
-		req.Answers = append(req.Answers, a.PulledAnswer)
-	}
-	ctx, cancel := context.WithDeadline(p.ctx, until)
-	defer cancel()
-	for {
-		err := p.e.admins.AnswerPulled(ctx, batch[0].admin, req)
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			p.e.logger.Warn("answers to calls could not be handed over; the admin asks again", "answers", len(batch), "error", err)
-			return
-		case <-time.After(answerAgain):
-		}
-	}
+// shared is how many admins are behind an address.
+func (p *puller) shared(admin int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.places[admin].admins
 }
 
 // pulledFile is in the data folder, and as old as the last answer of an admin to a pull.

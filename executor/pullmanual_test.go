@@ -22,12 +22,14 @@ func TestTheManualsNumbersAboutAsking(t *testing.T) {
 	t.Parallel()
 	for page, sentences := range map[string][]string{
 		"executor.md": {
-			fmt.Sprintf("Requests last up to %d s;", pullWait/time.Second),
-			fmt.Sprintf("is noticed after %d s at the latest. %d calls are under way at once", (pullWait+pullGrace)/time.Second, maxPulled),
+			fmt.Sprintf("Requests last up to %d s, behind a balancer %d s;", pullWait/time.Second, sharedWait/time.Second),
+			fmt.Sprintf("is noticed after %d s at the latest, behind a balancer after %d s; for the next %d s there is one request more then, and they last %d s. %d calls are under way at once",
+				(pullWait+pullGrace)/time.Second, (sharedWait+sharedGrace)/time.Second, troubleFor/time.Second, troubleWait/time.Second, maxPulled),
 		},
 		"zh-CN/executor.md": {
-			fmt.Sprintf("请求最长持续 %d 秒", pullWait/time.Second),
-			fmt.Sprintf("最迟 %d 秒后被发现。同时进行的调用最多 %d 个", (pullWait+pullGrace)/time.Second, maxPulled),
+			fmt.Sprintf("请求最长持续 %d 秒，在负载均衡之后为 %d 秒", pullWait/time.Second, sharedWait/time.Second),
+			fmt.Sprintf("最迟 %d 秒后被发现，在负载均衡之后为 %d 秒；此后 %d 秒内会多开一个请求，每个持续 %d 秒。同时进行的调用最多 %d 个",
+				(pullWait+pullGrace)/time.Second, (sharedWait+sharedGrace)/time.Second, troubleFor/time.Second, troubleWait/time.Second, maxPulled),
 		},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "docs", filepath.FromSlash(page)))
@@ -74,13 +76,16 @@ func TestAFrozenAdminIsNoticedInTime(t *testing.T) {
 			config: Config{AppName: "orders"}, address: "pull://box", instance: "box",
 			admins: wire.NewAdminClient(&http.Client{Transport: f}, []string{"http://admin"}, "", "orders", 0),
 		})
-		if err := p.once(t.Context(), 0); err == nil {
+		p.places = []place{{admins: 1}}
+		a := p.newAsker(0, 0)
+		how, _ := p.manner(a)
+		if _, err := a.once(t.Context(), how); err == nil {
 			t.Fatal("it answered")
 		}
 		if f.asked.Wait != 10_000 || f.gave != 15*time.Second {
 			t.Errorf("it was asked to wait %d ms, and given up after %s", f.asked.Wait, f.gave)
 		}
-		if next := p.request(); len(next.Lost) != 1 || next.Lost[0] != f.asked.Pull {
+		if next := p.request(how); len(next.Lost) != 1 || next.Lost[0] != f.asked.Pull {
 			t.Errorf("the next tells of %v", next.Lost)
 		}
 	})

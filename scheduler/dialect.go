@@ -85,7 +85,7 @@ func (e *Engine) SawDialect(ctx context.Context, appName, address string, dialec
 	if err != nil {
 		return err
 	}
-	return e.directory.reload(ctx)
+	return e.directory.refresh(ctx)
 }
 
 // dialect is what is known of an address; groups that have the address in none of their lists know nothing.

@@ -34,6 +34,12 @@ type directory struct {
 	declared  map[int64][]string // handlers whose parameter is code, as read last
 
 	reloading chan struct{} // capacity 1: held while the groups are read, which takes as long as the database does
+
+	refreshing sync.Mutex
+	next       *reading  // that is about to begin; nil: nobody waits for one
+	ended      time.Time // when the last one ended
+	took       time.Duration
+
 	// absence is for how long nobody took beats before this admin was there, and until when executors are not blamed for it.
 	absence      time.Duration
 	absenceUntil time.Time
@@ -121,6 +127,64 @@ func (d *directory) arrive() {
 	d.absence, d.absenceUntil = 0, time.Time{}
 }
 
+// reading is one that executors who came at the same time wait for.
+type reading struct {
+	done chan struct{} // closed when err and left are set
+	err  error
+	left bool // whoever was to do it has left
+}
+
+const (
+	// readShare is the part of the time, one in so many, that is spent on reading groups because executors come, and longestRest the longest
+	// pause that follows from it.
+	readShare   = 10
+	longestRest = 500 * time.Millisecond
+)
+
+// refresh is [directory.reload] for an executor that came: those that come at the same time share it, and where it takes long, because
+// there are thousands of them, they wait until more have come.
+func (d *directory) refresh(ctx context.Context) error {
+	for {
+		d.refreshing.Lock()
+		r := d.next
+		first := r == nil
+		if first {
+			r = &reading{done: make(chan struct{})}
+			d.next = r
+		}
+		rest := min(readShare*d.took, longestRest) - time.Since(d.ended)
+		d.refreshing.Unlock()
+		if first {
+			return d.lead(ctx, r, rest)
+		}
+		select {
+		case <-r.done:
+			if !r.left {
+				return r.err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lead makes a reading that others wait for as well.
+func (d *directory) lead(ctx context.Context, r *reading, rest time.Duration) error {
+	if rest > 0 {
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+		}
+	}
+	d.refreshing.Lock()
+	d.next = nil // whoever comes now may not be in it
+	d.refreshing.Unlock()
+	r.err = d.reload(ctx)
+	r.left = ctx.Err() != nil
+	close(r.done)
+	return r.err
+}
+
 // reload reads groups and registrations, and writes the address list of automatic groups where it has changed, as
 // upstream's registry monitor does every 30 s (docs/compat.md §4.10), but that one column only.
 func (d *directory) reload(ctx context.Context) error {
@@ -129,7 +193,13 @@ func (d *directory) reload(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-d.reloading }()
+	began := time.Now()
+	defer func() {
+		<-d.reloading
+		d.refreshing.Lock()
+		defer d.refreshing.Unlock()
+		d.ended, d.took = time.Now(), time.Since(began)
+	}()
 	pool := d.e.cfg.Pool
 	rows, err := d.e.queries.ListGroups(ctx, pool)
 	if err != nil {

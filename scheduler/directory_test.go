@@ -1,13 +1,17 @@
 package scheduler
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -226,5 +230,52 @@ func TestAnExecutorThatDiedWithoutAFarewellIsShownForAWhile(t *testing.T) {
 		if got := b.engine.Addresses(b.group); len(got) != 1 {
 			t.Errorf("an hour later: %+v", got)
 		}
+	})
+}
+
+// TestExecutorsThatComeTogetherShareAReading: each sees itself in the directory when its registration is answered, and the groups are not
+// read once for each of them.
+func TestExecutorsThatComeTogetherShareAReading(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		d := b.engine.directory
+		const many = 40
+		d.reloading <- struct{}{} // a reading goes on, so that all wait for the next
+		var came sync.WaitGroup
+		done := make(chan struct{})
+		first, cancel := context.WithCancel(t.Context())
+		for i := range many {
+			came.Go(func() {
+				ctx := t.Context()
+				if i == 0 {
+					ctx = first // one of them does not wait until the end
+				}
+				if err := d.refresh(ctx); err != nil && i > 0 {
+					t.Error(err)
+				}
+			})
+		}
+		cancel()
+		<-d.reloading
+		go func() { came.Wait(); close(done) }()
+		select {
+		case <-done:
+		case <-time.After(executortest.Patience):
+			t.Fatal("some wait for ever")
+		}
+		var all sync.WaitGroup
+		for i := range many {
+			all.Go(func() {
+				address := fmt.Sprintf("http://10.0.0.%d:1/", i+1)
+				if err := b.engine.Register(t.Context(), entry("orders", address)); err != nil {
+					t.Error(err)
+				}
+				if !slices.Contains(d.get(b.group).addresses, address) {
+					t.Errorf("%s is not known after its registration", address)
+				}
+			})
+		}
+		all.Wait()
 	})
 }

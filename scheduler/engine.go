@@ -444,6 +444,9 @@ func (e *Engine) Backfills() *backfill.Service { return e.backfills }
 // Others reports whether other admins live, as far as this one knows.
 func (e *Engine) Others() bool { return e.node.Others() }
 
+// Admins is how many share the work.
+func (e *Engine) Admins() int { return len(e.node.Alive()) }
+
 // Now is the time that the cluster goes by, which is the database's and not this machine's.
 func (e *Engine) Now() time.Time { return e.now() }
 

@@ -53,7 +53,7 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 		if e.cfg.Registered != nil {
 			e.cfg.Registered(ctx, r.RegistryKey, r.RegistryValue)
 		}
-		return e.directory.reload(ctx)
+		return e.directory.refresh(ctx)
 	}
 	known := e.directory.knows(r.RegistryKey, r.RegistryValue, shown)
 	if !known || e.cfg.Webhooks.Wants(webhook.ExecutorSilent) {
@@ -62,7 +62,7 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 		}
 	}
 	if !known { // it was dead and is back, or has another token
-		return e.directory.reload(ctx)
+		return e.directory.refresh(ctx)
 	}
 	return nil
 }

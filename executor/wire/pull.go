@@ -78,6 +78,9 @@ type PullRequest struct {
 	Lost []string `json:"lost,omitempty"`
 	Max  int      `json:"max"`  // how many calls it takes; 0: none, it only answers
 	Wait int      `json:"wait"` // milliseconds it waits for one
+	// Apart asks to be told at once when a pull of the same process is open at this admin already, so that of several through a balancer one
+	// comes to each; and which answers are to calls of other admins, instead of having them written down.
+	Apart bool `json:"apart,omitempty"`
 	// Answers are those of calls that it had before.
 	Answers []PulledAnswer `json:"answers,omitempty"`
 }
@@ -92,6 +95,14 @@ type PulledAnswer struct {
 type PullResponse struct {
 	Held  int64        `json:"held"` // milliseconds between the pull's arrival and this answer
 	Calls []PulledCall `json:"calls"`
+	// Elsewhere answers Apart: it is to be sent again, and better to another admin.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Left are the ids of answers that this admin has not taken, because another waits for them.
+	Left []string `json:"left,omitempty"`
+	// Admins is how many admins share the work, each of which hands over its own calls at once if it is asked. 0: one.
+	Admins int `json:"admins,omitempty"`
+	// Admin is this one's name, where there are several.
+	Admin string `json:"admin,omitempty"`
 }
 
 // PulledCall is a call for the executor.
@@ -191,24 +202,31 @@ func (c *AdminClient) Pull(ctx context.Context, which int, req *PullRequest) (Pu
 	return r, nil
 }
 
-// AnswerPulled hands over answers, to one of the admins if it takes them, and else to another.
-func (c *AdminClient) AnswerPulled(ctx context.Context, which int, req *PullRequest) error {
+// AnswerPulled hands over answers, to one of the admins if it takes them, and else to another. Left are the ids of those that an admin did
+// not take, which only happens when the request is made apart.
+func (c *AdminClient) AnswerPulled(ctx context.Context, which int, req *PullRequest) (left []string, err error) {
 	body, err := encode(req)
 	if err != nil {
-		return fmt.Errorf("encode: %w", err)
+		return nil, fmt.Errorf("encode: %w", err)
 	}
 	var errs []error
 	for i := range c.admins {
 		a := c.admins[(which+i)%len(c.admins)]
 		attempt, cancel := context.WithTimeout(ctx, c.timeout)
-		err := c.try(attempt, a, "/api/pull", body)
+		answer, err := c.ask(attempt, a, "/api/pull", body)
 		cancel()
+		var r PullResponse
+		if err == nil && len(answer.Data) > 0 {
+			if err = json.Unmarshal(answer.Data, &r); err != nil {
+				err = fmt.Errorf("admin %s: what it has taken: %w", a.base, err)
+			}
+		}
 		if err == nil {
-			return nil
+			return r.Left, nil
 		}
 		if errs = append(errs, err); ctx.Err() != nil {
 			break
 		}
 	}
-	return errors.Join(errs...)
+	return nil, errors.Join(errs...)
 }

@@ -79,6 +79,9 @@ func WithProxy(proxy func(*http.Request) (*url.URL, error)) ClientOption {
 	return func(t *http.Transport) { t.Proxy = proxy }
 }
 
+// WithHTTP2 has https peers that can, spoken to over HTTP/2.
+func WithHTTP2() ClientOption { return func(t *http.Transport) { t.ForceAttemptHTTP2 = true } }
+
 // WithDialRule has every connection allowed by rule: once by the host and port of the address, and once by each numeric address
 // that the name stands for when it is dialled, so that a name that changes its mind is no way around.
 func WithDialRule(rule func(hostPort string) error) ClientOption {

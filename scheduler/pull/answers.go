@@ -34,9 +34,9 @@ func (l load) plus(o load) load { return load{l.answers + o.answers, l.bytes + o
 
 func (l load) minus(o load) load { return load{l.answers - o.answers, l.bytes - o.bytes} }
 
-// answer gives answers to the calls that they are about, or writes them down for the admins that made them. What nobody has asked for is
-// refused; what came with it is taken all the same.
-func (m *Mailbox) answer(ctx context.Context, of box, answers []wire.PulledAnswer) error {
+// answer gives answers to the calls that they are about. Those that other admins made it writes down for them, or leaves them to whoever
+// sent them if that is what is asked for. What nobody has asked for is refused; what came with it is taken all the same.
+func (m *Mailbox) answer(ctx context.Context, of box, answers []wire.PulledAnswer, apart bool) (left []string, err error) {
 	var refused error
 	var others []db.PullAnswer
 	now := m.cfg.Now()
@@ -49,14 +49,16 @@ func (m *Mailbox) answer(ctx context.Context, of box, answers []wire.PulledAnswe
 		case asker == m.name:
 			m.deliver(of, a.ID, a.Answer)
 		case now.After(until), !m.cfg.Others() && m.cfg.Pool.Alone(): // nobody waits: the one that asked is no more
+		case apart:
+			left = append(left, a.ID)
 		default:
 			others = append(others, db.PullAnswer{ID: a.ID, Asker: asker, AppName: of.app, Address: of.address, Body: m.seal(a.ID, a.Answer), ExpiresAt: until.UnixMilli()})
 		}
 	}
 	if len(others) == 0 {
-		return refused
+		return left, refused
 	}
-	return errors.Join(m.store(ctx, of, others), refused)
+	return nil, errors.Join(m.store(ctx, of, others), refused)
 }
 
 // store writes down answers for the admins that made the calls, as far as there is room.

@@ -50,6 +50,7 @@ type Config struct {
 	Key        []byte                // marks calls as made by an admin, so all have the same; nil: one that no other has
 	Now        func() time.Time      // the clock of all admins; time.Now when nil
 	Others     func() bool           // whether other admins live; nil: there are none
+	Admins     func() int            // how many share the work, for executors that reach them by a balancer; nil: one
 	Every      time.Duration         // how often the database is looked at while others live and something waits; 10 ms
 }
 
@@ -115,7 +116,9 @@ type pull struct {
 	wake  chan struct{} // look into the box
 	rows  chan []string // rows that it may take
 	ended chan struct{} // closed when the executor says that it does not look at it any more
-	gone  bool          // guarded by Mailbox.mu: ended is closed
+	// Guarded by Mailbox.mu.
+	gone bool // ended is closed
+	busy bool // it is about to end, with rows
 }
 
 type metrics struct {
@@ -130,6 +133,9 @@ func New(cfg Config) *Mailbox {
 	}
 	if cfg.Others == nil {
 		cfg.Others = func() bool { return false }
+	}
+	if cfg.Admins == nil {
+		cfg.Admins = func() int { return 1 }
 	}
 	if cfg.Key == nil {
 		cfg.Key = []byte(rand.Text())
@@ -252,7 +258,7 @@ func (m *Mailbox) forget(of box) {
 // stir has a pull look into the box, if there is one.
 func (s *state) stir() {
 	for _, p := range s.pulls {
-		if !p.gone && len(p.wake) == 0 {
+		if !p.gone && !p.busy && len(p.wake) == 0 {
 			poke(p.wake)
 			return
 		}
@@ -306,27 +312,43 @@ func (m *Mailbox) drop(id string) {
 func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResponse, error) {
 	arrived := time.Now()
 	of := box{strings.ToLower(req.RegistryKey), req.RegistryValue}
-	if err := m.answer(ctx, of, req.Answers); err != nil {
+	left, err := m.answer(ctx, of, req.Answers, req.Apart)
+	if err != nil {
 		return wire.PullResponse{}, err
 	}
 	if err := m.see(of, time.Duration(req.Wait)*time.Millisecond); err != nil {
 		return wire.PullResponse{}, err
 	}
-	var calls []wire.PulledCall
+	response := wire.PullResponse{Left: left}
+	if n := m.cfg.Admins(); n > 1 {
+		response.Admins, response.Admin = n, m.name
+	}
 	if req.Max > 0 {
 		p := &pull{req: req, wake: make(chan struct{}, 1), rows: make(chan []string, 1), ended: make(chan struct{})}
-		if err := m.open(of, p); err != nil {
+		if len(left) > 0 { // they would wait as long as it does
+			response.Elsewhere = true
+			return response, nil
+		}
+		switch err := m.open(of, p); {
+		case errors.Is(err, errElsewhere):
+			response.Elsewhere = true
+			return response, nil
+		case err != nil:
 			return wire.PullResponse{}, err
 		}
-		var err error
-		calls, err = m.wait(ctx, of, p)
+		calls, err := m.wait(ctx, of, p)
 		m.close(of, p)
 		if err != nil {
 			return wire.PullResponse{}, err
 		}
+		response.Calls = calls
 	}
-	return wire.PullResponse{Held: time.Since(arrived).Milliseconds(), Calls: calls}, nil
+	response.Held = time.Since(arrived).Milliseconds()
+	return response, nil
 }
+
+// errElsewhere refuses a pull that is better sent to another admin.
+var errElsewhere = errors.New("a pull of this executor is open here")
 
 // open lets a pull wait in its box. What was handed to pulls that the executor has given up waits again.
 func (m *Mailbox) open(of box, p *pull) error {
@@ -347,7 +369,8 @@ func (m *Mailbox) open(of box, p *pull) error {
 			close(o.ended)
 		}
 	}
-	if len(s.pulls) >= maxBoxPulls || m.pulls >= maxPulls {
+	apart := p.req.Apart && slices.ContainsFunc(s.pulls, func(o *pull) bool { return !o.gone && !o.busy })
+	if !apart && (len(s.pulls) >= maxBoxPulls || m.pulls >= maxPulls) {
 		return ErrTooMany
 	}
 	if len(p.req.Lost) > 0 {
@@ -360,6 +383,11 @@ func (m *Mailbox) open(of box, p *pull) error {
 		}
 		slices.SortFunc(again, func(a, b *call) int { return strings.Compare(a.id, b.id) })
 		s.waiting = append(again, s.waiting...)
+	}
+	if apart {
+		s.seen = time.Now()
+		s.stir() // for what waits again
+		return errElsewhere
 	}
 	s.pulls = append(s.pulls, p)
 	s.seen = time.Now()
@@ -403,11 +431,13 @@ func (m *Mailbox) wait(ctx context.Context, of box, p *pull) ([]wire.PulledCall,
 		select {
 		case <-p.wake:
 		case ids := <-p.rows:
+			m.busy(p, true)
 			calls, err := m.takeRows(ctx, p, ids)
 			if err != nil || len(calls) > 0 {
 				m.metrics.calls.WithLabelValues("database").Add(float64(len(calls)))
 				return calls, err
 			}
+			m.busy(p, false)
 		case <-limit.C:
 			return nil, nil
 		case <-p.ended:
@@ -417,6 +447,15 @@ func (m *Mailbox) wait(ctx context.Context, of box, p *pull) ([]wire.PulledCall,
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// busy leaves what comes meanwhile to other pulls, or not.
+func (m *Mailbox) busy(p *pull, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.busy = is; is {
+		m.boxes[box{strings.ToLower(p.req.RegistryKey), p.req.RegistryValue}].stir()
 	}
 }
 

@@ -138,10 +138,14 @@ func (b *begun) of(logID int64) int {
 // startExecutor starts an executor that asks the admins at the addresses.
 func startExecutor(t *testing.T, addresses ...string) (*executor.Executor, *begun) {
 	t.Helper()
+	return startExecutorWith(t, executor.Config{Admins: addresses})
+}
+
+func startExecutorWith(t *testing.T, cfg executor.Config) (*executor.Executor, *begun) {
+	t.Helper()
 	b := &begun{runs: make(map[int64]int)}
-	ex, err := executor.New(executor.Config{
-		AppName: group, Admins: addresses, Mode: executor.Pull, Name: "box-1", DataDir: t.TempDir(), NoSync: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	})
+	cfg.AppName, cfg.Mode, cfg.Name, cfg.DataDir, cfg.NoSync, cfg.Logger = group, executor.Pull, "box-1", t.TempDir(), true, slog.New(slog.NewTextHandler(t.Output(), nil))
+	ex, err := executor.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

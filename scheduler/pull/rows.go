@@ -12,11 +12,14 @@ import (
 )
 
 const (
-	// between is for how long an executor that has just been here may be between two pulls, soon how long a call waits then before it
+	// between is for how long an executor that has been here may be between two pulls, soon how long a call waits then before it
 	// becomes a row, and unsure how long one without an answer is left to the pull that has it: the executor may have lost that, and
-	// ask elsewhere.
+	// ask elsewhere. Where the executor was here only justNow it comes back before a row would have been written: a row delays not only
+	// this call but those behind it as well.
 	between = 2 * time.Second
 	soon    = 5 * time.Millisecond
+	justNow = 250 * time.Millisecond
+	back    = 25 * time.Millisecond
 	unsure  = time.Second
 	// alone is how often an admin that knows of no other looks all the same.
 	alone = 500 * time.Millisecond
@@ -134,7 +137,13 @@ func (m *Mailbox) due(c *call, now time.Time, others bool) bool {
 		return age > unsure
 	}
 	s := m.boxes[c.box]
-	return age >= soon || len(s.pulls) == 0 && now.Sub(s.seen) > between
+	switch away := now.Sub(s.seen); {
+	case len(s.pulls) > 0 || away <= justNow:
+		return age >= back
+	case away <= between:
+		return age >= soon
+	}
+	return true
 }
 
 // keep has rows deleted in another round.
@@ -199,7 +208,7 @@ func (m *Mailbox) offer(ctx context.Context) error {
 			continue
 		}
 		for _, p := range s.pulls {
-			if p.gone || len(p.rows) > 0 || r.TakenBy != "" && !slices.Contains(p.req.Lost, r.TakenBy) ||
+			if p.gone || p.busy || len(p.rows) > 0 || r.TakenBy != "" && !slices.Contains(p.req.Lost, r.TakenBy) ||
 				len(offers[p]) >= p.req.Max || len(offers[p]) > 0 && sizes[p]+r.Size > maxBytes {
 				continue
 			}

@@ -11,9 +11,11 @@ import (
 const (
 	// paceEvery is how often it is looked at how much garbage there is.
 	paceEvery = 2 * time.Second
-	// busyCycles are how many collections in that time are many, and calmFor how long there must be hardly any until memory counts more again.
+	// busyCycles are how many collections in that time are many. Memory counts more again after calmFor in which there would have been at most
+	// calmCycles by the usual setting.
 	busyCycles = 3
 	calmFor    = time.Minute
+	calmCycles = 20
 	// usualPercent is the runtime's own setting, and mostPercent the highest that is used.
 	usualPercent, mostPercent = 100, 400
 	// spareMemory is how much garbage may lie about while there is much to do, bytes.
@@ -48,7 +50,8 @@ func paceGarbage(ctx context.Context) {
 // pace is what it has come to.
 type pace struct {
 	cycles  uint64
-	calm    time.Duration // for how long there has been hardly a collection
+	calm    time.Duration // for how long there has been little to collect
+	few     int           // the collections in that time, as many as they would be by the usual setting
 	percent int
 }
 
@@ -62,19 +65,20 @@ func (p *pace) next(cycles, live uint64, passed time.Duration) int {
 	}
 	switch {
 	case ran >= busyCycles:
-		p.calm = 0
+		p.calm, p.few = 0, 0
 		return most
 	case p.percent == usualPercent:
 		return usualPercent
-	case ran > 0:
-		p.calm = 0
-		return min(p.percent, most)
 	}
-	if p.calm += passed; p.calm >= calmFor {
-		p.calm = 0
+	p.calm, p.few = p.calm+passed, p.few+int(ran)*p.percent/usualPercent
+	switch {
+	case p.few > calmCycles:
+		p.calm, p.few = 0, 0
+	case p.calm >= calmFor:
+		p.calm, p.few = 0, 0
 		return usualPercent
 	}
-	return p.percent
+	return min(p.percent, most)
 }
 
 // garbage is how many collections there were and how many bytes the last one left.

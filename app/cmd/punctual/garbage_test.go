@@ -31,9 +31,11 @@ func TestTheHeapGrowsFurtherWhileThereIsMuchToDo(t *testing.T) {
 		{"more than is to spare", 3, 500 * mb, 1, usualPercent},
 		{"less again", 3, 96 * mb, 1, 200},
 		{"calm, but not for long", 0, 96 * mb, int(calmFor/paceEvery) - 1, 200},
-		{"a single one", 1, 96 * mb, 1, 200},
-		{"calm, but not for long", 0, 96 * mb, int(calmFor/paceEvery) - 1, 200},
-		{"calm for a while", 0, 96 * mb, 1, usualPercent},
+		{"many again", 3, 96 * mb, 1, 200},
+		{"not so few", 1, 96 * mb, calmCycles/2 + 1, 200},
+		{"calm, but not for long", 0, 96 * mb, int(calmFor/paceEvery) - 10, 200},
+		{"few", 1, 96 * mb, 4, 200},
+		{"calm for a while", 0, 96 * mb, 6, usualPercent},
 		{"nothing is known of what is held", 9, 0, 1, usualPercent},
 	} {
 		got := 0

@@ -22,26 +22,28 @@ import (
 
 // Settings are the flags of punctual bench.
 type Settings struct {
-	Database  []string `default:"embedded" enum:"embedded,mariadb,given" help:"embedded: a temporary one; mariadb: a private server, whose program must be there; given: that of --database-url."`
-	URL       string   `name:"database-url" secret:"" placeholder:"URL" help:"An empty database to measure with, as in PUNCTUAL_DATABASE_URL; what is made in it goes again. Implies --database given."`
-	Binlog    bool     `help:"Start mariadb as a source of replicas is set up: with a binary log that is flushed at every commit, and reached over TCP."`
-	Memory    string   `default:"4G" help:"The buffer pool of mariadb."`
-	Only      string   `placeholder:"TEXT" help:"Scenarios whose name contains this, also of those that are for Punctual's developers."`
-	All       bool     `help:"All scenarios. Takes an hour."`
-	Seconds   int      `default:"15" help:"Length of each measurement."`
-	Output    string   `short:"o" default:"table" enum:"table,json" help:"table or json."`
-	Binary    string   `placeholder:"FILE" help:"The admin program to measure; default this one."`
-	Rate      int      `default:"20000" help:"Offered triggers/s of the saturation scenario."`
-	Steps     int      `default:"10000" help:"Offered steps/s of flows."`
-	Runs      int      `default:"5000000" help:"Runs in the log of the scenarios about a big one."`
-	Jobs      int      `default:"100000" help:"Jobs of the scenarios about pages and the audit."`
-	Executors int      `default:"10" help:"Executors that ask for their calls and have work."`
-	Pollers   int      `default:"2000" help:"Executors that ask for their calls and have none."`
-	Text      int      `default:"1000" help:"MB of text that the scenario about the search in outputs looks through."`
-	Waiting   int      `help:"Events that the scenario about receivers begins with when they go away, as if they had been away before."`
-	Dir       string   `placeholder:"DIR" help:"Where the scenario about pages keeps its databases, to measure them again without filling them."`
-	Page      string   `placeholder:"TEXT" help:"Pages whose name contains this."`
-	Profile   string   `placeholder:"DIR" help:"Where CPU profiles of the admin are put, one of each window that is measured."`
+	Database []string `default:"embedded" enum:"embedded,mariadb,given" help:"embedded: a temporary one; mariadb: a private server, whose program must be there; given: that of --database-url."`
+	URL      string   `name:"database-url" secret:"" placeholder:"URL" help:"An empty database to measure with, as in PUNCTUAL_DATABASE_URL; what is made in it goes again. Implies --database given."`
+	Binlog   bool     `help:"Start mariadb as a source of replicas is set up: with a binary log that is flushed at every commit, and reached over TCP."`
+	Memory   string   `default:"4G" help:"The buffer pool of mariadb."`
+	Only     string   `placeholder:"TEXT" help:"Scenarios whose name contains this, also of those that are for Punctual's developers."`
+	All      bool     `help:"All scenarios. Takes an hour."`
+	Seconds  int      `default:"15" help:"Length of each measurement."`
+	Output   string   `short:"o" default:"table" enum:"table,json" help:"table or json."`
+	Binary   string   `placeholder:"FILE" help:"The admin program to measure; default this one."`
+	Rate     int      `default:"20000" help:"Offered triggers/s of the saturation scenario."`
+	Steps    int      `default:"10000" help:"Offered steps/s of flows."`
+	Runs     int      `default:"5000000" help:"Runs in the log of the scenarios about a big one."`
+	Jobs     int      `default:"100000" help:"Jobs of the scenarios about pages and the audit."`
+	// Each executor flushes a journal of its own, and where ten do so on the disk of the database, all commits wait for them.
+	ExecutorDir string `name:"executor-dir" placeholder:"DIR" help:"Where the executors keep their data; default beside the database, on whose disk they are no executors of other machines."`
+	Executors   int    `default:"10" help:"Executors that ask for their calls and have work."`
+	Pollers     int    `default:"2000" help:"Executors that ask for their calls and have none."`
+	Text        int    `default:"1000" help:"MB of text that the scenario about the search in outputs looks through."`
+	Waiting     int    `help:"Events that the scenario about receivers begins with when they go away, as if they had been away before."`
+	Dir         string `placeholder:"DIR" help:"Where the scenario about pages keeps its databases, to measure them again without filling them."`
+	Page        string `placeholder:"TEXT" help:"Pages whose name contains this."`
+	Profile     string `placeholder:"DIR" help:"Where CPU profiles of the admin are put, one of each window that is measured."`
 
 	version string
 	out     *results

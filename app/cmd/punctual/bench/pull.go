@@ -14,27 +14,22 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // pulling executors are called as late as what they are asked for comes to them: the time from the planned millisecond to the moment at
 // which the executor has read the call. Their admins are one, two that the executors know both, and two behind a balancer that takes
-// each request to the next one, where half of the calls go by the database.
-func pulling(ctx context.Context, s Settings, database string) error {
-	for _, c := range []struct {
-		admins  int
-		balance bool
-		name    string
-	}{{1, false, "one admin"}, {2, false, "two admins"}, {2, true, "two behind a balancer"}} {
-		if c.admins > 1 && database == embedded {
-			continue // the embedded database has one admin
+// each request to the next one.
+func pulling(admins int, balance bool, name string) func(context.Context, Settings, string) error {
+	return func(ctx context.Context, s Settings, database string) error {
+		if admins > 1 && database == embedded {
+			return nil // the embedded database has one admin
 		}
-		if err := pullingFrom(ctx, s, database, c.admins, c.balance, c.name); err != nil {
-			return err
-		}
+		return pullingFrom(ctx, s, database, admins, balance, name)
 	}
-	return nil
 }
 
 func pullingFrom(ctx context.Context, s Settings, database string, admins int, balance bool, name string) error {
@@ -135,7 +130,7 @@ func idlePullers(ctx context.Context, s Settings, database string) error {
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, 30*time.Second); err != nil {
+	if err := wait(ctx, 100*time.Second); err != nil { // after so long what it took to come is collected
 		return err
 	}
 	with, mariaWith, rssWith, err := cost()
@@ -177,10 +172,13 @@ func (c *ExecutorCmd) idle(ctx context.Context, n int) error {
 		address, _ := wire.PullAddress("idle-" + strconv.Itoa(i))
 		return wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "bench", RegistryValue: address}
 	}
-	for i := range n { // one after the other: a new executor costs more than one that is there
-		if err := client.Registry(ctx, registration(i)); err != nil && ctx.Err() == nil {
-			return err
-		}
+	var coming errgroup.Group
+	coming.SetLimit(64)
+	for i := range n {
+		coming.Go(func() error { return client.Registry(ctx, registration(i)) })
+	}
+	if err := coming.Wait(); err != nil && ctx.Err() == nil {
+		return err
 	}
 	var all sync.WaitGroup
 	for i := range n {

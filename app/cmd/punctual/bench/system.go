@@ -39,6 +39,7 @@ type system struct {
 	balancer    string // by which the executor reaches the admins; empty: it knows them
 	pulls, idle int    // executors that ask for their calls, with work and without
 	binary      string
+	others      string // folder in which the executors' is made; empty: in dir
 	kept        bool   // its folder outlives it
 	given       bool   // the database was somebody's, empty: what is made in it goes again
 	profile     string // folder for profiles of the admin; empty: none
@@ -56,7 +57,7 @@ func newSystem(ctx context.Context, s Settings, database string) (*system, error
 
 // newSystemIn is newSystem in a folder that may hold one from an earlier time.
 func newSystemIn(ctx context.Context, dir string, s Settings, database string) (*system, error) {
-	y := &system{dir: dir, database: database, binary: s.Binary, profile: s.Profile}
+	y := &system{dir: dir, database: database, binary: s.Binary, others: s.ExecutorDir, profile: s.Profile}
 	switch {
 	case database == privateMaria:
 		if err := y.startMaria(ctx, s.Memory, s.Binlog); err != nil {
@@ -255,7 +256,7 @@ func (y *system) startExecutor(ctx context.Context, extra ...string) error {
 	if y.balancer != "" {
 		admins = y.balancer
 	}
-	y.executor = exec.Command(self, append([]string{"bench-executor", "--admin", admins, "--token", token, "--dir", filepath.Join(y.dir, "executor"), "--control", y.control,
+	y.executor = exec.Command(self, append([]string{"bench-executor", "--admin", admins, "--token", token, "--dir", y.executorDir(), "--control", y.control,
 		"--pull", strconv.Itoa(y.pulls), "--idle", strconv.Itoa(y.idle)}, extra...)...)
 	y.executor.Env = plainEnvironment()
 	y.executor.Stderr = os.Stderr
@@ -264,6 +265,14 @@ func (y *system) startExecutor(ctx context.Context, extra ...string) error {
 		return err
 	}
 	return poll(ctx, 15*time.Second, func() error { _, err := y.stats(); return err })
+}
+
+// executorDir is where the executors keep their data.
+func (y *system) executorDir() string {
+	if y.others == "" {
+		return filepath.Join(y.dir, "executor")
+	}
+	return filepath.Join(y.others, filepath.Base(y.dir))
 }
 
 // stats asks the executor what happened since the last time.
@@ -330,6 +339,9 @@ func (y *system) close() error {
 	stop(y.executor, syscall.SIGKILL)
 	stop(y.admin, syscall.SIGKILL)
 	stop(y.other, syscall.SIGKILL)
+	if y.others != "" {
+		defer os.RemoveAll(y.executorDir())
+	}
 	if y.given {
 		return errors.Join(y.dropAll(context.Background()), os.RemoveAll(y.dir))
 	}

@@ -1,0 +1,244 @@
+//go:build go1.26
+
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// balanced are admins behind one address, as a transport.
+type balanced struct {
+	next  func() int // whose turn it is
+	names []string
+	calls func(admin int) []wire.PulledCall // what one has when it is asked
+
+	mu     sync.Mutex
+	frozen map[int]bool
+	open   map[int]int
+	asked  map[int]int
+	gap    map[int]time.Duration // the longest time without a pull
+	left   map[int]time.Time     // when the last one ended
+	took   []string              // ids of answers, as the admins took them that waited for them
+}
+
+func newBalanced(next func() int, names ...string) *balanced {
+	return &balanced{next: next, names: names, frozen: make(map[int]bool), open: make(map[int]int), asked: make(map[int]int), gap: make(map[int]time.Duration), left: make(map[int]time.Time)}
+}
+
+func (b *balanced) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := wire.DecodePull(body)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	at := b.next()
+	if b.frozen[at] {
+		b.mu.Unlock()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	response := wire.PullResponse{Admins: len(b.names), Admin: b.names[at]}
+	for _, a := range req.Answers {
+		switch {
+		case strings.HasPrefix(a.ID, b.names[at]+"."):
+			b.took = append(b.took, a.ID)
+		case req.Apart:
+			response.Left = append(response.Left, a.ID)
+		default:
+			b.took = append(b.took, "written:"+a.ID)
+		}
+	}
+	response.Elsewhere = req.Max > 0 && req.Apart && (b.open[at] > 0 || len(response.Left) > 0)
+	if req.Max > 0 && !response.Elsewhere {
+		b.asked[at]++
+		if b.open[at]++; b.open[at] == 1 && !b.left[at].IsZero() {
+			b.gap[at] = max(b.gap[at], time.Since(b.left[at]))
+		}
+		if b.calls != nil {
+			response.Calls = b.calls(at)
+		}
+		if len(response.Calls) == 0 {
+			b.mu.Unlock()
+			select {
+			case <-time.After(time.Duration(req.Wait) * time.Millisecond):
+			case <-r.Context().Done():
+			}
+			b.mu.Lock()
+		}
+		if b.open[at]--; b.open[at] == 0 {
+			b.left[at] = time.Now()
+		}
+	}
+	b.mu.Unlock()
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	value, _ := json.Marshal(response)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, value)))), Request: r}, nil
+}
+
+func (b *balanced) sees(admin int) (open, asked int, gap time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	gap = b.gap[admin]
+	if b.open[admin] == 0 {
+		gap = max(gap, time.Since(b.left[admin]))
+	}
+	return b.open[admin], b.asked[admin], gap
+}
+
+// asking runs the asking part of an executor against a transport, in a bubble, until the test ends.
+func asking(t *testing.T, b *balanced, addresses ...string) {
+	t.Helper()
+	p := newPuller(&Executor{
+		config: Config{AppName: "orders", DataDir: t.TempDir()}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
+		admins: wire.NewAdminClient(&http.Client{Transport: b}, addresses, "", "orders", 0),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	services := new(group)
+	p.start(ctx, services)
+	t.Cleanup(func() {
+		cancel()
+		services.Wait()
+		p.finish()
+	})
+}
+
+// TestBehindABalancerOneAsksEachAdmin, whatever the balancer goes by.
+func TestBehindABalancerOneAsksEachAdmin(t *testing.T) {
+	t.Parallel()
+	for name, choose := range map[string]func() func() int{
+		"in turns":  func() func() int { n := 0; return func() int { n++; return n % 3 } },
+		"by chance": func() func() int { r := rand.New(rand.NewPCG(3, 4)); return func() int { return r.IntN(3) } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBalanced(choose(), "a", "b", "c")
+				asking(t, b, "http://balancer")
+				without := 0
+				for range 60 {
+					time.Sleep(time.Second)
+					synctest.Wait()
+					for i := range 3 {
+						if open, _, _ := b.sees(i); open == 0 {
+							without++
+						}
+					}
+				}
+				if without > 30 { // by chance no more than 5 s or 10 s at one of them
+					t.Errorf("at %d of 180 moments an admin was not asked", without)
+				}
+			})
+		})
+	}
+}
+
+// TestOneAsksAtEachKnownAdmin: there is no balancer, and nothing more is asked than before.
+func TestOneAsksAtEachKnownAdmin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBalanced(func() int { return 0 }, "a", "b")
+		asking(t, b, "http://one", "http://two")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		// The first is answered at once, because it asks how many there are; six more last 10 s each, at either address.
+		if open, asked, _ := b.sees(0); open != 2 || asked > 16 {
+			t.Errorf("%d ask, %d times in a minute", open, asked)
+		}
+	})
+}
+
+// TestABalancerThatSendsAllToOneCostsLittle.
+func TestABalancerThatSendsAllToOneCostsLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		b := newBalanced(func() int { n++; return 0 }, "a", "b")
+		asking(t, b, "http://balancer")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if open, _, _ := b.sees(0); open < 1 || n > 10*60*4 {
+			t.Errorf("%d ask, with %d requests in ten minutes", open, n)
+		}
+	})
+}
+
+// TestAFrozenAdminBehindABalancerHidesNobody: the other admin goes on seeing the executor, so that calls to it are not refused as to one
+// that is silent, which it is after 12 s more than it waits (package scheduler/pull). The balancer does not know of the freeze.
+func TestAFrozenAdminBehindABalancerHidesNobody(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]bool{"at rest": false, "with work": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				b := newBalanced(func() int { n++; return n % 2 }, "a", "b")
+				var given time.Time
+				if busy {
+					b.calls = func(int) []wire.PulledCall {
+						if time.Since(given) < 200*time.Millisecond {
+							return nil
+						}
+						given = time.Now()
+						return []wire.PulledCall{{ID: "x.1", Path: "/beat", Left: 1000}}
+					}
+				}
+				asking(t, b, "http://balancer")
+				time.Sleep(20 * time.Second)
+				b.mu.Lock()
+				b.frozen[0] = true
+				b.mu.Unlock()
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				_, asked, gap := b.sees(1)
+				if gap >= troubleWait+12*time.Second || asked < 30 {
+					t.Errorf("the other was asked %d times, and not for %s", asked, gap)
+				}
+			})
+		})
+	}
+}
+
+// TestAnswersComeToTheAdminThatWaits, without being written down by the other.
+func TestAnswersComeToTheAdminThatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 6))
+		names := []string{"a", "b"}
+		b := newBalanced(func() int { return r.IntN(2) }, names...)
+		made := 0
+		b.calls = func(admin int) []wire.PulledCall {
+			if made++; made <= 10 || made > 110 { // the first are while nothing is known of a balancer
+				return nil
+			}
+			return []wire.PulledCall{{ID: names[admin] + "." + strings.Repeat("i", made%7+1), Path: "/beat", Left: 10_000}}
+		}
+		asking(t, b, "http://balancer")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		written := slices.DeleteFunc(slices.Clone(b.took), func(id string) bool { return !strings.HasPrefix(id, "written:") })
+		if len(b.took) != 100 || len(written) > 10 {
+			t.Errorf("%d answers came, of which %d were written down", len(b.took), len(written))
+		}
+	})
+}
