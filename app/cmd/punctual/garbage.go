@@ -43,6 +43,9 @@ func paceGarbage(ctx context.Context) {
 		if percent := p.next(cycles, live, paceEvery); percent != p.percent {
 			p.percent = percent
 			debug.SetGCPercent(percent)
+			if percent == usualPercent {
+				debug.FreeOSMemory() // by itself the runtime would give it back within many minutes
+			}
 		}
 	}
 }
