@@ -45,10 +45,12 @@ func TestThePageOfARun(t *testing.T) {
 		good := run(1, 50*time.Minute, 1400*time.Millisecond, 200)
 		failed := run(1, 40*time.Minute, 8820*time.Millisecond, 500)
 		retry := run(1, 39*time.Minute, time.Second, 500)
+		third := run(1, 38*time.Minute, time.Second, 500)
 		after := run(1, 30*time.Minute, 1400*time.Millisecond, 200)
 		set(failed, "outcome = ?, handle_msg = ?, executor_param = ?, events = ?", int64(event.Failed), "java.io.IOException: <gone>\n\tat x", "--day <2>",
 			event.List{event.New(time.UnixMilli(at(39*time.Minute)), event.Retry, 1, retry)}.Stored())
-		set(retry, "trigger_type = 'RETRY', origin_log_id = ?", failed)
+		set(retry, "trigger_type = 'RETRY', origin_log_id = ?, events = ?", failed, event.List{event.New(time.UnixMilli(at(38*time.Minute)), event.Retry, 1, third)}.Stored())
+		set(third, "trigger_type = 'RETRY', origin_log_id = ?", retry)
 		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_audit SET made_at = ? WHERE object_kind = 'job' AND object_id = 1", at(45*time.Minute)); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +67,7 @@ func TestThePageOfARun(t *testing.T) {
 		if got := text(doc, ".run-failure .note"); got != "at x" || strings.Count(page.body, "java.io.IOException") != 1 {
 			t.Errorf("said more than once, or not to its end: %q", got)
 		}
-		if got := text(doc, ".attempts"); got != "Attempt 1FailedAttempt 2Failed" || doc.Find(`.attempts [aria-current]`).AttrOr("href", "") != path(failed) {
+		if got := text(doc, ".attempts"); got != "Attempt 1FailedAttempt 2FailedAttempt 3Failed" || doc.Find(`.attempts [aria-current]`).AttrOr("href", "") != path(failed) {
 			t.Errorf("attempts: %q", got)
 		}
 		for selector, want := range map[string]int64{`[rel=prev]`: good, `[rel=next]`: after, `.run-ways .beside a:last-child`: good} {
@@ -76,8 +78,11 @@ func TestThePageOfARun(t *testing.T) {
 		if got := text(doc, ".summary"); !strings.Contains(got, "8.8 s ×6.3 usually 1.4 s, p95 1.4 s") {
 			t.Errorf("usual: %q", got)
 		}
-		if n := doc.Find(".run-bars svg a").Length(); n != 24 || doc.Find(".run-bars svg a.this").AttrOr("href", "") != path(failed) {
+		if n := doc.Find(".run-bars svg a").Length(); n != 25 || doc.Find(".run-bars svg a.this").AttrOr("href", "") != path(failed) {
 			t.Errorf("%d bars, or another one is marked", n)
+		}
+		if doc.Find(".run-bars svg a.this rect.mark").Length() != 1 || doc.Find(".run-bars svg rect.mark").Length() != 1 {
+			t.Error("the run's bar has no mark that is seen whatever the bars are like")
 		}
 		against := text(doc, ".against[open]")
 		for _, want := range []string{"1.4 s8.8 s", "--day 1--day <2>", "Changed in between", "Created"} {
@@ -92,6 +97,10 @@ func TestThePageOfARun(t *testing.T) {
 		doc = admin.get(path(retry)).document(t)
 		if got := doc.Find(`.attempts [aria-current]`).AttrOr("href", ""); got != path(retry) || doc.Find(`[rel=prev]`).AttrOr("href", "") != path(good) {
 			t.Errorf("the second attempt: %s, before it %s", got, doc.Find(`[rel=prev]`).AttrOr("href", ""))
+		}
+		doc = admin.get(path(third)).document(t)
+		if got := doc.Find(`[rel=prev]`).AttrOr("href", ""); got != path(good) || doc.Find(`[rel=next]`).AttrOr("href", "") != path(after) {
+			t.Errorf("another attempt is taken for the run before the third: %s", got)
 		}
 		doc = admin.get(path(after)).document(t)
 		if doc.Find(".attempts, [rel=next], .run-failure, .against[open]").Length() != 0 || doc.Find(".against").Length() != 1 {
@@ -127,6 +136,72 @@ func TestThePageOfARun(t *testing.T) {
 			t.Errorf("changes of a job that is not theirs are shown: %d", page.status)
 		}
 	})
+}
+
+// TestAFailureIsSaidOnce has runs that ended without their executor's word: their pages say the reason once, beside what may be done about it.
+func TestAFailureIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	admin := open(t, a).mustLogin()
+	admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+	if got := admin.post("/jobs", form(url.Values{"group": {"1"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("create: %d %s", got.status, got.body)
+	}
+	const address = "http://10.0.0.1:9999/"
+	now := time.Now()
+	for _, tt := range []struct {
+		name           string
+		outcome        event.Outcome
+		why            event.Event
+		once, advice   string
+		trigger, state int64
+	}{
+		{"lost", event.Lost, event.New(now, event.LostRun, event.LostGone, address), "nobody listens there any more", "Start the program there again", 200, 500},
+		{"refused", event.NotSent, event.New(now, event.Refused, address, time.Millisecond, 500, "no such handler"), "no such handler", "Correct what the executor says", 500, 0},
+	} {
+		id := oldRun(t, a, 1, 1, time.Minute, tt.trigger, tt.state, nil)
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ?, events = ?, executor_address = ? WHERE id = ?", int64(tt.outcome), event.List{tt.why}.Stored(), address, id); err != nil {
+			t.Fatal(err)
+		}
+		text := admin.get(fmt.Sprintf("/runs/%d", id)).document(t).Find("main").Text()
+		if n := strings.Count(text, tt.once); n != 1 || !strings.Contains(text, tt.advice) || strings.Contains(text, "below the timeline") {
+			t.Errorf("%s: %q is said %d times, or not what to do:\n%s", tt.name, tt.once, n, strings.Join(strings.Fields(text), " "))
+		}
+	}
+}
+
+// TestAPartOfABroadcastStandsBesideItsOwn has a broadcast whose second part fails after one that went well: it is compared with that
+// part of the broadcast before, not with another part.
+func TestAPartOfABroadcastStandsBesideItsOwn(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	admin := open(t, a).mustLogin()
+	admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+	if got := admin.post("/jobs", form(url.Values{"group": {"1"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("create: %d %s", got.status, got.body)
+	}
+	part := func(ago time.Duration, shard string, code int64) int64 {
+		id := oldRun(t, a, 1, 1, ago, 200, code, nil)
+		at := time.Now().Add(-ago).UnixMilli()
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET executor_sharding_param = ?, planned_at = ?, sent_at = ?, finished_at = ? WHERE id = ?", shard, at/60_000, at, at+1000, id); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	const first, last = 20 * time.Minute, 10 * time.Minute
+	part(first, "0/3", 200)
+	want := part(first, "1/3", 200)
+	part(first, "2/3", 200)
+	part(last, "0/3", 200)
+	failed := part(last, "1/3", 500)
+	part(last, "2/3", 200)
+	doc := admin.get(fmt.Sprintf("/runs/%d", failed)).document(t)
+	if got := doc.Find(".against[open] a").First().AttrOr("href", ""); got != fmt.Sprintf("/runs/%d", want) {
+		t.Errorf("compared with %s, want run %d", got, want)
+	}
+	if doc.Find("[rel=next]").Length() != 0 {
+		t.Error("another part of the broadcast is taken for the next run")
+	}
 }
 
 // TestOutputThatIsLateIsFollowed has an executor that answers after the page of a run that has ended had to be drawn.

@@ -201,7 +201,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 		want     string // the key
 	}{
 		{"nobody there", timeline(runstate.SendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
-		{"refused", timeline(runstate.SendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
+		{"refused", timeline(runstate.SendFailed, "CRON", address), event.Refused, 0, "advice.refused"},
 		{"not reached", timeline(runstate.SendFailed, "CRON", address), event.Unreachable, 0, "advice.unreachable"},
 		{"does not ask", timeline(runstate.SendFailed, "CRON", address), event.Silent, 0, "advice.silent"},
 		{"refused, says an XXL-JOB admin", timeline(runstate.SendFailed, "CRON", address), "", 0, "advice.sendfailed"},

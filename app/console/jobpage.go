@@ -284,7 +284,7 @@ func (c *jobPage) jobFacts(page layout.Page, j db.Job, shown func(f *jobspec.Fie
 	notation := jobspec.Notation{Zone: c.zoneOf(spec.Zone), Layout: time.DateTime, Yes: page.T("audit.yes")}
 	var facts []jobs.Fact
 	for _, f := range jobspec.Fields {
-		if !f.In(&spec) || !shown(f) || f.Name == jobspec.FieldHandler && spec.Glue != wire.GlueBean {
+		if !f.In(&spec) || !shown(f) || f.Name == jobspec.FieldHandler && spec.Glue != wire.GlueBean || f.Name == jobspec.FieldConcurrency && spec.MaxConcurrent == 0 {
 			continue
 		}
 		value := word(page, f, f.Text(&spec, notation))

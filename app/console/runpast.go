@@ -38,7 +38,7 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 	if t.Tried, t.ShowsTried, err = c.jobs.Tried(ctx, p, r); err != nil {
 		return t, err
 	}
-	past, err := c.runs.Past(ctx, p, r, ui.MaxBars)
+	past, err := c.runs.Past(ctx, p, r, fireOf(t), ui.MaxBars)
 	if err != nil {
 		return t, err
 	}
@@ -69,6 +69,17 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 		t.Past.Against, err = c.against(ctx, page, p, *past.Good, r)
 	}
 	return t, err
+}
+
+// fireOf are the runs of the fire that a run belongs to.
+func fireOf(t runs.Timeline) (ids []int64) {
+	for _, a := range t.Attempts {
+		ids = append(ids, a.LogID)
+	}
+	for _, s := range t.Shards {
+		ids = append(ids, s.LogID)
+	}
+	return ids
 }
 
 // runbook is what a job says of where to read what to do. What another program wrote into the column is no link for that.

@@ -90,6 +90,11 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	why, told := run.Reason()
 	if told && timeline.Killing == "" {
 		timeline.Why = c.teller(page).Tell(why)
+		for i := range timeline.Steps {
+			if timeline.Steps[i].Detail == timeline.Why {
+				timeline.Steps[i].Detail = "" // it stands on top of the page
+			}
+		}
 	}
 	if refused, ok := run.Events.Last(event.NotTold); ok && why.Key == event.LostRun {
 		why = refused // which explains it
@@ -185,15 +190,17 @@ func advice(page layout.Page, s runs.Timeline, why event.Event, due time.Duratio
 		case why.Key == event.NoExecutor, why.Key == event.Nobody:
 			return page.T("advice.noexecutor", "Group", s.Group)
 		case why.Key == event.Unreachable:
-			return page.T("advice.unreachable", "Address", s.Address)
+			return page.T("advice.unreachable")
 		case why.Key == event.Silent:
-			return page.T("advice.silent", "Address", s.Address)
-		case why.Key == event.Refused, why.Key == "" && s.Address != "":
+			return page.T("advice.silent")
+		case why.Key == event.Refused:
+			return page.T("advice.refused")
+		case why.Key == "" && s.Address != "":
 			return page.T("advice.sendfailed", "Address", s.Address)
 		}
 		return "" // the timeline says why
 	case runstate.Unconfirmed:
-		return page.T("advice.unconfirmed", "Address", s.Address)
+		return page.T("advice.unconfirmed")
 	case runstate.Timeout:
 		return page.T("advice.timeout")
 	case runstate.Lost:

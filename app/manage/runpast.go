@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,9 @@ type RunPast struct {
 const newerRuns = 15
 
 // Past is a run among at most n of its job, without those of groups that the principal may not see: a job may have been moved. The run
-// must be one the principal may see. A trial of a script is not among the fires of its job.
-func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, n int) (RunPast, error) {
+// must be one the principal may see; fire are the runs that came of the same fire, its other attempts and the other parts of its broadcast. A
+// trial of a script is not among the fires of its job.
+func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, fire []int64, n int) (RunPast, error) {
 	if r.TriggerType == jobspec.TriggerTrial {
 		return RunPast{}, nil
 	}
@@ -44,19 +46,27 @@ func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, n int) (Run
 		return RunPast{}, fmt.Errorf("list runs beside a run: %w", db.Error(err))
 	}
 	past := RunPast{Runs: rows}
+	first := r.ID // of its fire
+	for _, id := range fire {
+		first = min(first, id)
+	}
+	var samePart int64 // the newest success before of the same part of a broadcast
 	for _, o := range rows {
+		if samePart == 0 && o.ID < first && o.ExecutorShardingParam != "" && o.ExecutorShardingParam == r.ExecutorShardingParam && runstate.Of(o.Outcome, o.TriggerCode, o.HandleCode, o.HandleNote) == runstate.Success {
+			samePart = o.ID
+		}
 		switch {
-		case sameFire(o, r):
+		case o.ID == r.ID || slices.Contains(fire, o.ID):
 		case o.ID > r.ID:
 			past.Next = o.ID // the last of them is the nearest
 		case past.Previous == 0:
 			past.Previous = o.ID
 		}
 	}
-	if past.Usual, err = s.Durations(ctx, r.JobID, r.ID); err != nil || past.Usual.LastGood == 0 {
+	if past.Usual, err = s.Durations(ctx, r.JobID, first); err != nil || past.Usual.LastGood == 0 {
 		return past, err
 	}
-	good, err := s.queries.GetRun(ctx, s.cfg.Pool, past.Usual.LastGood)
+	good, err := s.queries.GetRun(ctx, s.cfg.Pool, cmp.Or(samePart, past.Usual.LastGood))
 	switch err = db.Error(err); {
 	case err == nil && p.CanUseGroup(good.JobGroup):
 		past.Good = &good
@@ -64,12 +74,6 @@ func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, n int) (Run
 		return past, fmt.Errorf("read the last good run: %w", err)
 	}
 	return past, nil
-}
-
-// sameFire says whether two runs of a job came of one fire: retries keep its planned time, and so do the parts of a broadcast.
-func sameFire(o db.RunRow, r db.Run) bool {
-	return o.ID == r.ID || o.TriggerType == jobspec.TriggerRetry && o.OriginLogID == r.ID || r.TriggerType == jobspec.TriggerRetry && r.OriginLogID == o.ID ||
-		o.PlannedAt != 0 && o.PlannedAt == r.PlannedAt && o.TriggerType == r.TriggerType && o.ExecutorShardingParam != "" && r.ExecutorShardingParam != ""
 }
 
 // maxAttempts bounds how many attempts of a fire are told of, in each direction.

@@ -74,6 +74,7 @@ const (
 	FieldEnd          = "end_at"
 	FieldBackoff      = "retry_backoff"
 	FieldConcurrent   = "max_concurrent"
+	FieldConcurrency  = "concurrency_policy"
 	FieldTags         = "tags"
 	FieldDoneBy       = "done_by"
 	FieldRunbook      = "runbook"
@@ -148,7 +149,7 @@ var Fields = []*Field{
 		Kind: Choice, Options: texts(AllWhenLost), Explained: true, Default: string(WhenLostFail), check: choiceOrNone, part: text(func(j *Job) *WhenLost { return &j.WhenLost })},
 	{Name: FieldConcurrent, Column: "max_concurrent", File: "max_concurrent", API: "maxConcurrent", Label: "jobs.field.concurrent", Help: "jobs.field.concurrent.help", Unit: "unit.runs", Since: 7, Advanced: true,
 		Kind: Number, Max: 9_999, part: number(func(j *Job) *int { return &j.MaxConcurrent })},
-	{Name: "concurrency_policy", Column: "concurrency_policy", File: "concurrency", API: "concurrency", Label: "jobs.field.concurrency", Words: "concurrency.", Since: 7, Advanced: true,
+	{Name: FieldConcurrency, Column: "concurrency_policy", File: "concurrency", API: "concurrency", Label: "jobs.field.concurrency", Words: "concurrency.", Since: 7, Advanced: true,
 		Kind: Choice, Options: texts(AllConcurrencies), Explained: true, Default: string(ConcurrencyQueue), check: choiceOrNone, part: text(func(j *Job) *Concurrency { return &j.Concurrency })},
 	{Name: "warn_after", Column: "warn_after_seconds", File: "warn_after_seconds", API: "warnAfterSeconds", Label: "jobs.field.warnafter", Help: "jobs.field.warnafter.help", Unit: "unit.seconds", Since: 7, Advanced: true,
 		Kind: Number, Max: maxSeconds, part: number(func(j *Job) *int { return &j.WarnAfter })},

@@ -131,6 +131,14 @@ func (s Timeline) reason() (first string, rest []string) {
 	return "", nil
 }
 
+// durationWord says what the duration of a run is that may still go on.
+func (s Timeline) durationWord() string {
+	if s.State.Open() && s.Duration != "" {
+		return "runs.fact.sofar"
+	}
+	return "runs.column.duration"
+}
+
 func (s Timeline) isAttempt(id int64) bool {
 	return slices.ContainsFunc(s.Attempts, func(a Attempt) bool { return a.LogID == id })
 }
