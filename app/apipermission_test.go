@@ -29,6 +29,7 @@ var apiNeeds = map[string]need{
 	"listAddresses": view, "setRotation": admin,
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "tryScript": {login: true, right: auth.RightRun | auth.RightGlue}, "getTriedScript": script, "restoreScript": script,
 	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
+	"listGroupNotes": view, "createGroupNote": run, "listJobNotes": view, "createJobNote": run, "listRunNotes": view, "createRunNote": run, "deleteNote": run,
 	"listPauses": user, "getPause": view, "createPause": sched, "endPause": sched,
 	"listRuns": user, "searchOutput": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "rerunRuns": user, "repeatSteps": run, "listStepItems": view, "approveStep": run, "rejectStep": run, "skipStep": run, "succeedStep": run, "clearRuns": edit,
 	"listNodes": admin, "watchNodes": admin, "watchJobs": user, "watchAddresses": view, "watchBackfills": view, "watchAlarmMessages": admin, "listAudit": admin,
@@ -61,6 +62,8 @@ func apiBody(id string, o objects) string {
 		return fmt.Sprintf(`{"group_id":%d,"description":"close the day","author":"ann","schedule":"CRON","cron":"0 0 2 * * ?","kind":"GLUE_SHELL"}`, o.group)
 	case "createBackfill":
 		return `{"from":"2026-03-01T00:00:00Z","until":"2026-03-01T00:00:01Z"}`
+	case "createGroupNote", "createJobNote", "createRunNote":
+		return `{"text":"the release is out"}`
 	case "patchJob":
 		return `{"description":"changed"}`
 	case "createGroup", "replaceGroup":
@@ -140,6 +143,8 @@ func (op apiOperation) at(o objects) string {
 		id = o.group
 	case strings.HasPrefix(op.path, "/pauses/"):
 		id = o.pause
+	case strings.HasPrefix(op.path, "/notes/"):
+		id = o.note
 	case strings.HasPrefix(op.path, "/runs/"):
 		id = o.run
 	case strings.HasPrefix(op.path, "/users/"):

@@ -117,6 +117,7 @@ var routeNeeds = map[string]need{
 	"GET /jobs/:id/chain": edit, "POST /jobs/:id/chain": edit, "POST /jobs/:id/unchain": edit,
 	"GET /jobs/:id/backfill": view, "POST /jobs/:id/backfill": run,
 	"POST /jobs/:id/backfill/:backfill/pause": run, "POST /jobs/:id/backfill/:backfill/resume": run, "POST /jobs/:id/backfill/:backfill/stop": run,
+	"GET /jobs/:id/note": run, "POST /jobs/:id/note": run, "GET /runs/:id/note": run, "POST /runs/:id/note": run, "POST /notes/:id/delete": run,
 	"GET /pauses": user, "POST /pauses": sched, "POST /pauses/:id/end": sched,
 	"GET /adoption": admin, "POST /adoption/finish": admin, "POST /adoption/move": admin, "POST /adoption/return": admin,
 
@@ -181,7 +182,7 @@ func (p person) may(n need, own bool) bool {
 }
 
 // objects are rows that the paths of routes can name.
-type objects struct{ group, job, version, run, user, entry, clearing, team, channel, route, pause, backfill, webhook, delivery int64 }
+type objects struct{ group, job, version, run, user, entry, clearing, team, channel, route, pause, note, backfill, webhook, delivery int64 }
 
 // things makes a script job with a version and a run in a group, a user and an entry of the audit log.
 func things(t *testing.T, a *App, group int64, mark string) objects {
@@ -216,6 +217,8 @@ func things(t *testing.T, a *App, group int64, mark string) objects {
 	o.team, err = q.InsertTeam(ctx, a.pool, db.InsertTeamParams{Name: fmt.Sprintf("%s %d", mark, o.job)})
 	must()
 	o.pause, err = q.InsertPause(ctx, a.pool, db.InsertPauseParams{Scope: "group", Target: group, FromAt: time.Now().Add(time.Hour).UnixMilli(), Strategy: "skip", Reason: mark})
+	must()
+	o.note, err = q.InsertNote(ctx, a.pool, db.InsertNoteParams{JobGroup: group, JobID: o.job, At: time.Now().UnixMilli(), Note: mark})
 	must()
 	// One that is over: the engine would run others, at a moment of its own.
 	o.backfill, err = q.InsertBackfill(ctx, a.pool, db.InsertBackfillParams{JobID: o.job, State: "running", MadeBy: mark})
@@ -253,6 +256,8 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		id = o.team
 	case strings.HasPrefix(path, "/pauses/"):
 		id = o.pause
+	case strings.HasPrefix(path, "/notes/"):
+		id = o.note
 	case strings.HasPrefix(path, "/webhooks/"):
 		id = o.webhook
 	case strings.HasPrefix(path, "/audit/"):

@@ -536,6 +536,17 @@ type Node struct {
 	Sessions    string
 }
 
+type Note struct {
+	ID       int64
+	JobGroup int64
+	JobID    int64
+	RunID    int64
+	At       int64
+	MadeAt   int64
+	MadeBy   string
+	Note     string
+}
+
 type Output struct {
 	LogID     int64
 	JobGroup  int64

@@ -167,6 +167,12 @@ type Querier interface {
 	DeleteKill(ctx context.Context, db DBTX, logID int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
 	DeleteNode(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteNote(ctx context.Context, db DBTX, id int64) (int64, error)
+	// Of no run: those have gone with it.
+	DeleteNotesBefore(ctx context.Context, db DBTX, at int64) (int64, error)
+	DeleteNotesOfGoneJobs(ctx context.Context, db DBTX) (int64, error)
+	// Each is one look by the primary key; people do not write so many that a pass over all would be long.
+	DeleteNotesOfGoneRuns(ctx context.Context, db DBTX) (int64, error)
 	// DeleteRuns for those that are still open; fewer rows than ids: some have ended meanwhile.
 	DeleteOpenRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
@@ -320,6 +326,7 @@ type Querier interface {
 	GetLatestAlarmDelivery(ctx context.Context, db DBTX, channelID int64) (GetLatestAlarmDeliveryRow, error)
 	// What a channel was told last of the alarms of a job since a moment.
 	GetLatestAlarmNoticeOfChannel(ctx context.Context, db DBTX, arg GetLatestAlarmNoticeOfChannelParams) (int64, error)
+	GetNote(ctx context.Context, db DBTX, id int64) (Note, error)
 	// What touches punctual_output and the two tables beside it, see db/migrations/mysql/00275_output.sql. Rows that come and change many
 	// at a time are in db/outputs.go.
 	GetOutput(ctx context.Context, db DBTX, logID int64) (Output, error)
@@ -420,6 +427,8 @@ type Querier interface {
 	InsertKill(ctx context.Context, db DBTX, arg InsertKillParams) error
 	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/cluster/node.go for the protocol.
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
+	// What touches punctual_note: what people wrote down at runs, at jobs, and at all jobs of a group.
+	InsertNote(ctx context.Context, db DBTX, arg InsertNoteParams) (int64, error)
 	InsertOutputBlob(ctx context.Context, db DBTX, arg InsertOutputBlobParams) error
 	InsertOutputObject(ctx context.Context, db DBTX, arg InsertOutputObjectParams) (int64, error)
 	InsertPause(ctx context.Context, db DBTX, arg InsertPauseParams) (int64, error)
@@ -656,6 +665,12 @@ type Querier interface {
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
+	// Those about all jobs of a group, the newest moment first, along i_note_group.
+	ListNotesOfGroup(ctx context.Context, db DBTX, arg ListNotesOfGroupParams) ([]Note, error)
+	// Those of a job and of its runs, the newest moment first, along i_note_job.
+	ListNotesOfJob(ctx context.Context, db DBTX, arg ListNotesOfJobParams) ([]Note, error)
+	// The oldest first, along i_note_run.
+	ListNotesOfRun(ctx context.Context, db DBTX, arg ListNotesOfRunParams) ([]Note, error)
 	// The runs that are open for longest, from an id on.
 	ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error)
 	// The executors at which runs of ours have been open since a moment or longer.

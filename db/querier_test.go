@@ -78,6 +78,9 @@ var seedValues = map[string][seedRows]any{
 	"punctual_trial.log_id":     {1, 3, 4, 5, 77}, // the last of a run that is gone
 	"punctual_favourite.job_id": {1, 2, 3, 4, 77}, // the last of a job that is gone
 
+	"punctual_note.job_id":      {1, 0, 3, 4, 77}, // the last of a job and a run that are gone
+	"punctual_note.run_id":      {1, 0, 0, 4, 77},
+
 	"punctual_webhook_delivery.webhook_id": {1, 1, 1, 1, 1},
 	"punctual_webhook_delivery.state":      {0, 0, 1, 2, 0},
 	"punctual_webhook_delivery.next_at":    {0, 2, 0, 0, 0},
@@ -106,6 +109,7 @@ var argValues = map[string]any{
 	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
 	"ListFactorUsers": int32(10), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
 
+	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "DeleteNotesBefore": int64(100),
 	"InsertFavourite.UserID": int64(50), "DeleteFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "DeleteTrialsWithoutRun": int64(100),
 	"InsertCallback.LogID": int64(100), "InsertCallback.Token": "new", "GetCallback": "token1", "EndCallbacks": []int64{1}, "NoteProgress.Token": "token1", "NoteProgress.Progress": "changed", "DeleteCallbacksBefore": int64(100),
 	"GetDeviceLogin": "id1", "InsertDeviceLogin.ID": "new", "InsertDeviceLogin.Code": "new", "DeleteDeviceLoginsBefore": int64(100), "TakeDeviceLogin.ID": "id2", "TakeDeviceLogin.NowMs": int64(0),

@@ -81,7 +81,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.flows, a.live, a.liveLists, a.alarms, a.openAlarms, a.users, a.teams, a.settings, a.statistics, a.timeline, a.operations, a.devices, a.webhooks} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.notes, a.flows, a.live, a.liveLists, a.alarms, a.openAlarms, a.users, a.teams, a.settings, a.statistics, a.timeline, a.operations, a.devices, a.webhooks} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
@@ -115,6 +115,7 @@ func config() huma.Config {
 		{"health", "Whether the admin does its work."},
 		{"jobs", "What is run, when, and where; also as files."},
 		{"nodes", "The admins that share the database."},
+		{"notes", "What people and deployments wrote down at jobs and runs."},
 		{"pauses", "Stretches of time in which schedules are held back."},
 		{"runs", "What was run, is running, and waits to be."},
 		{"settings", "Those of the installation."},

@@ -171,7 +171,8 @@ func TestWhatIsWantedIsNotNull(t *testing.T) {
 func TestWhatCanBeChangedIsMatched(t *testing.T) {
 	t.Parallel()
 	paths := Register(echo.New(), Config{}).huma.OpenAPI().Paths
-	unchanging := map[string]bool{"/tokens/{id}": true} // nothing of a token changes but that it is revoked
+	// Nothing of a token changes but that it is revoked, and nothing of a note.
+	unchanging := map[string]bool{"/tokens/{id}": true, "/notes/{id}": true}
 	readAt := map[string]string{"/jobs/{id}/script": "/jobs/{id}", "/alarms/channels/{id}/routes/{route}": "/alarms/channels/{id}"}
 	for path, item := range paths {
 		for method, o := range map[string]*huma.Operation{http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete} {

@@ -95,7 +95,7 @@ func New(cfg Config) *Console {
 	f := &frame{
 		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness,
 		cookie:   securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)),
-		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
+		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, notes: m.Notes, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
@@ -125,6 +125,7 @@ func New(cfg Config) *Console {
 			&groupPages{frame: f, tokens: m.Tokens, pauses: m.Pauses, figures: m.Dashboard, saved: views},
 			&alarmPages{frame: f, jobs: m.Jobs},
 			&openAlarmPages{frame: f},
+			&notePages{frame: f, jobs: m.Jobs, runs: m.Runs},
 			&nodePages{frame: f, nodes: m.Nodes},
 			&adoptionPages{frame: f},
 			&settingsPages{frame: f, nodes: m.Nodes, about: cfg.About},

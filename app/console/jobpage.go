@@ -135,6 +135,9 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		return err
 	}
 	page.Runs = c.runBars(page.Page, rows, usual, 0)
+	if page.Notes, err = c.jobNotes(ctx, page.Page, p, j, rows, &page.Runs); err != nil {
+		return err
+	}
 	page.Usual = drawnUsual(page.Page, usual)
 	ids := make([]int64, len(rows))
 	for i := range rows {

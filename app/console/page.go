@@ -41,6 +41,7 @@ type frame struct {
 	settings  *manage.Settings
 	channels  *manage.Channels
 	open      *manage.OpenAlarms
+	notes     *manage.Notes
 	groups    *manage.Groups
 	adoption  *manage.Adoption
 	calendars *manage.Calendars

@@ -38,6 +38,11 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 	if t.Tried, t.ShowsTried, err = c.jobs.Tried(ctx, p, r); err != nil {
 		return t, err
 	}
+	notes, err := c.notes.OfRun(ctx, p, r.ID)
+	if err != nil {
+		return t, err
+	}
+	t.Notes, t.CanNote = c.drawnNotes(page, notes, r.ID), p.Can(r.JobGroup, auth.RightRun)
 	past, err := c.runs.Past(ctx, p, r, fireOf(t), ui.MaxBars)
 	if err != nil {
 		return t, err

@@ -89,11 +89,12 @@ const (
 	ObjectCalendar = "calendar" // it has no id, but a name
 	ObjectPause    = "pause"
 	ObjectWebhook  = "webhook"
+	ObjectNote     = "note"
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption, ObjectCalendar, ObjectPause, ObjectWebhook}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption, ObjectCalendar, ObjectPause, ObjectWebhook, ObjectNote}
 }
 
 // Snapshot is what the audit log keeps of a thing before or after a change: fields by name. What is secret is never put in.

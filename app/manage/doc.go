@@ -136,6 +136,8 @@ type Service struct {
 	Channels  *Channels
 	// OpenAlarms are those that have not recovered.
 	OpenAlarms *OpenAlarms
+	// Notes are what people write down at jobs and runs.
+	Notes *Notes
 	// Adoption is about a database that was XXL-JOB's.
 	Adoption  *Adoption
 	Settings  *Settings
@@ -170,6 +172,7 @@ func New(cfg Config) *Service {
 		Groups:    groups, Jobs: jobs, Runs: runs, Backfills: &Backfills{cfg: cfg, queries: q, jobs: jobs, runs: runs, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Callbacks: &Callbacks{cfg: cfg, queries: q, guesses: auth.NewGuesses(guessPause, guessBurst)}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: jobs.pauses, Channels: channels,
+		Notes:      &Notes{cfg: cfg, queries: q, audit: audit},
 		OpenAlarms: &OpenAlarms{cfg: cfg, queries: q, audit: audit, guesses: auth.NewGuesses(guessPause, guessBurst)},
 		Adoption:   &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings:   cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},

@@ -170,6 +170,9 @@ func (s *Service) forgetOld(ctx context.Context) error {
 	if err := s.forgetFlows(ctx); err != nil {
 		return err
 	}
+	if err := s.forgetNotes(ctx); err != nil {
+		return err
+	}
 	// Calls to executors that ask for theirs, and answers, of admins that were killed: each has been over for a while.
 	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeletePullsBefore, s.queries.DeletePullAnswersBefore} {
 		if _, err := forget(ctx, s.cfg.Pool, now.Add(-pullGrace).UnixMilli()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/notes"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -24,6 +25,10 @@ func (f fakes) jobPages() []page {
 		{"job-paused", "/jobs/12", jobs.Detail(f.jobPaused())},
 		{"job-family", "/jobs/18", jobs.Detail(f.jobFamily())},
 	}
+}
+
+func (f fakes) noteForm() notes.FormPage {
+	return notes.FormPage{Page: f.page("/jobs/7/note"), Name: f.zh("每日对账", "Daily reconciliation"), Action: "/jobs/7/note", Back: "/jobs/7", Max: 500, AskAt: true, Group: f.zh("支付网关", "Payments"), May: true}
 }
 
 // bars are n runs of a job, every so often, of which some ended otherwise.
@@ -85,6 +90,12 @@ func (f fakes) jobHealthy() jobs.DetailPage {
 		{Label: f.T("jobs.field.retries"), Value: "2 " + f.T("unit.times")},
 		{Label: f.T("jobs.field.email"), Value: "ops@example.com"},
 	}
+	p.Row.CanRun = true
+	p.Notes = []ui.Note{
+		{ID: 3, Text: f.zh("发布 4.2：对账改用新索引", "Release 4.2: the reconciliation uses the new index"), By: "ci", At: f.at(-20 * 24 * time.Hour), All: true, May: true},
+		{ID: 2, Text: f.zh("银行接口维护", "The bank's service was down"), By: "mina", At: f.at(-17 * 24 * time.Hour), Run: 89830, May: true},
+	}
+	p.Runs.Marks = []ui.BarMark{{Before: 30, Text: p.Notes[0].Text}}
 	p.Hearing.Told = []jobs.Told{
 		{Name: f.zh("支付值班群", "Payments on call"), Kind: f.T("alarms.kind.dingtalk"), Icon: "message-square", URL: link.Alarm(2), Why: []string{f.T("job.told.group", "Group", p.Row.Group)}, Causes: f.T("alarm.cause.failed") + ", " + f.T("alarm.cause.timeout")},
 		{Name: f.zh("运维邮件", "Operations mail"), Kind: f.T("alarms.kind.mail"), Icon: "mail", URL: link.Alarm(1), Broken: true, Why: []string{f.T("job.told.all", "Group", ""), f.T("job.told.own", "Addresses", "ops@example.com")}, Causes: f.T("alarm.cause.failed")},

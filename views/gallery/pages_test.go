@@ -29,6 +29,7 @@ import (
 	"github.com/punctual-job/punctual/views/login"
 	"github.com/punctual-job/punctual/views/manual"
 	"github.com/punctual-job/punctual/views/nodes"
+	"github.com/punctual-job/punctual/views/notes"
 	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/pauses"
 	"github.com/punctual-job/punctual/views/runs"
@@ -162,6 +163,8 @@ func (f fakes) pages() []page {
 		{"alarms-open-none", "/alarms/open?none", alarms.OpenList(alarms.OpenPage{Page: f.page("/alarms/open?none")})},
 		{"alarm-ack", "/alarms/open/7", alarms.Acknowledge(f.ackForm(false))},
 		{"alarm-acked", "/alarms/open/8", alarms.Acknowledge(f.ackForm(true))},
+		{"note-job", "/jobs/7/note", notes.Form(f.noteForm())},
+		{"note-run", "/runs/90417/note", notes.Form(notes.FormPage{Page: f.page("/runs/90417/note"), Name: "#90417", Action: "/runs/90417/note", Back: "/runs/90417", Max: 500, May: true, Errors: map[string]string{notes.FieldText: f.T("problem.note.empty")}})},
 		{"alarm-link", "/alarms/link/1.x", alarms.Linked(f.alarmLink("open"))},
 		{"alarm-link-acked", "/alarms/link/1.x?acked", alarms.Linked(f.alarmLink("acked"))},
 		{"alarm-link-over", "/alarms/link/1.x?over", alarms.Linked(f.alarmLink("over"))},
@@ -556,6 +559,7 @@ func (f fakes) runFailed() runs.DetailPage {
 		},
 	}
 	s.Past.Bars.Bars[49].This = true
+	s.CanNote, s.Notes = true, []ui.Note{{ID: 4, Text: f.zh("目录权限已修正，见工单 1182", "The folder's owner was corrected, see ticket 1182"), By: "ana", At: f.at(-10 * time.Minute), May: true}}
 	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: runstate.Success}}
 	return runs.DetailPage{Page: f.page("/runs/90417"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 7, Lines: []string{
 		"2026-11-21 03:30:00 [executor] ----------- start, job 15, log 90417 -----------", "+ find /var/tmp/sessions -mtime +7 -delete",

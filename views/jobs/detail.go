@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -37,6 +38,7 @@ type DetailPage struct {
 	Hearing     Hearing
 	Changes     []ui.Change
 	Config      []Fact
+	Notes       []ui.Note
 	CanCopy     bool
 	Flow        *flows.Graph // of a flow, its steps
 	FlowEdit    bool         // the reader may change them
@@ -152,6 +154,14 @@ func (p DetailPage) scheduleIcon() string {
 func (p DetailPage) hasSchedule() bool { return p.Row.Running || p.Row.ScheduleType != "NONE" }
 
 func (t Told) why() string { return strings.Join(t.Why, " · ") }
+
+// noteURL is where a note is written, for whoever may.
+func (p DetailPage) noteURL() string {
+	if !p.Row.CanRun {
+		return ""
+	}
+	return link.JobNote(p.Row.ID)
+}
 
 // failingText says how long it has been failing.
 func (p DetailPage) failingText() string {

@@ -234,6 +234,15 @@ func AlarmAck(jobID int64) string { return AlarmOpen(jobID) + "/ack" }
 // AlarmUnack takes it back (POST only).
 func AlarmUnack(jobID int64) string { return AlarmOpen(jobID) + "/unack" }
 
+// JobNote is the form of a note at a job (GET), and where it is posted (POST).
+func JobNote(jobID int64) string { return Job(jobID) + "/note" }
+
+// RunNote is the same at a run.
+func RunNote(logID int64) string { return Run(logID) + "/note" }
+
+// NoteDelete strikes a note out (POST only).
+func NoteDelete(noteID int64) string { return "/notes/" + id(noteID) + "/delete" }
+
 // AlarmByLink is the page that the link of a message opens (GET), and where its form is posted (POST).
 func AlarmByLink(token string) string { return AlarmsPath + "/link/" + url.PathEscape(token) }
 

@@ -99,7 +99,9 @@ type Timeline struct {
 	Ack         *ui.Ack        // who looks after the alarm that it is part of; nil: it is part of none
 	DoneBy      string         // the time by which it has to be done, ready to print, where it is late for that or may be
 	Cause       Cause          // what its output says of a failure
-	CanRun      bool           // "run again" leads to the job's run-once dialog
+	Notes       []ui.Note
+	CanNote     bool // the reader may write more
+	CanRun      bool // "run again" leads to the job's run-once dialog
 	JobGone     bool
 	Flow        *FlowRun // of a run of a flow; nil for any other
 	StepOf      *StepOf  // of a run that is a step of one; nil for any other

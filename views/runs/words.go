@@ -131,6 +131,14 @@ func (s Timeline) reason() (first string, rest []string) {
 	return "", nil
 }
 
+// noteURL is where a note is written, for whoever may.
+func (s Timeline) noteURL() string {
+	if !s.CanNote {
+		return ""
+	}
+	return link.RunNote(s.LogID)
+}
+
 // durationWord says what the duration of a run is that may still go on.
 func (s Timeline) durationWord() string {
 	if s.State.Open() && s.Duration != "" {

@@ -14,6 +14,13 @@ type RunBars struct {
 	Label string  // what they come to, in words
 	Top   string  // how long a bar of the full height took
 	Usual float64 // how high the usual duration stands, of 100; 0: unknown
+	Marks []BarMark
+}
+
+// BarMark is a note between runs.
+type BarMark struct {
+	Before int // the bar that it stands before; len(Bars): behind the newest
+	Text   string
 }
 
 // RunBar is one run among others of its job.

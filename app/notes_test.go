@@ -1,0 +1,90 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNotesStandAtRunsAndJobs writes notes at a run, at a job in the past, and about all jobs of an executor by the API, as a deployment
+// does; they stand on the pages and among the bars, and can be struck out.
+func TestNotesStandAtRunsAndJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		for _, name := range []string{"orders", "stock"} {
+			admin.post("/executors", url.Values{"app_name": {name}, "title": {name}, "type": {"auto"}})
+		}
+		for _, job := range []url.Values{{"group": {"1"}, "name": {"nightly"}}, {"group": {"1"}, "name": {"hourly"}}, {"group": {"2"}, "name": {"foreign"}}} {
+			if got := admin.post("/jobs", form(job)); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		var runs []int64
+		for i := range 4 {
+			runs = append(runs, oldRun(t, a, 1, 1, time.Duration(4-i)*time.Hour, 200, 200, nil))
+		}
+		text := func(path, selector string) string {
+			t.Helper()
+			return strings.Join(strings.Fields(admin.get(path).document(t).Find(selector).Text()), " ")
+		}
+		page := fmt.Sprintf("/runs/%d", runs[3])
+
+		if got := admin.post(page+"/note", url.Values{"remark": {" \n"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Write what there is to know") {
+			t.Errorf("an empty note: %d", got.status)
+		}
+		if got := admin.post(page+"/note", url.Values{"remark": {strings.Repeat("说", 501)}}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a long note: %d", got.status)
+		}
+		if got := admin.post("/jobs/1/note", url.Values{"remark": {"x"}, "at": {"2999-01-01T00:00"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "a moment that has come") {
+			t.Errorf("a note in the future: %d", got.status)
+		}
+		if got := admin.post(page+"/note", url.Values{"remark": {"the <b>bank</b> was down"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != page {
+			t.Fatalf("a note at a run: %d %s", got.status, got.body)
+		}
+		at := time.Now().Add(-150 * time.Minute).In(a.pool.Zone()).Format("2006-01-02T15:04") // between the second run and the third
+		if got := admin.post("/jobs/1/note", url.Values{"remark": {"new index"}, "at": {at}}); got.status != http.StatusSeeOther {
+			t.Fatalf("a note at a job: %d %s", got.status, got.body)
+		}
+		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, admin, url.Values{"name": {"ci"}, "scope": {"run"}, "days": {"7"}})}
+		deployed := fmt.Sprintf(`{"text":"release 4.2","at":%q}`, time.Now().Add(-90*time.Minute).UTC().Format(time.RFC3339))
+		if got := c.do("POST", "/groups/1/notes", deployed); got.status != http.StatusCreated {
+			t.Fatalf("a deployment: %d %s", got.status, got.body)
+		}
+
+		if got := text(page, ".notes li"); !strings.HasPrefix(got, "the <b>bank</b> was down admin · ") || strings.Contains(admin.get(page).body, "<b>bank") {
+			t.Errorf("at the run: %q", got)
+		}
+		notes := text("/jobs/1", ".notes")
+		for _, want := range []string{"the <b>bank</b> was down", "new index", "release 4.2", "All jobs of the executor", fmt.Sprintf("#%d", runs[3])} {
+			if !strings.Contains(notes, want) {
+				t.Errorf("%q is not at the job: %q", want, notes)
+			}
+		}
+		// The bars of four runs are at the right end; the note stands between the second and the third, the release behind the third.
+		marks := admin.get("/jobs/1").document(t).Find(".run-bars .noted")
+		if marks.Length() != 2 || marks.Eq(0).Find("line").AttrOr("x1", "") != "480" || marks.Eq(1).Find("line").AttrOr("x1", "") != "490" || !strings.Contains(marks.Eq(1).Find("title").Text(), "release 4.2") {
+			t.Errorf("%d marks among the bars: %s", marks.Length(), marks.Text())
+		}
+		if got := text("/jobs/2", ".notes li"); !strings.HasPrefix(got, "release 4.2") || strings.Contains(got, "new index") {
+			t.Errorf("at the other job of the executor: %q", got)
+		}
+		if got := text("/jobs/3", ".notes li"); got != "" {
+			t.Errorf("at a job of another executor: %q", got)
+		}
+
+		if got := admin.post("/notes/2/delete", url.Values{"next": {"/jobs/1"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != "/jobs/1" {
+			t.Errorf("strike out: %d", got.status)
+		}
+		if got := text("/jobs/1", ".notes"); strings.Contains(got, "new index") {
+			t.Errorf("still there: %q", got)
+		}
+		if got := admin.get("/audit?kind=note").body; !strings.Contains(got, "Created") || !strings.Contains(got, "Deleted") {
+			t.Error("the audit log does not know it")
+		}
+	})
+}

@@ -1,0 +1,33 @@
+-- What touches punctual_note: what people wrote down at runs, at jobs, and at all jobs of a group.
+
+-- name: InsertNote :execlastid
+INSERT INTO punctual_note (job_group, job_id, run_id, at, made_at, made_by, note) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: GetNote :one
+SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_note WHERE id = ?;
+
+-- name: DeleteNote :execrows
+DELETE FROM punctual_note WHERE id = ?;
+
+-- name: ListNotesOfRun :many
+-- The oldest first, along i_note_run.
+SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_note WHERE run_id = ? ORDER BY id LIMIT ?;
+
+-- name: ListNotesOfJob :many
+-- Those of a job and of its runs, the newest moment first, along i_note_job.
+SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_note WHERE job_id = ? AND at >= sqlc.arg(since) ORDER BY at DESC, id DESC LIMIT ?;
+
+-- name: ListNotesOfGroup :many
+-- Those about all jobs of a group, the newest moment first, along i_note_group.
+SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_note WHERE job_group = ? AND job_id = 0 AND at >= sqlc.arg(since) ORDER BY at DESC, id DESC LIMIT ?;
+
+-- name: DeleteNotesOfGoneRuns :execrows
+-- Each is one look by the primary key; people do not write so many that a pass over all would be long.
+DELETE FROM punctual_note WHERE run_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_note.run_id);
+
+-- name: DeleteNotesBefore :execrows
+-- Of no run: those have gone with it.
+DELETE FROM punctual_note WHERE run_id = 0 AND at < ?;
+
+-- name: DeleteNotesOfGoneJobs :execrows
+DELETE FROM punctual_note WHERE job_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_note.job_id);

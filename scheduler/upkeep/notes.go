@@ -1,0 +1,21 @@
+package upkeep
+
+import (
+	"context"
+	"time"
+)
+
+// keepNotes is how long notes are kept that are about no run; those of runs go with these.
+const keepNotes = 400 * 24 * time.Hour
+
+// forgetNotes deletes the notes of runs and jobs that are gone, and those that nothing shows any more.
+func (s *Service) forgetNotes(ctx context.Context) error {
+	if _, err := s.queries.DeleteNotesOfGoneRuns(ctx, s.cfg.Pool); err != nil {
+		return err
+	}
+	if _, err := s.queries.DeleteNotesOfGoneJobs(ctx, s.cfg.Pool); err != nil {
+		return err
+	}
+	_, err := s.queries.DeleteNotesBefore(ctx, s.cfg.Pool, s.cfg.Now().Add(-keepNotes).UnixMilli())
+	return err
+}
