@@ -143,6 +143,7 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "job-copy", path: link.JobCopy(d.script)},
 		{name: "job-run", path: link.JobRun(d.script)},
 		{name: "job-delete", path: link.JobDelete(d.script)},
+		{name: "job-note", path: link.JobNote(d.script)},
 		{name: "runs", path: link.RunsPath},
 		{name: "runs-failed", path: link.RunsPath + "?result=failed"},
 		{name: "run-live", path: link.Run(slow)},
