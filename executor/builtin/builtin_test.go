@@ -42,6 +42,11 @@ func TestHandlers(t *testing.T) {
 		case "/hang":
 			<-r.Context().Done()
 			return
+		case "/half":
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "the first half")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
 		case "/big":
 			_, _ = io.WriteString(w, strings.Repeat("x", 100<<10))
 			return
@@ -83,6 +88,7 @@ func TestHandlers(t *testing.T) {
 		{"endless redirects", "httpJobHandler", `{"url":"` + site.URL + `/again"}`, 500, "more than 5 redirects", ""},
 		{"a redirect to a file", "httpJobHandler", `{"url":"` + site.URL + `/file"}`, 500, "not an http or https address", ""},
 		{"a slow site", "httpJobHandler", `{"url":"` + site.URL + `/hang","timeout":50}`, 500, "no answer within 50ms", ""},
+		{"an answer that breaks off", "httpJobHandler", `{"url":"` + site.URL + `/half"}`, 500, "read answer: unexpected EOF", "200 OK\nthe first half"},
 		{"a big answer", "httpJobHandler", `{"url":"` + site.URL + `/big"}`, 200, "", "xxx… (cut)"},
 		{"a header that would be two", "httpJobHandler", `{"url":"` + site.URL + `","headers":{"X-A":"b\r\nX-B: c"}}`, 500, "invalid header", ""},
 		{"an address left out", "httpJobHandler", `{"url":"http://10.1.2.3/"}`, 500, "10.1.2.3:80 is not an address that HTTP jobs may call", ""},

@@ -78,11 +78,8 @@ func (c HTTPCalls) run(ctx context.Context, run *executor.Run) error {
 		return callError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxShownBody+1))
-	if err != nil {
-		return fmt.Errorf("read answer: %w", callError(ctx, err))
-	}
-	shown, more := body, ""
+	body, broken := io.ReadAll(io.LimitReader(resp.Body, maxShownBody+1))
+	shown, more := body, "" // also what came before it broke off
 	if len(body) > maxShownBody {
 		shown, more = body[:maxShownBody], "… (cut)"
 	}
@@ -92,6 +89,9 @@ func (c HTTPCalls) run(ctx context.Context, run *executor.Run) error {
 		text = strings.ReplaceAll(text, secret[strings.LastIndexByte(secret, '/')+1:], "***")
 	}
 	run.Logf("%s %s: %s\n%s%s", req.Method, resp.Request.URL.Redacted(), resp.Status, text, more)
+	if broken != nil {
+		return fmt.Errorf("read answer: %w", callError(ctx, broken))
+	}
 	later := call.Async && resp.StatusCode == http.StatusAccepted
 	if !later && !call.Expected.Holds(resp.StatusCode) {
 		return fmt.Errorf("HTTP status %s, expected %s", resp.Status, call.Expected)
