@@ -151,7 +151,8 @@ func (c *change) read(ctx context.Context) error {
 
 func (c *change) name(j wire.DeclaredJob) error {
 	switch {
-	case j.Name == "" || len([]rune(j.Name)) > maxName || strings.ContainsFunc(j.Name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case j.Name == "" || j.Name != strings.TrimSpace(j.Name) || // MySQL takes a name with a space after it for the same
+		len([]rune(j.Name)) > maxName || strings.ContainsFunc(j.Name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return problem.New(problem.Invalid, errName, "Max", maxName)
 	case slices.Contains(c.seen, j.Name):
 		return problem.New(problem.Invalid, errTwice)

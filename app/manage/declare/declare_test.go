@@ -241,10 +241,10 @@ func TestWhatAProgramCannotSay(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool)
 		b.want(b.declare(wire.RemovedStop, job(""), job(strings.Repeat("字", maxName+1)), job("script", "kind", "GLUE_SHELL", "script", "rm -rf /"),
-			job("typo", "retrys", "3"), job("many", "retries", "a lot"), job("cron", "cron", "every day"), job("good"), job("good")),
+			job("typo", "retrys", "3"), job("many", "retries", "a lot"), job("cron", "cron", "every day"), job("good"), job("good"), job("good "), job("Good")),
 			" refused declare.error.name", strings.Repeat("字", maxName+1)+" refused declare.error.name", "script refused  kind script", "typo refused  retrys", "many refused  retries",
-			"cron refused  cron", "good created", "good refused declare.error.twice")
-		if jobs := b.all(); len(jobs) != 1 {
+			"cron refused  cron", "good created", "good refused declare.error.twice", "good  refused declare.error.name", "Good created")
+		if jobs := b.all(); len(jobs) != 2 {
 			t.Errorf("made %d jobs", len(jobs))
 		}
 		for name, d := range map[string]wire.Declaration{
@@ -257,7 +257,7 @@ func TestWhatAProgramCannotSay(t *testing.T) {
 		}
 		stranger := auth.NewPrincipal(0, "program", auth.RoleUser, "")
 		results, err := b.Declare(t.Context(), stranger, b.group, wire.Declaration{Removed: wire.RemovedStop, Jobs: []wire.DeclaredJob{job("theirs")}})
-		if err != nil || results[0].Err == nil || len(b.all()) != 1 {
+		if err != nil || results[0].Err == nil || len(b.all()) != 2 {
 			t.Errorf("a program without rights: %+v, %v", results, err)
 		}
 	})
