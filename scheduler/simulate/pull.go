@@ -183,12 +183,20 @@ func (w *world) balance(r *rand.Rand) *node {
 	return up[w.chance(r, len(up))]
 }
 
+// maxElsewhere is how often one that is told to ask elsewhere does so before it waits where it is.
+const maxElsewhere = 10
+
 func (a *asker) loop(which func(*rand.Rand) *node) {
-	again := 50 * time.Millisecond
+	again, elsewhere := 50*time.Millisecond, 0
+	var carried []carriedAnswer
 	for a.x.awake(a.life) && a.ctx.Err() == nil {
 		err := errNobody
 		if n := which(a.x.rng); n != nil {
-			err = a.once(n, which)
+			var there bool
+			there, carried, err = a.once(n, which, carried, a.x.asks == asksOneByOne && elsewhere < maxElsewhere)
+			if elsewhere++; err == nil && !there {
+				elsewhere = 0
+			}
 		}
 		if err == nil {
 			again = 50 * time.Millisecond
@@ -203,26 +211,54 @@ func (a *asker) loop(which func(*rand.Rand) *node) {
 	}
 }
 
-// once makes one pull and begins what it brings.
-func (a *asker) once(n *node, which func(*rand.Rand) *node) error {
+// carriedAnswer goes with the next pull.
+type carriedAnswer struct {
+	wire.PulledAnswer
+	until time.Time
+}
+
+// once makes one pull and begins what it brings. It gives what is to be carried by the next.
+func (a *asker) once(n *node, which func(*rand.Rand) *node, carried []carriedAnswer, apart bool) (elsewhere bool, left []carriedAnswer, err error) {
 	req := a.request()
+	req.Apart = apart
+	for _, c := range carried {
+		req.Answers = append(req.Answers, c.PulledAnswer)
+	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(a.ctx, pullWait+pullGrace)
 	defer cancel()
 	response, err := n.poll(ctx, a.x, req)
 	if !a.x.awake(a.life) {
-		return errStopping
+		return false, nil, errStopping
 	}
 	if err != nil {
 		a.lose(req.Pull)
-		return err
+		for _, c := range carried {
+			a.x.w.wg.Go(func() { a.hand(c, n, which) })
+		}
+		return false, nil, err
+	}
+	for _, c := range carried {
+		if slices.Contains(response.Left, c.ID) {
+			left = append(left, c)
+		}
 	}
 	for i := range response.Calls {
 		call := &response.Calls[i]
 		until := began.Add(time.Duration(response.Held+call.Left) * time.Millisecond)
-		a.x.w.wg.Go(func() { a.serve(call, n, which, until) })
+		if apart && i%2 == 0 { // at once, and its answer with the next pull
+			if answer, ok := a.serve(call, until); ok {
+				left = append(left, answer)
+			}
+			continue
+		}
+		a.x.w.wg.Go(func() {
+			if answer, ok := a.serve(call, until); ok {
+				a.hand(answer, n, which)
+			}
+		})
 	}
-	return nil
+	return response.Elsewhere, left, nil
 }
 
 func (a *asker) request() wire.PullRequest {
@@ -249,39 +285,50 @@ func (a *asker) lose(name string) {
 	}
 }
 
-// serve does what a call asks for, unless it has come too late, and hands the answer over for as long as somebody waits for it.
-func (a *asker) serve(call *wire.PulledCall, n *node, which func(*rand.Rand) *node, until time.Time) {
+// serve does what a call asks for, unless it has come too late.
+func (a *asker) serve(call *wire.PulledCall, until time.Time) (answer carriedAnswer, ok bool) {
 	x := a.x
 	if !x.awake(a.life) || a.ctx.Err() != nil {
-		return
+		return answer, false
 	}
 	if !time.Now().Before(until) {
 		x.w.count("pulled call came too late")
-		return
+		return answer, false
 	}
-	answer, err := x.answerCall(call)
+	body, err := x.answerCall(call)
 	if err != nil {
 		x.w.violate("simulation", "%s: %v", call.Path, err)
-		return
+		return answer, false
 	}
-	req := wire.PullRequest{RegistryKey: x.app, RegistryValue: x.address, Answers: []wire.PulledAnswer{{ID: call.ID, Answer: answer}}}
-	for first := true; x.awake(a.life) && time.Now().Before(until); first = false {
+	return carriedAnswer{wire.PulledAnswer{ID: call.ID, Answer: body}, until}, true
+}
+
+// hand hands an answer over for as long as somebody waits for it.
+func (a *asker) hand(answer carriedAnswer, n *node, which func(*rand.Rand) *node) {
+	x := a.x
+	req := wire.PullRequest{RegistryKey: x.app, RegistryValue: x.address, Answers: []wire.PulledAnswer{answer.PulledAnswer}, Apart: x.asks == asksOneByOne}
+	for try := 0; x.awake(a.life) && time.Now().Before(answer.until); try++ {
+		req.Apart = req.Apart && try < maxElsewhere
 		to := n
-		if !first || x.asks == asksOneByOne {
+		if try > 0 || x.asks == asksOneByOne {
 			to = which(x.rng)
 		}
-		if !first && x.asks == asksAll {
+		if try > 0 && x.asks == asksAll {
 			to = x.w.balance(x.rng)
 		}
 		if to != nil {
 			ctx, cancel := context.WithTimeout(a.ctx, 3*time.Second)
-			err := to.take(ctx, func(ctx context.Context, n *node) error {
-				_, err := n.mailbox.Pull(ctx, req)
+			var response wire.PullResponse
+			err := to.take(ctx, func(ctx context.Context, n *node) (err error) {
+				response, err = n.mailbox.Pull(ctx, req)
 				return err
 			})
 			cancel()
-			if err == nil {
+			if err == nil && len(response.Left) == 0 {
 				return
+			}
+			if err == nil {
+				continue
 			}
 		}
 		select {
