@@ -242,3 +242,30 @@ func TestAnswersComeToTheAdminThatWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAnswerOfItsOwnLooksForItsAdmin: it came too late to be carried.
+func TestAnAnswerOfItsOwnLooksForItsAdmin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(7, 8))
+		b := newBalanced(func() int { return r.IntN(2) }, "a", "b")
+		p := newPuller(&Executor{
+			config: Config{AppName: "orders"}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
+			admins: wire.NewAdminClient(&http.Client{Transport: b}, []string{"http://balancer"}, "", "orders", 0),
+		})
+		p.places = []place{{admins: 2}}
+		a := p.newAsker(0, 0)
+		for _, name := range []string{"a", "b"} {
+			for range 50 {
+				a.deliver([]pulledAnswer{
+					{wire.PulledAnswer{ID: name + ".1", Answer: []byte(`{"code":200}`)}, a, time.Now().Add(time.Minute)},
+					{wire.PulledAnswer{ID: "b.2", Answer: []byte(`{"code":200}`)}, a, time.Now().Add(time.Minute)},
+				})
+			}
+		}
+		written := slices.DeleteFunc(slices.Clone(b.took), func(id string) bool { return !strings.HasPrefix(id, "written:") })
+		if len(b.took) != 200 || len(written) > 10 {
+			t.Errorf("%d answers came, of which %d were written down", len(b.took), len(written))
+		}
+	})
+}
