@@ -2,12 +2,14 @@ package archive
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -235,6 +237,48 @@ func TestFiguresTellPushedFromCopied(t *testing.T) {
 		st := b.s.Status()
 		if st.Pushed != 1 || st.Copied != 1 || st.Objects != 2 || st.Today == 0 || st.Today != st.Bytes-before {
 			t.Errorf("%+v, of which %d bytes are of yesterday", st, before)
+		}
+	})
+}
+
+// TestManySmallOutputsAreFewObjects: as many as end in a quarter of a second at 12,000 a second, ten lines each.
+func TestManySmallOutputsAreFewObjects(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const many = 3000
+		b := newBench(t, pool, func(c *Config) { c.FlushEvery, c.LookEvery = time.Hour, time.Hour })
+		for range many / 500 {
+			rows := make([]db.NewRun, 500)
+			for i := range rows {
+				rows[i] = db.NewRun{JobGroup: 1, JobID: 7, Address: "http://a:1/", TriggerTime: b.pool.Wall(b.now), PlannedAt: b.now.UnixMilli(), TriggerCode: 200}
+			}
+			if _, err := db.InsertRuns(t.Context(), pool, rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.exec("UPDATE xxl_job_log SET sent_at = ?", b.now.UnixMilli())
+		first := b.count("SELECT MIN(id) FROM xxl_job_log")
+		b.s.Start()
+		size := 0
+		for done := 0; done < many; done += 200 {
+			batch := make([]Pushed, 200)
+			for i := range batch {
+				id := int64(first + done + i)
+				var text strings.Builder
+				for line := range 10 {
+					fmt.Fprintf(&text, "2026-03-02 12:00:00.000 INFO [worker-%d] order %d is settled, and what it was about\n", line, id)
+				}
+				size += text.Len()
+				batch[i] = Pushed{Run: Run{ID: id, Group: 1, Job: 7}, Output: wire.PushedOutput{LogID: id, Head: text.String()}}
+			}
+			executortest.Eventually(t, "there is room", func() error { return b.s.Take(batch) })
+		}
+		if err := b.s.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		kept, objects := b.count("SELECT COUNT(*) FROM punctual_output WHERE object_id > 0"), len(b.store.objects)
+		if most := size/(2<<20) + 2; kept != many || objects > most {
+			t.Errorf("%d outputs of %d bytes are kept in %d objects, at most %d", kept, size, objects, most)
 		}
 	})
 }
