@@ -38,12 +38,13 @@ const (
 	pullWait  = 10 * time.Second
 	pullGrace = 5 * time.Second
 	// The same where one address is that of several admins. What one that is frozen holds could be at another: it is given up sooner, and
-	// very soon when that has just happened, while one pull more is open.
+	// very soon when that has just happened, while some pulls more are open.
 	sharedWait   = 5 * time.Second
 	sharedGrace  = 3 * time.Second
 	troubleWait  = 2 * time.Second
 	troubleGrace = 2 * time.Second
 	troubleFor   = 30 * time.Second
+	troubleMore  = 4
 	// maxApart is how many pulls are open at such an address, whatever the admins say that they are.
 	maxApart = 8
 	// Where a pull comes to an admin at which another is open already it is sent again, so often for each admin that there is, and every
@@ -68,6 +69,7 @@ const (
 	maxCarried       = 64 << 10  // of a request that is sent to several admins until it comes to the right one
 	carryWait        = 5 * time.Millisecond
 	answerAgain      = 200 * time.Millisecond
+	answerLimit      = time.Second
 	answersEnd       = 2 * time.Second // for those that are left at a stop
 )
 
@@ -89,15 +91,18 @@ type puller struct {
 	next   int64
 	noted  time.Time
 	places []place // by address
+
+	services *group // the askers
 }
 
 // place is an address of admins.
 type place struct {
-	admins  int       // that it is to be asked for, 1 unless it is a balancer's; 0: nobody has said it
-	askers  int       // that ask there
-	trouble time.Time // until when it is known that one of them holds what it is asked
-	last    string    // the admin that answered last
-	same    int       // how many answers in a row came from it
+	admins  int           // that it is to be asked for, 1 unless it is a balancer's; 0: nobody has said it
+	askers  int           // that ask there
+	trouble time.Time     // until when it is known that one of them holds what it is asked
+	last    string        // the admin that answered last
+	same    int           // how many answers in a row came from it
+	short   chan struct{} // more may have to ask
 }
 
 // asker has one pull open at a time, over connections of its own: a balancer that knows connections only sends it elsewhere by a new one.
@@ -150,11 +155,13 @@ func (e *Executor) pullAddress() (string, error) {
 
 // start asks until ctx ends. Then [puller.finish] waits for what is under way.
 func (p *puller) start(ctx context.Context, services *group) {
+	p.services = services
 	p.places = make([]place, p.e.admins.Len())
 	for i := range p.places {
-		p.places[i] = place{askers: 1}
+		p.places[i] = place{askers: 1, short: make(chan struct{}, 1)}
+		services.Go(func() { p.supervise(ctx, i) })
 		a := p.newAsker(i, 0)
-		services.Go(func() { a.loop(ctx, services) })
+		services.Go(func() { a.loop(ctx) })
 	}
 	for range answerSenders {
 		p.sending.Go(p.send)
@@ -198,7 +205,7 @@ func (p *puller) finish() {
 }
 
 // loop asks at one address.
-func (a *asker) loop(ctx context.Context, services *group) {
+func (a *asker) loop(ctx context.Context) {
 	p := a.p
 	defer a.close()
 	defer a.unload()
@@ -225,7 +232,6 @@ func (a *asker) loop(ctx context.Context, services *group) {
 			}
 			again, failing = firstPullAgain, false
 			same := p.learn(a.admin, &response)
-			p.staff(ctx, a.admin, services)
 			switch {
 			case same && a.number > 0:
 				if !pause(ctx, apartAgain) {
@@ -244,7 +250,6 @@ func (a *asker) loop(ctx context.Context, services *group) {
 			p.e.logger.Warn("cannot ask the admin for calls, trying again", "group", p.e.config.AppName, "executor", p.e.address, "error", err)
 			failing = true
 		}
-		p.staff(ctx, a.admin, services)
 		a.renew() // the connection may lead to one that is frozen, or to nobody
 		if !pause(ctx, again/2+rand.N(again/2)) {
 			return
@@ -267,7 +272,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 type manner struct {
 	wait, grace time.Duration
 	apart       bool
-	tries       int // of those that are apart, one after the other
+	tries       int  // of those that are apart, one after the other
+	carries     bool // answers go with it
 }
 
 // manner says how the next pull is made. needed is false when there are too many already.
@@ -288,7 +294,7 @@ func (p *puller) manner(a *asker) (m manner, needed bool) {
 	case at.troubled():
 		m.wait, m.grace = troubleWait, troubleGrace
 	default:
-		m.wait, m.grace = sharedWait, sharedGrace
+		m.wait, m.grace, m.carries = sharedWait, sharedGrace, true
 	}
 	return m, true
 }
@@ -299,6 +305,9 @@ func (p *puller) learn(admin int, r *wire.PullResponse) (same bool) {
 	defer p.mu.Unlock()
 	at := &p.places[admin]
 	at.admins = min(max(r.Admins-len(p.places)+1, 1), maxApart)
+	if at.askers < at.wanted() {
+		at.look()
+	}
 	if r.Admin != at.last {
 		at.last, at.same = r.Admin, 0
 	}
@@ -313,20 +322,38 @@ func (p *puller) doubt(admin int) {
 	p.places[admin].same = 0
 }
 
-// staff has as many ask at an address as are wanted.
-func (p *puller) staff(ctx context.Context, admin int, services *group) {
+// supervise has as many ask at an address as are wanted.
+func (p *puller) supervise(ctx context.Context, admin int) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for at := &p.places[admin]; at.askers < at.wanted(); at.askers++ {
-		a := p.newAsker(admin, at.askers)
-		services.Go(func() { a.loop(ctx, services) })
+	short := p.places[admin].short
+	p.mu.Unlock()
+	for {
+		select {
+		case <-short:
+		case <-ctx.Done():
+			return
+		}
+		p.mu.Lock()
+		for at := &p.places[admin]; at.askers < at.wanted(); at.askers++ {
+			a := p.newAsker(admin, at.askers)
+			p.services.Go(func() { a.loop(ctx) })
+		}
+		p.mu.Unlock()
+	}
+}
+
+// look has it looked whether more have to ask.
+func (at *place) look() {
+	select {
+	case at.short <- struct{}{}:
+	default:
 	}
 }
 
 // wanted is how many are to ask.
 func (at *place) wanted() int {
 	if at.troubled() {
-		return at.admins + 1
+		return at.admins + troubleMore
 	}
 	return at.admins
 }
@@ -362,7 +389,7 @@ func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 		return taken
 	})
 	held := time.Duration(response.Held) * time.Millisecond
-	g := newGathering(len(response.Calls), m.apart)
+	g := newGathering(len(response.Calls), m.carries)
 	for i := range response.Calls {
 		call := &response.Calls[i]
 		// The admin cannot have let go of it before this moment, whatever the two clocks say.
@@ -370,7 +397,7 @@ func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 		p.slots <- struct{}{}
 		p.serving.Go(func() { a.serve(call, until, g) })
 	}
-	if m.apart && len(response.Calls) > 0 {
+	if m.carries && len(response.Calls) > 0 {
 		a.carried = append(a.carried, g.take()...)
 	}
 	return response, nil
@@ -433,7 +460,9 @@ func (a *asker) unload() {
 func (p *puller) noteTrouble(admin int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.places[admin].trouble = time.Now().Add(troubleFor)
+	at := &p.places[admin]
+	at.trouble = time.Now().Add(troubleFor)
+	at.look()
 }
 
 func (p *puller) request(m manner) *wire.PullRequest {
@@ -558,7 +587,16 @@ func (a *asker) deliver(answers []pulledAnswer) {
 	ctx, cancel := context.WithDeadline(p.ctx, until)
 	defer cancel()
 	for try := 1; ; try++ {
-		left, err := a.client.Load().AnswerPulled(ctx, a.admin, req)
+		attempt, end := ctx, context.CancelFunc(func() {})
+		if tries > maxElsewhere { // it is answered at once, unless it came to one that is frozen
+			attempt, end = context.WithTimeout(ctx, answerLimit)
+		}
+		left, err := a.client.Load().AnswerPulled(attempt, a.admin, req)
+		if late := attempt.Err() != nil && ctx.Err() == nil; late {
+			p.noteTrouble(a.admin)
+			a.close()
+		}
+		end()
 		switch {
 		case err == nil && len(left) == 0:
 			return
