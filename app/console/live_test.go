@@ -42,7 +42,7 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 	}
 	service := manage.New(manage.Config{Pool: pool, Engine: talking{}, Now: func() time.Time { return now }})
 	pages := &runPages{
-		timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms}, runs: service.Runs, jobs: service.Jobs},
+		timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms, notes: service.Notes}, runs: service.Runs, jobs: service.Jobs},
 		runs:      service.Runs,
 	}
 	w := &runWatch{pages: pages, page: layout.Page{Printer: locales.New().Printer(locales.English)}, who: auth.Principal{Admin: true}, logID: logID, next: 1}
@@ -62,7 +62,7 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 		}
 		return asked() - before
 	}
-	if n := look(); w.next != 3 || n > 9 {
+	if n := look(); w.next != 3 || n > 10 {
 		t.Errorf("the first look, which draws the page and the runs beside it, asks %d times and comes to line %d", n, w.next)
 	}
 	w.next = 1
@@ -88,7 +88,7 @@ func TestOutputThatIsGoneIsNotTakenForNone(t *testing.T) {
 		now := time.Now()
 		service := manage.New(manage.Config{Pool: pool, Engine: forgetful{}, Now: func() time.Time { return now }})
 		pages := &runPages{
-			timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms}, runs: service.Runs, jobs: service.Jobs},
+			timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms, notes: service.Notes}, runs: service.Runs, jobs: service.Jobs},
 			runs:      service.Runs,
 		}
 		page, admin := layout.Page{Printer: locales.New().Printer(locales.English)}, auth.Principal{Admin: true}
