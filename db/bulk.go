@@ -228,6 +228,26 @@ func AddEvents(ctx context.Context, tx DBTX, told []Told) error {
 	return nil
 }
 
+// AdmitRuns makes runs that have their slots an owner's to send. One that is nobody's any more, or has ended, is left alone, so the count
+// may be below len(runs).
+func AdmitRuns(ctx context.Context, tx DBTX, owner int64, runs []Told) (affected int64, err error) {
+	var q strings.Builder
+	u := caseUpdate{q: &q, n: len(runs), id: func(i int) int64 { return runs[i].ID }}
+	q.WriteString("UPDATE xxl_job_log SET owner_node = ?")
+	u.args = append(u.args, owner)
+	if slices.ContainsFunc(runs, func(r Told) bool { return r.Events != "" }) {
+		q.WriteString(", ")
+		u.add("events", event.MaxList, func(i int) string { return runs[i].Events })
+	}
+	u.where()
+	q.WriteString(" AND owner_node = -1 AND trigger_code = 0 AND handle_code = 0")
+	res, err := tx.ExecContext(ctx, q.String(), u.args...)
+	if err != nil {
+		return 0, fmt.Errorf("give %d runs to their owner: %w", len(runs), err)
+	}
+	return res.RowsAffected()
+}
+
 // Finish is the result of a run.
 type Finish struct {
 	ID      int64
@@ -414,6 +434,19 @@ func null(s string) any {
 		return nil
 	}
 	return s
+}
+
+// InsertGates gives jobs their rows of punctual_gate, as far as they have none.
+func InsertGates(ctx context.Context, tx DBTX, jobs []int64) error {
+	args := make([]any, len(jobs))
+	for i, id := range jobs {
+		args[i] = id
+	}
+	q := "INSERT IGNORE INTO punctual_gate (job_id, turn) VALUES " + strings.TrimSuffix(strings.Repeat("(?,1),", len(jobs)), ",")
+	if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+		return fmt.Errorf("make the gates of %d jobs: %w", len(jobs), err)
+	}
+	return nil
 }
 
 // InsertSlots notes runs that wait for a slot of their job's limit.

@@ -7,6 +7,21 @@ import (
 	"strings"
 )
 
+// InsertFlowTexts puts definitions on record, as far as their jobs have them not yet. Their ids are not given: some may be another admin's.
+func InsertFlowTexts(ctx context.Context, tx DBTX, texts []FlowText) error {
+	for part := range slices.Chunk(texts, 20) { // some are long
+		args := make([]any, 0, 4*len(part))
+		for _, t := range part {
+			args = append(args, t.JobID, t.Digest, t.MadeAt, t.Source)
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?),", len(part)), ",")
+		if _, err := tx.ExecContext(ctx, "INSERT IGNORE INTO punctual_flow_text (job_id, digest, made_at, source) VALUES "+values, args...); err != nil {
+			return fmt.Errorf("put %d definitions of flows on record: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
 // InsertFlowRuns inserts the rows beside runs of flows that begin. Those that are there already, with steps that were given, stay.
 func InsertFlowRuns(ctx context.Context, tx DBTX, runs []FlowRun) error {
 	for part := range slices.Chunk(runs, MaxBatch) {

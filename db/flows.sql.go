@@ -129,25 +129,54 @@ func (q *Queries) EndFlowRuns(ctx context.Context, db DBTX, arg EndFlowRunsParam
 	return result.RowsAffected()
 }
 
-const findFlowText = `-- name: FindFlowText :one
-SELECT id, made_at FROM punctual_flow_text WHERE job_id = ? AND digest = ?
+const findFlowTexts = `-- name: FindFlowTexts :many
+SELECT id, job_id, digest, made_at FROM punctual_flow_text FORCE INDEX (i_flow_text_digest) WHERE job_id IN (/*SLICE:job_ids*/?)
 `
 
-type FindFlowTextParams struct {
+type FindFlowTextsRow struct {
+	ID     int64
 	JobID  int64
 	Digest string
-}
-
-type FindFlowTextRow struct {
-	ID     int64
 	MadeAt int64
 }
 
-func (q *Queries) FindFlowText(ctx context.Context, db DBTX, arg FindFlowTextParams) (FindFlowTextRow, error) {
-	row := db.QueryRowContext(ctx, findFlowText, arg.JobID, arg.Digest)
-	var i FindFlowTextRow
-	err := row.Scan(&i.ID, &i.MadeAt)
-	return i, err
+// What jobs have on record: few, as the definitions that no run goes by are deleted.
+func (q *Queries) FindFlowTexts(ctx context.Context, db DBTX, jobIds []int64) ([]FindFlowTextsRow, error) {
+	query := findFlowTexts
+	var queryParams []interface{}
+	if len(jobIds) > 0 {
+		for _, v := range jobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(jobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FindFlowTextsRow
+	for rows.Next() {
+		var i FindFlowTextsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobID,
+			&i.Digest,
+			&i.MadeAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const getFlowItems = `-- name: GetFlowItems :one
@@ -251,27 +280,6 @@ func (q *Queries) GetFlowText(ctx context.Context, db DBTX, id int64) (FlowText,
 		&i.Source,
 	)
 	return i, err
-}
-
-const insertFlowText = `-- name: InsertFlowText :exec
-INSERT IGNORE INTO punctual_flow_text (job_id, digest, made_at, source) VALUES (?, ?, ?, ?)
-`
-
-type InsertFlowTextParams struct {
-	JobID  int64
-	Digest string
-	MadeAt int64
-	Source string
-}
-
-func (q *Queries) InsertFlowText(ctx context.Context, db DBTX, arg InsertFlowTextParams) error {
-	_, err := db.ExecContext(ctx, insertFlowText,
-		arg.JobID,
-		arg.Digest,
-		arg.MadeAt,
-		arg.Source,
-	)
-	return err
 }
 
 const listEndedFlowRuns = `-- name: ListEndedFlowRuns :many
@@ -572,6 +580,72 @@ func (q *Queries) ListFlowRuns(ctx context.Context, db DBTX, logIds []int64) ([]
 	return items, nil
 }
 
+const listFlowRunsDeciding = `-- name: ListFlowRunsDeciding :many
+SELECT f.log_id, f.job_id, f.job_group, f.text_id, f.revision, f.state, f.ends, f.asked, f.failed_step, f.wake_at, f.deadline, f.from_log_id, f.stopped_by, f.zone, f.began_at, f.ended_at, l.executor_param, COALESCE(l.planned_at, 0) AS planned_at, COALESCE(l.planned_for, 0) AS planned_for
+FROM punctual_flow_run AS f LEFT JOIN xxl_job_log AS l ON l.id = f.log_id WHERE f.log_id IN (/*SLICE:log_ids*/?) ORDER BY f.log_id
+`
+
+type ListFlowRunsDecidingRow struct {
+	FlowRun       FlowRun
+	ExecutorParam Text
+	PlannedAt     int64
+	PlannedFor    int64
+}
+
+// Runs of flows with what decisions read of their rows in xxl_job_log.
+func (q *Queries) ListFlowRunsDeciding(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowRunsDecidingRow, error) {
+	query := listFlowRunsDeciding
+	var queryParams []interface{}
+	if len(logIds) > 0 {
+		for _, v := range logIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", strings.Repeat(",?", len(logIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowRunsDecidingRow
+	for rows.Next() {
+		var i ListFlowRunsDecidingRow
+		if err := rows.Scan(
+			&i.FlowRun.LogID,
+			&i.FlowRun.JobID,
+			&i.FlowRun.JobGroup,
+			&i.FlowRun.TextID,
+			&i.FlowRun.Revision,
+			&i.FlowRun.State,
+			&i.FlowRun.Ends,
+			&i.FlowRun.Asked,
+			&i.FlowRun.FailedStep,
+			&i.FlowRun.WakeAt,
+			&i.FlowRun.Deadline,
+			&i.FlowRun.FromLogID,
+			&i.FlowRun.StoppedBy,
+			&i.FlowRun.Zone,
+			&i.FlowRun.BeganAt,
+			&i.FlowRun.EndedAt,
+			&i.ExecutorParam,
+			&i.PlannedAt,
+			&i.PlannedFor,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listFlowRunsGoing = `-- name: ListFlowRunsGoing :many
 SELECT log_id FROM punctual_flow_run WHERE job_id = ? AND state = 0 AND asked = 0 ORDER BY log_id LIMIT ?
 `
@@ -636,6 +710,73 @@ func (q *Queries) ListFlowRunsInState(ctx context.Context, db DBTX, arg ListFlow
 			&i.JobID,
 			&i.Ends,
 			&i.FailedStep,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listFlowRunsOfSteps = `-- name: ListFlowRunsOfSteps :many
+SELECT f.log_id, f.job_id, f.job_group, f.text_id, f.revision, f.state, f.ends, f.asked, f.failed_step, f.wake_at, f.deadline, f.from_log_id, f.stopped_by, f.zone, f.began_at, f.ended_at, l.executor_param, COALESCE(l.planned_at, 0) AS planned_at, COALESCE(l.planned_for, 0) AS planned_for
+FROM punctual_flow_run AS f LEFT JOIN xxl_job_log AS l ON l.id = f.log_id
+WHERE f.log_id IN (SELECT flow_log_id FROM punctual_flow_step WHERE punctual_flow_step.id IN (/*SLICE:step_ids*/?)) ORDER BY f.log_id
+`
+
+type ListFlowRunsOfStepsRow struct {
+	FlowRun       FlowRun
+	ExecutorParam Text
+	PlannedAt     int64
+	PlannedFor    int64
+}
+
+// The same of the runs that some steps and items belong to.
+func (q *Queries) ListFlowRunsOfSteps(ctx context.Context, db DBTX, stepIds []int64) ([]ListFlowRunsOfStepsRow, error) {
+	query := listFlowRunsOfSteps
+	var queryParams []interface{}
+	if len(stepIds) > 0 {
+		for _, v := range stepIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:step_ids*/?", strings.Repeat(",?", len(stepIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:step_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowRunsOfStepsRow
+	for rows.Next() {
+		var i ListFlowRunsOfStepsRow
+		if err := rows.Scan(
+			&i.FlowRun.LogID,
+			&i.FlowRun.JobID,
+			&i.FlowRun.JobGroup,
+			&i.FlowRun.TextID,
+			&i.FlowRun.Revision,
+			&i.FlowRun.State,
+			&i.FlowRun.Ends,
+			&i.FlowRun.Asked,
+			&i.FlowRun.FailedStep,
+			&i.FlowRun.WakeAt,
+			&i.FlowRun.Deadline,
+			&i.FlowRun.FromLogID,
+			&i.FlowRun.StoppedBy,
+			&i.FlowRun.Zone,
+			&i.FlowRun.BeganAt,
+			&i.FlowRun.EndedAt,
+			&i.ExecutorParam,
+			&i.PlannedAt,
+			&i.PlannedFor,
 		); err != nil {
 			return nil, err
 		}
@@ -731,7 +872,7 @@ func (q *Queries) ListFlowRunsWithoutRun(ctx context.Context, db DBTX, arg ListF
 
 const listFlowSteps = `-- name: ListFlowSteps :many
 SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item
-FROM punctual_flow_step WHERE flow_log_id IN (/*SLICE:log_ids*/?) AND item = -1 ORDER BY id
+FROM punctual_flow_step FORCE INDEX (i_flow_step) WHERE flow_log_id IN (/*SLICE:log_ids*/?) AND item = -1
 `
 
 type ListFlowStepsRow struct {
@@ -759,7 +900,8 @@ type ListFlowStepsRow struct {
 	NextItem  int64
 }
 
-// The steps of some runs of flows, without the long texts that few decisions need.
+// The steps of some runs of flows, without the long texts that few decisions need. Without the index named, and in the order of ids,
+// MariaDB walks through the whole table for some hundred runs.
 func (q *Queries) ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowStepsRow, error) {
 	query := listFlowSteps
 	var queryParams []interface{}
@@ -867,49 +1009,6 @@ func (q *Queries) ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) (
 			&i.Output,
 			&i.NextItem,
 		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listFlowsOfSteps = `-- name: ListFlowsOfSteps :many
-SELECT id, flow_log_id FROM punctual_flow_step WHERE id IN (/*SLICE:ids*/?) ORDER BY id
-`
-
-type ListFlowsOfStepsRow struct {
-	ID        int64
-	FlowLogID int64
-}
-
-// Which runs of flows some steps belong to.
-func (q *Queries) ListFlowsOfSteps(ctx context.Context, db DBTX, ids []int64) ([]ListFlowsOfStepsRow, error) {
-	query := listFlowsOfSteps
-	var queryParams []interface{}
-	if len(ids) > 0 {
-		for _, v := range ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	rows, err := db.QueryContext(ctx, query, queryParams...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListFlowsOfStepsRow
-	for rows.Next() {
-		var i ListFlowsOfStepsRow
-		if err := rows.Scan(&i.ID, &i.FlowLogID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -17,8 +17,6 @@ type Querier interface {
 	// What touches xxl_job_log_report: one row per day with the runs planned for it, counted as they happen.
 	// Adds what happened since the last time to a day's counters. 0 rows: the day has none yet (InsertReport).
 	AddToReport(ctx context.Context, db DBTX, arg AddToReportParams) (int64, error)
-	// Makes a run that has its slot this node's to send.
-	AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error)
 	// Notes how far a clearing has come. Guarded by where it was: 0 rows means that it was stopped, or that another admin is at it.
 	AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClearingParams) (int64, error)
 	AnswerDeviceLogin(ctx context.Context, db DBTX, arg AnswerDeviceLoginParams) (int64, error)
@@ -93,8 +91,8 @@ type Querier interface {
 	// Attempts are the runs whose fire is counted by another run. A trial of a script is no fire. The caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
 	CountSecrets(ctx context.Context, db DBTX, groupID int64) (int64, error)
-	// How many runs of a job have a slot, and how many wait for one.
-	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
+	// How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
+	CountSlots(ctx context.Context, db DBTX, jobIds []int64) ([]CountSlotsRow, error)
 	CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
 	// How many somebody keeps: there is a limit.
@@ -263,7 +261,8 @@ type Querier interface {
 	FindDeviceLogin(ctx context.Context, db DBTX, arg FindDeviceLoginParams) (FindDeviceLoginRow, error)
 	// A job of a group with a name that is kept in files, by the index of names.
 	FindFileJob(ctx context.Context, db DBTX, arg FindFileJobParams) (FileJob, error)
-	FindFlowText(ctx context.Context, db DBTX, arg FindFlowTextParams) (FindFlowTextRow, error)
+	// What jobs have on record: few, as the definitions that no run goes by are deleted.
+	FindFlowTexts(ctx context.Context, db DBTX, jobIds []int64) ([]FindFlowTextsRow, error)
 	// From now on there is no way back. 0 rows: somebody else has said so, or there never was one.
 	FinishAdoption(ctx context.Context, db DBTX, arg FinishAdoptionParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
@@ -411,11 +410,9 @@ type Querier interface {
 	// What touches punctual_favourite: the jobs that people have marked with the star.
 	// One that is marked already stays so.
 	InsertFavourite(ctx context.Context, db DBTX, arg InsertFavouriteParams) error
-	InsertFlowText(ctx context.Context, db DBTX, arg InsertFlowTextParams) error
 	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
 	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
 	InsertFollowed(ctx context.Context, db DBTX, arg InsertFollowedParams) (int64, error)
-	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
 	// What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent.
@@ -581,21 +578,24 @@ type Querier interface {
 	// What some steps gave, for the expressions that read it.
 	ListFlowResults(ctx context.Context, db DBTX, arg ListFlowResultsParams) ([]ListFlowResultsRow, error)
 	ListFlowRuns(ctx context.Context, db DBTX, logIds []int64) ([]FlowRun, error)
+	// Runs of flows with what decisions read of their rows in xxl_job_log.
+	ListFlowRunsDeciding(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowRunsDecidingRow, error)
 	// The runs of a flow that go on and have not been asked to end, the oldest first.
 	ListFlowRunsGoing(ctx context.Context, db DBTX, arg ListFlowRunsGoingParams) ([]int64, error)
 	ListFlowRunsInState(ctx context.Context, db DBTX, arg ListFlowRunsInStateParams) ([]ListFlowRunsInStateRow, error)
+	// The same of the runs that some steps and items belong to.
+	ListFlowRunsOfSteps(ctx context.Context, db DBTX, stepIds []int64) ([]ListFlowRunsOfStepsRow, error)
 	// What is to be decided although nothing has ended.
 	ListFlowRunsToWake(ctx context.Context, db DBTX, arg ListFlowRunsToWakeParams) ([]ListFlowRunsToWakeRow, error)
 	// Runs of flows whose row in xxl_job_log has been deleted, from an id on: each is one look by the primary key.
 	ListFlowRunsWithoutRun(ctx context.Context, db DBTX, arg ListFlowRunsWithoutRunParams) ([]ListFlowRunsWithoutRunRow, error)
-	// The steps of some runs of flows, without the long texts that few decisions need.
+	// The steps of some runs of flows, without the long texts that few decisions need. Without the index named, and in the order of ids,
+	// MariaDB walks through the whole table for some hundred runs.
 	ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowStepsRow, error)
 	ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) ([]FlowStep, error)
 	// Flows in whose definition a number or a text stands, from an id on, by the index on the kind. What of it names a job only reading the
 	// definition tells.
 	ListFlowsNaming(ctx context.Context, db DBTX, arg ListFlowsNamingParams) ([]ListFlowsNamingRow, error)
-	// Which runs of flows some steps belong to.
-	ListFlowsOfSteps(ctx context.Context, db DBTX, ids []int64) ([]ListFlowsOfStepsRow, error)
 	ListFreshDeliveries(ctx context.Context, db DBTX, arg ListFreshDeliveriesParams) ([]WebhookDelivery, error)
 	// What touches failed logins and the places where somebody has logged in before.
 	// Those of some limits that were touched lately, in one read: most attempts of an attack end here, without a write.
@@ -652,6 +652,8 @@ type Querier interface {
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
 	// Jobs with a run that has been waiting for a while, for the sweep.
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
+	// Which of these jobs have a run that waits for a slot and whose time has come.
+	ListJobsWithWaitingRun(ctx context.Context, db DBTX, arg ListJobsWithWaitingRunParams) ([]int64, error)
 	// The same of the jobs of a group.
 	ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]Output, error)
 	// What is kept of the runs of a job, newest first: by the index on both.
@@ -1019,14 +1021,14 @@ type Querier interface {
 	TakePulls(ctx context.Context, db DBTX, arg TakePullsParams) (int64, error)
 	// What a step asked can be answered once.
 	TakeSignInChallenge(ctx context.Context, db DBTX, id string) (int64, error)
-	// Gives a waiting run its slot. Guarded, so that one run gets one.
-	TakeSlot(ctx context.Context, db DBTX, logID int64) (int64, error)
+	// Gives waiting runs their slots. Guarded, so that one run gets one.
+	TakeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	TouchAPIToken(ctx context.Context, db DBTX, arg TouchAPITokenParams) error
 	// Keeps one that a run begins with from being deleted as unused; 0 rows: it has been.
 	TouchFlowText(ctx context.Context, db DBTX, arg TouchFlowTextParams) (int64, error)
 	// What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
-	// The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
-	TouchGate(ctx context.Context, db DBTX, jobID int64) (int64, error)
+	// The first statement of every transaction that gives slots of jobs: it makes those that run at once wait or conflict.
+	TouchGates(ctx context.Context, db DBTX, jobIds []int64) (int64, error)
 	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (docs/compat.md §2.12).
 	TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error)
 	TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error

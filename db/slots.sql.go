@@ -10,43 +10,49 @@ import (
 	"strings"
 )
 
-const admitRun = `-- name: AdmitRun :execrows
-UPDATE xxl_job_log
-SET owner_node = ?, events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), ?) END
-WHERE id = ? AND owner_node = -1 AND trigger_code = 0 AND handle_code = 0
-`
-
-type AdmitRunParams struct {
-	OwnerNode int64
-	Events    interface{}
-	ID        int64
-}
-
-// Makes a run that has its slot this node's to send.
-func (q *Queries) AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error) {
-	result, err := db.ExecContext(ctx, admitRun, arg.OwnerNode, arg.Events, arg.ID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const countSlots = `-- name: CountSlots :one
-SELECT CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
-FROM punctual_slot WHERE job_id = ?
+const countSlots = `-- name: CountSlots :many
+SELECT job_id, CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
+FROM punctual_slot WHERE job_id IN (/*SLICE:job_ids*/?) GROUP BY job_id
 `
 
 type CountSlotsRow struct {
+	JobID   int64
 	Running int64
 	Waiting int64
 }
 
-// How many runs of a job have a slot, and how many wait for one.
-func (q *Queries) CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error) {
-	row := db.QueryRowContext(ctx, countSlots, jobID)
-	var i CountSlotsRow
-	err := row.Scan(&i.Running, &i.Waiting)
-	return i, err
+// How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
+func (q *Queries) CountSlots(ctx context.Context, db DBTX, jobIds []int64) ([]CountSlotsRow, error) {
+	query := countSlots
+	var queryParams []interface{}
+	if len(jobIds) > 0 {
+		for _, v := range jobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(jobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountSlotsRow
+	for rows.Next() {
+		var i CountSlotsRow
+		if err := rows.Scan(&i.JobID, &i.Running, &i.Waiting); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const firstSlotRun = `-- name: FirstSlotRun :one
@@ -85,15 +91,6 @@ func (q *Queries) FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64
 	return result.RowsAffected()
 }
 
-const insertGate = `-- name: InsertGate :exec
-INSERT IGNORE INTO punctual_gate (job_id, turn) VALUES (?, 1)
-`
-
-func (q *Queries) InsertGate(ctx context.Context, db DBTX, jobID int64) error {
-	_, err := db.ExecContext(ctx, insertGate, jobID)
-	return err
-}
-
 const listJobsWithWaiting = `-- name: ListJobsWithWaiting :many
 SELECT DISTINCT job_id FROM punctual_slot WHERE running = 0 AND planned_at <= ? LIMIT 1000
 `
@@ -101,6 +98,50 @@ SELECT DISTINCT job_id FROM punctual_slot WHERE running = 0 AND planned_at <= ? 
 // Jobs with a run that has been waiting for a while, for the sweep.
 func (q *Queries) ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listJobsWithWaiting, plannedAt)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var job_id int64
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listJobsWithWaitingRun = `-- name: ListJobsWithWaitingRun :many
+SELECT DISTINCT job_id FROM punctual_slot WHERE job_id IN (/*SLICE:job_ids*/?) AND running = 0 AND planned_at <= ?
+`
+
+type ListJobsWithWaitingRunParams struct {
+	JobIds []int64
+	NowMs  int64
+}
+
+// Which of these jobs have a run that waits for a slot and whose time has come.
+func (q *Queries) ListJobsWithWaitingRun(ctx context.Context, db DBTX, arg ListJobsWithWaitingRunParams) ([]int64, error) {
+	query := listJobsWithWaitingRun
+	var queryParams []interface{}
+	if len(arg.JobIds) > 0 {
+		for _, v := range arg.JobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(arg.JobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.NowMs)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}
@@ -210,28 +251,48 @@ func (q *Queries) NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaiti
 	return log_id, err
 }
 
-const takeSlot = `-- name: TakeSlot :execrows
-UPDATE punctual_slot SET running = 1 WHERE log_id = ? AND running = 0
+const takeSlots = `-- name: TakeSlots :execrows
+UPDATE punctual_slot SET running = 1 WHERE log_id IN (/*SLICE:log_ids*/?) AND running = 0
 `
 
-// Gives a waiting run its slot. Guarded, so that one run gets one.
-func (q *Queries) TakeSlot(ctx context.Context, db DBTX, logID int64) (int64, error) {
-	result, err := db.ExecContext(ctx, takeSlot, logID)
+// Gives waiting runs their slots. Guarded, so that one run gets one.
+func (q *Queries) TakeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error) {
+	query := takeSlots
+	var queryParams []interface{}
+	if len(logIds) > 0 {
+		for _, v := range logIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", strings.Repeat(",?", len(logIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const touchGate = `-- name: TouchGate :execrows
+const touchGates = `-- name: TouchGates :execrows
 
-UPDATE punctual_gate SET turn = turn + 1 WHERE job_id = ?
+UPDATE punctual_gate SET turn = turn + 1 WHERE job_id IN (/*SLICE:job_ids*/?)
 `
 
 // What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
-// The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
-func (q *Queries) TouchGate(ctx context.Context, db DBTX, jobID int64) (int64, error) {
-	result, err := db.ExecContext(ctx, touchGate, jobID)
+// The first statement of every transaction that gives slots of jobs: it makes those that run at once wait or conflict.
+func (q *Queries) TouchGates(ctx context.Context, db DBTX, jobIds []int64) (int64, error) {
+	query := touchGates
+	var queryParams []interface{}
+	if len(jobIds) > 0 {
+		for _, v := range jobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(jobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
 	if err != nil {
 		return 0, err
 	}

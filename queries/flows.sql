@@ -11,14 +11,22 @@ SELECT * FROM punctual_flow_run WHERE log_id IN (sqlc.slice(log_ids)) ORDER BY l
 -- Waits for whoever is deciding about these runs. In the order of ids, so that two who want several do not wait for each other.
 SELECT log_id FROM punctual_flow_run WHERE log_id IN (sqlc.slice(log_ids)) ORDER BY log_id FOR UPDATE;
 
--- name: ListFlowsOfSteps :many
--- Which runs of flows some steps belong to.
-SELECT id, flow_log_id FROM punctual_flow_step WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+-- name: ListFlowRunsDeciding :many
+-- Runs of flows with what decisions read of their rows in xxl_job_log.
+SELECT sqlc.embed(f), l.executor_param, COALESCE(l.planned_at, 0) AS planned_at, COALESCE(l.planned_for, 0) AS planned_for
+FROM punctual_flow_run AS f LEFT JOIN xxl_job_log AS l ON l.id = f.log_id WHERE f.log_id IN (sqlc.slice(log_ids)) ORDER BY f.log_id;
+
+-- name: ListFlowRunsOfSteps :many
+-- The same of the runs that some steps and items belong to.
+SELECT sqlc.embed(f), l.executor_param, COALESCE(l.planned_at, 0) AS planned_at, COALESCE(l.planned_for, 0) AS planned_for
+FROM punctual_flow_run AS f LEFT JOIN xxl_job_log AS l ON l.id = f.log_id
+WHERE f.log_id IN (SELECT flow_log_id FROM punctual_flow_step WHERE punctual_flow_step.id IN (sqlc.slice(step_ids))) ORDER BY f.log_id;
 
 -- name: ListFlowSteps :many
--- The steps of some runs of flows, without the long texts that few decisions need.
+-- The steps of some runs of flows, without the long texts that few decisions need. Without the index named, and in the order of ids,
+-- MariaDB walks through the whole table for some hundred runs.
 SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item
-FROM punctual_flow_step WHERE flow_log_id IN (sqlc.slice(log_ids)) AND item = -1 ORDER BY id;
+FROM punctual_flow_step FORCE INDEX (i_flow_step) WHERE flow_log_id IN (sqlc.slice(log_ids)) AND item = -1;
 
 -- name: ListWholeFlowSteps :many
 SELECT * FROM punctual_flow_step WHERE flow_log_id IN (sqlc.slice(log_ids)) AND item = -1 ORDER BY id;
@@ -105,11 +113,9 @@ SELECT log_id FROM punctual_flow_run WHERE job_id = sqlc.arg(job_id) AND state =
 -- Notes that the end of these is in xxl_job_log.
 UPDATE punctual_flow_run SET state = 2, wake_at = 0, ended_at = sqlc.arg(ended_at) WHERE log_id IN (sqlc.slice(log_ids)) AND state <> 2;
 
--- name: FindFlowText :one
-SELECT id, made_at FROM punctual_flow_text WHERE job_id = ? AND digest = ?;
-
--- name: InsertFlowText :exec
-INSERT IGNORE INTO punctual_flow_text (job_id, digest, made_at, source) VALUES (?, ?, ?, ?);
+-- name: FindFlowTexts :many
+-- What jobs have on record: few, as the definitions that no run goes by are deleted.
+SELECT id, job_id, digest, made_at FROM punctual_flow_text FORCE INDEX (i_flow_text_digest) WHERE job_id IN (sqlc.slice(job_ids));
 
 -- name: TouchFlowText :execrows
 -- Keeps one that a run begins with from being deleted as unused; 0 rows: it has been.

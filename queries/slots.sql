@@ -1,26 +1,17 @@
 -- What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
 
--- name: TouchGate :execrows
--- The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
-UPDATE punctual_gate SET turn = turn + 1 WHERE job_id = ?;
+-- name: TouchGates :execrows
+-- The first statement of every transaction that gives slots of jobs: it makes those that run at once wait or conflict.
+UPDATE punctual_gate SET turn = turn + 1 WHERE job_id IN (sqlc.slice(job_ids));
 
--- name: InsertGate :exec
-INSERT IGNORE INTO punctual_gate (job_id, turn) VALUES (?, 1);
+-- name: CountSlots :many
+-- How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
+SELECT job_id, CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
+FROM punctual_slot WHERE job_id IN (sqlc.slice(job_ids)) GROUP BY job_id;
 
--- name: CountSlots :one
--- How many runs of a job have a slot, and how many wait for one.
-SELECT CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
-FROM punctual_slot WHERE job_id = ?;
-
--- name: TakeSlot :execrows
--- Gives a waiting run its slot. Guarded, so that one run gets one.
-UPDATE punctual_slot SET running = 1 WHERE log_id = ? AND running = 0;
-
--- name: AdmitRun :execrows
--- Makes a run that has its slot this node's to send.
-UPDATE xxl_job_log
-SET owner_node = sqlc.arg(owner_node), events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), sqlc.arg(events)) END
-WHERE id = sqlc.arg(id) AND owner_node = -1 AND trigger_code = 0 AND handle_code = 0;
+-- name: TakeSlots :execrows
+-- Gives waiting runs their slots. Guarded, so that one run gets one.
+UPDATE punctual_slot SET running = 1 WHERE log_id IN (sqlc.slice(log_ids)) AND running = 0;
 
 -- name: FreeSlots :execrows
 -- Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
@@ -36,6 +27,10 @@ SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM
 SELECT log_id FROM punctual_slot
 WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
 ORDER BY planned_at, log_id LIMIT ?;
+
+-- name: ListJobsWithWaitingRun :many
+-- Which of these jobs have a run that waits for a slot and whose time has come.
+SELECT DISTINCT job_id FROM punctual_slot WHERE job_id IN (sqlc.slice(job_ids)) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
 
 -- name: NewestWaitingRun :one
 -- The newest run of a job that waits for a slot and whose time has come; 0: none.

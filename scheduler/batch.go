@@ -19,6 +19,7 @@ type batcher[T any] struct {
 	max    int
 	linger time.Duration
 	write  func(context.Context, []T)
+	urgent func(T) bool // of an item that waits for no company; nil: none is
 
 	items chan *queued[T] // of pointers, so that room for many costs little as long as few wait
 	hand  inHand          // what is being written, since its oldest item was handed in
@@ -111,15 +112,17 @@ func (b *batcher[T]) writeFrom(ctx context.Context, first *queued[T], linger tim
 func (b *batcher[T]) gather(first T, linger time.Duration) []T {
 	batch := make([]T, 1, 32)
 	batch[0] = first
+	urgent := b.urgent != nil && b.urgent(first)
 	var timeout <-chan time.Time
 	for len(batch) < b.max {
 		select {
 		case q := <-b.items:
 			batch = append(batch, q.item)
+			urgent = urgent || b.urgent != nil && b.urgent(q.item)
 			continue
 		default:
 		}
-		if linger <= 0 {
+		if linger <= 0 || urgent {
 			return batch
 		}
 		if timeout == nil {
@@ -128,6 +131,7 @@ func (b *batcher[T]) gather(first T, linger time.Duration) []T {
 		select {
 		case q := <-b.items:
 			batch = append(batch, q.item)
+			urgent = b.urgent != nil && b.urgent(q.item)
 		case <-timeout:
 			return batch
 		}

@@ -39,6 +39,7 @@ func (b *bundle) die(e *Engine) {
 	b.t.Cleanup(func() {
 		e.draining.Store(true)
 		e.queues.wait()
+		e.admitter.stop()
 		e.beginner.stop()
 		e.recorder.stop()
 		e.finisher.stop()

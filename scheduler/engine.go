@@ -194,6 +194,7 @@ type Engine struct {
 	carrier   *carrier
 	finisher  *batcher[finishing]
 	beginner  *batcher[*dispatch] // of runs of flows
+	admitter  *batcher[*admission]
 	flowEnds  *flowEnds
 	flowPlans *cache[int64, *flowPlan]  // by the rows of definitions that runs go by
 	flowTexts *cache[string, *flowPlan] // by their digests
@@ -280,7 +281,9 @@ func New(cfg Config) (*Engine, error) {
 	e.queues.low, e.queues.drained = e.crowdedAt()/2, e.crowd.drained
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
+	e.finisher.urgent = finishing.urgent
 	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
+	e.admitter = newBatcher("admit", db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
 	e.flowEnds = newFlowEnds()
 	e.flowPlans, e.flowTexts, e.flowItems = newCache[int64, *flowPlan](maxPlans), newCache[string, *flowPlan](maxPlans), newCache[itemsKey, []any](maxLists)
 	e.bulk = semaphore.NewWeighted(bulkWaiting)
@@ -313,12 +316,14 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.recorder.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	e.finisher.start(e.work, e.cfg.FinishWorkers, &e.wg)
 	e.beginner.start(e.work, e.cfg.RecordWorkers, &e.wg)
+	e.admitter.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	if err := e.node.Start(ctx); err != nil {
 		e.queues.stop()
 		e.queues.wait()
 		e.handInDue(0)
 		e.recorder.stop()
 		e.finisher.stop()
+		e.admitter.stop()
 		e.beginner.stop()
 		e.wg.Wait()
 		e.endWork()
@@ -365,6 +370,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.queues.stop()
 	e.cancel()
 	e.queues.wait()
+	e.admitter.stop()
 	e.beginner.stop()
 	e.handInDue(0)
 	e.recorder.stop()

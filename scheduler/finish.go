@@ -58,6 +58,10 @@ type finishing struct {
 	settled bool     // that it is
 }
 
+// urgent says that other runs wait for this one's end: it is the quick step of a flow. Of one that took longer than [carryFor] it is not
+// known, and the wait for company is nothing beside that.
+func (f finishing) urgent() bool { return f.sending != nil && f.sending.d.step != 0 }
+
 // reply collects what became of the results of one request.
 type reply struct {
 	left chan error // one value per result
@@ -520,6 +524,14 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRo
 
 // startFreed lets the next runs of jobs have the slots that were given back. What fails here is mended by the sweep.
 func (e *Engine) startFreed(ctx context.Context, jobIDs []int64) {
+	if len(jobIDs) > 1 { // mostly none of them has one
+		waiting, err := e.queries.ListJobsWithWaitingRun(ctx, e.cfg.Pool, db.ListJobsWithWaitingRunParams{JobIds: jobIDs, NowMs: e.now().UnixMilli()})
+		if err != nil {
+			e.log.Warn("find the jobs whose next run may have its slot", "error", err)
+			return
+		}
+		jobIDs = waiting
+	}
 	for _, id := range jobIDs {
 		if err := e.startNext(ctx, id); err != nil {
 			e.log.Warn("let the next run have its slot", "job_id", id, "error", err)

@@ -61,7 +61,8 @@ func newFlowMove() *flowMove {
 // flowState is a run of a flow while it is decided about.
 type flowState struct {
 	row     db.FlowRun
-	log     *db.ListRunsByIDRow
+	param   string    // of its run
+	due     time.Time // the time of the schedule that its run is for
 	plan    *flowPlan
 	steps   []*flowStep // in the order of the definition
 	run     flow.Run
@@ -83,7 +84,7 @@ type flowStep struct {
 }
 
 func (m *flowMove) begin(row db.FlowRun, plan *flowPlan, log *db.ListRunsByIDRow, given bool) *flowState {
-	f := &flowState{row: row, plan: plan, log: log, given: given, fresh: !given, touched: true}
+	f := &flowState{row: row, plan: plan, param: string(log.ExecutorParam), due: dueOf(log.PlannedFor, log.PlannedAt), given: given, fresh: !given, touched: true}
 	m.begun = append(m.begun, f)
 	return f
 }
@@ -193,44 +194,37 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 	for _, d := range m.deeds {
 		logs = appendNew(logs, d.log)
 	}
-	flowOf := make(map[int64]int64, len(stepIDs))
+	var rows []db.ListFlowRunsOfStepsRow
 	if len(stepIDs) > 0 {
-		rows, err := e.queries.ListFlowsOfSteps(ctx, tx, stepIDs)
-		if err != nil {
+		var err error
+		if rows, err = e.queries.ListFlowRunsOfSteps(ctx, tx, stepIDs); err != nil {
 			return nil, nil, err
-		}
-		for _, r := range rows {
-			flowOf[r.ID] = r.FlowLogID
-			logs = appendNew(logs, r.FlowLogID)
 		}
 	}
+	for _, r := range rows {
+		logs = slices.DeleteFunc(logs, func(id int64) bool { return id == r.FlowRun.LogID })
+	}
 	if len(logs) > 0 {
-		rows, err := e.queries.ListFlowRuns(ctx, tx, logs)
+		more, err := e.queries.ListFlowRunsDeciding(ctx, tx, logs)
 		if err != nil {
 			return nil, nil, err
 		}
-		runs, err := e.queries.ListRunsByID(ctx, tx, logs)
-		if err != nil {
+		for i := range more {
+			rows = append(rows, db.ListFlowRunsOfStepsRow(more[i]))
+		}
+	}
+	for _, r := range rows {
+		if r.FlowRun.State != flowGoing {
+			continue
+		}
+		plan, err := e.planOf(ctx, tx, r.FlowRun.TextID)
+		if _, no := errors.AsType[errNoFlow](err); no || errors.Is(err, db.ErrNotFound) {
+			e.log.Error("the definition of a run of a flow cannot be read", "log_id", r.FlowRun.LogID, "error", err)
+			continue
+		} else if err != nil {
 			return nil, nil, err
 		}
-		for _, r := range rows {
-			if r.State != flowGoing {
-				continue
-			}
-			at := slices.IndexFunc(runs, func(l db.ListRunsByIDRow) bool { return l.ID == r.LogID })
-			plan, err := e.planOf(ctx, tx, r.TextID)
-			if _, no := errors.AsType[errNoFlow](err); no || errors.Is(err, db.ErrNotFound) {
-				e.log.Error("the definition of a run of a flow cannot be read", "log_id", r.LogID, "error", err)
-				continue
-			} else if err != nil {
-				return nil, nil, err
-			}
-			log := &db.ListRunsByIDRow{ID: r.LogID, JobID: r.JobID, JobGroup: r.JobGroup} // of one that was deleted with its job
-			if at >= 0 {
-				log = &runs[at]
-			}
-			states[r.LogID] = &flowState{row: r, plan: plan, log: log}
-		}
+		states[r.FlowRun.LogID] = &flowState{row: r.FlowRun, plan: plan, param: string(r.ExecutorParam), due: dueOf(r.PlannedFor, r.PlannedAt)}
 	}
 	items := make(map[int64]*flowStep)
 	var old []int64
@@ -273,7 +267,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 	}
 	var missing []int64 // items, and broadcasts, which gather what their shards give
 	for _, id := range stepIDs {
-		if s := items[id]; states[flowOf[id]] != nil && (s == nil || s.Item < 0 && s.Total > 1) {
+		if s := items[id]; len(states) > 0 && (s == nil || s.Item < 0 && s.Total > 1) {
 			missing = append(missing, id)
 		}
 	}
@@ -286,6 +280,9 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 		for _, r := range rows {
 			if s := items[r.ID]; s != nil {
 				s.Output = r.Output
+				continue
+			}
+			if states[r.FlowLogID] == nil {
 				continue
 			}
 			r.Param, r.Items = "", ""
@@ -422,7 +419,7 @@ func (e *Engine) timesOf(f *flowState, now time.Time) {
 // dataOf is what expressions of a run may read. What steps gave is read when one asks for it.
 func (e *Engine) dataOf(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts) flow.Data {
 	return flow.Data{
-		Param: string(f.log.ExecutorParam), Planned: dueOf(f.log.PlannedFor, f.log.PlannedAt), Zone: e.zoneOf(&job{zone: f.row.Zone}),
+		Param: f.param, Planned: f.due, Zone: e.zoneOf(&job{zone: f.row.Zone}),
 		Results: func(ids []string) map[string]flow.Result {
 			if f.readErr == nil {
 				f.readErr = e.readResults(ctx, tx, m, f, starts, ids)
@@ -977,7 +974,7 @@ func (e *Engine) stepRuns(start *flowStart, now time.Time) []*dispatch {
 	}
 	s.Param = db.Text(param)
 	runs := e.newRuns(j, cause{
-		trigger: jobspec.TriggerFlow, planned: now.Truncate(time.Millisecond), due: dueOf(f.log.PlannedFor, f.log.PlannedAt), param: param,
+		trigger: jobspec.TriggerFlow, planned: now.Truncate(time.Millisecond), due: f.due, param: param,
 		retries: retries, origin: f.row.LogID, step: s.ID,
 	})
 	for _, d := range runs {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -115,50 +116,87 @@ func (e *Engine) planOf(ctx context.Context, tx db.DBTX, text int64) (*flowPlan,
 // that are older than an hour).
 const keptText = 30 * time.Minute
 
-// planFor is the definition of a job as it is now, on record from then on.
-func (e *Engine) planFor(ctx context.Context, tx *sql.Tx, j *job) (*flowPlan, error) {
-	source, _, err := e.source(ctx, j)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errNoFlow{err}
-	} else if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256([]byte(source))
-	key := db.FindFlowTextParams{JobID: j.id, Digest: hex.EncodeToString(sum[:])}
-	// Kept by what it says and not by its row, whose number goes to another one when this transaction is rolled back.
-	plan, ok := e.flowTexts.get(key.Digest)
-	if !ok {
-		if plan, err = newFlowPlan(0, source); err != nil { // none is kept that cannot be read
-			return nil, err
-		}
-		e.flowTexts.put(key.Digest, plan)
+// plansFor are the definitions of jobs as they are now, on record from then on. bad are the jobs of which none can be read.
+func (e *Engine) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) (plans map[int64]*flowPlan, bad map[int64]error, err error) {
+	plans, bad = make(map[int64]*flowPlan, len(jobs)), make(map[int64]error)
+	if len(jobs) == 0 {
+		return plans, bad, nil
 	}
 	now := e.now()
-	row, err := e.queries.FindFlowText(ctx, tx, key)
-	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
-		return nil, err
-	}
-	known := err == nil
-	if known && row.MadeAt < now.Add(-keptText).UnixMilli() {
-		n, err := e.queries.TouchFlowText(ctx, tx, db.TouchFlowTextParams{ID: row.ID, MadeAt: now.UnixMilli()})
-		if err != nil {
-			return nil, err
-		}
-		known = n > 0
-	}
-	if !known {
-		if err := e.queries.InsertFlowText(ctx, tx, db.InsertFlowTextParams{JobID: j.id, Digest: key.Digest, MadeAt: now.UnixMilli(), Source: source}); err != nil {
-			return nil, err
-		}
-		if row, err = e.queries.FindFlowText(ctx, tx, key); errors.Is(db.Error(err), db.ErrNotFound) {
-			return nil, errRaced // another admin's, which this transaction does not see yet
+	texts := make(map[int64]db.FlowText, len(jobs))
+	var ids []int64
+	for _, id := range slices.Sorted(maps.Keys(jobs)) {
+		source, _, err := e.source(ctx, jobs[id])
+		if errors.Is(err, db.ErrNotFound) {
+			bad[id] = errNoFlow{err}
+			continue
 		} else if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		sum := sha256.Sum256([]byte(source))
+		text := db.FlowText{JobID: id, Digest: hex.EncodeToString(sum[:]), MadeAt: now.UnixMilli(), Source: source}
+		// Kept by what it says and not by its row, whose number goes to another one when this transaction is rolled back.
+		plan, ok := e.flowTexts.get(text.Digest)
+		if !ok {
+			if plan, err = newFlowPlan(0, source); err != nil { // none is kept that cannot be read
+				bad[id] = err
+				continue
+			}
+			e.flowTexts.put(text.Digest, plan)
+		}
+		kept := *plan
+		plans[id], texts[id] = &kept, text
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return plans, bad, nil
+	}
+	find := func() error {
+		rows, err := e.queries.FindFlowTexts(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if texts[r.JobID].Digest != r.Digest || plans[r.JobID].text != 0 {
+				continue
+			}
+			if r.MadeAt < now.Add(-keptText).UnixMilli() {
+				n, err := e.queries.TouchFlowText(ctx, tx, db.TouchFlowTextParams{ID: r.ID, MadeAt: now.UnixMilli()})
+				if err != nil {
+					return err
+				}
+				if n == 0 {
+					continue
+				}
+			}
+			plans[r.JobID].text = r.ID
+		}
+		return nil
+	}
+	if err := find(); err != nil {
+		return nil, nil, err
+	}
+	var fresh []db.FlowText
+	for _, id := range ids {
+		if plans[id].text == 0 {
+			fresh = append(fresh, texts[id])
 		}
 	}
-	kept := *plan
-	kept.text = row.ID
-	return &kept, nil
+	if len(fresh) == 0 {
+		return plans, bad, nil
+	}
+	if err := db.InsertFlowTexts(ctx, tx, fresh); err != nil {
+		return nil, nil, err
+	}
+	if err := find(); err != nil {
+		return nil, nil, err
+	}
+	for _, text := range fresh {
+		if plans[text.JobID].text == 0 {
+			return nil, nil, errRaced // another admin's, which this transaction does not see yet
+		}
+	}
+	return plans, bad, nil
 }
 
 // begin hands in the run of a flow whose time has come.
@@ -247,21 +285,32 @@ func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dis
 		now := e.now()
 		sent := make(map[int64][]db.Sent, 1)
 		var told []webhook.Event
-		plans := make(map[int64]*flowPlan) // of jobs
+		begin := func(r *db.ListRunsByIDRow) bool { // or it is another admin's by now
+			return r.OwnerNode == byID[r.ID].owner && r.TriggerCode == 0 && r.HandleCode == 0
+		}
+		isGiven := func(r *db.ListRunsByIDRow) int {
+			return slices.IndexFunc(given, func(g db.FlowRun) bool { return g.LogID == r.ID })
+		}
+		jobs := make(map[int64]*job)
+		for i := range rows {
+			if r := &rows[i]; begin(r) && isGiven(r) < 0 {
+				jobs[r.JobID] = byID[r.ID].job
+			}
+		}
+		plans, unread, err := e.plansFor(ctx, tx, jobs)
+		if err != nil {
+			return nil, err
+		}
 		for i := range rows {
 			r := &rows[i]
 			d := byID[r.ID]
-			if r.OwnerNode != d.owner || r.TriggerCode != 0 || r.HandleCode != 0 {
-				continue // another admin's by now
+			if !begin(r) {
+				continue
 			}
-			var plan *flowPlan
-			at := slices.IndexFunc(given, func(g db.FlowRun) bool { return g.LogID == r.ID })
+			plan, err := plans[r.JobID], unread[r.JobID]
+			at := isGiven(r)
 			if at >= 0 {
 				plan, err = e.planOf(ctx, tx, given[at].TextID)
-			} else if plan = plans[r.JobID]; plan == nil {
-				if plan, err = e.planFor(ctx, tx, d.job); err == nil {
-					plans[r.JobID] = plan
-				}
 			}
 			if no, is := errors.AsType[errNoFlow](err); is {
 				if bad == nil {

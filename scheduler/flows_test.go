@@ -495,8 +495,9 @@ func TestADefinitionThatWasRolledBackIsForgotten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := pool.Tx(t.Context(), func(tx *sql.Tx) (err error) {
-				plan, err = b.engine.planFor(t.Context(), tx, jobs[id])
+			if err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+				plans, _, err := b.engine.plansFor(t.Context(), tx, jobs)
+				plan = plans[id]
 				return errors.Join(err, end)
 			}); !errors.Is(err, end) {
 				t.Fatal(err)

@@ -25,67 +25,137 @@ const (
 	maxWaiting   = 1000 // runs of one job that wait for a slot; more are discarded
 )
 
+// admission is a run that asks for its slot.
+type admission struct {
+	d      *dispatch
+	waited event.List
+	counts db.CountSlotsRow // of its job, before its own
+	given  bool
+	full   bool // its job has as many runs as it may
+	err    error
+	done   chan struct{}
+}
+
 // admit tries to give a run its slot. It reports true when the run is this node's to send.
 func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
-	me := e.node.ID()
-	var counts db.CountSlotsRow
-	admitted := false
-	var waited event.List
+	a := &admission{d: d, done: make(chan struct{})}
 	if d.waited {
-		waited = event.List{event.New(e.now(), event.Waited, e.now().Sub(d.planned))}
+		a.waited = event.List{event.New(e.now(), event.Waited, e.now().Sub(d.planned))}
 	}
 	e.pending.add(d) // before it is, so that the low mark is not above it
-	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		admitted = false
-		n, err := e.queries.TouchGate(ctx, tx, d.job.id)
-		if err == nil && n == 0 {
-			err = e.queries.InsertGate(ctx, tx, d.job.id)
-		}
-		if err != nil {
-			return err
-		}
-		if counts, err = e.queries.CountSlots(ctx, tx, d.job.id); err != nil {
-			return err
-		}
-		if d.job.limit > 0 && counts.Running >= int64(d.job.limit) {
-			return nil
-		}
-		if n, err = e.queries.TakeSlot(ctx, tx, d.id); err != nil || n == 0 {
-			return err // somebody else gave it its slot
-		}
-		if n, err = e.queries.AdmitRun(ctx, tx, db.AdmitRunParams{ID: d.id, OwnerNode: me, Events: waited.Stored()}); err != nil {
-			return err
-		}
-		admitted = n == 1
-		return nil
-	})
+	if err := e.admitter.add(ctx, a); err != nil {
+		e.pending.done(d) // it waits in the database
+		return false
+	}
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		e.pending.leaveRunInDoubt(d)
+		return false
+	}
 	switch {
-	case err != nil:
-		e.log.Warn("give a run its slot", "log_id", d.id, "job_id", d.job.id, "error", err)
+	case a.err != nil:
+		e.log.Warn("give a run its slot", "log_id", d.id, "job_id", d.job.id, "error", a.err)
 		e.pending.leaveRunInDoubt(d) // the commit may have happened
 		return false
-	case admitted:
-		d.owner, d.waiting = me, false
-		d.events = append(d.events, waited...)
+	case a.given:
+		d.owner, d.waiting = e.node.ID(), false
+		d.events = append(d.events, a.waited...)
 		d.told = len(d.events)
 		return true
-	case d.job.limit > 0 && counts.Running >= int64(d.job.limit):
+	case a.full:
 		if d.job.glue == jobspec.GlueFlow && d.job.block == wire.BlockCoverEarly {
 			if err := e.cover(ctx, d); err != nil {
 				e.log.Warn("end the run of a flow whose place a newer one wants", "log_id", d.id, "job_id", d.job.id, "error", err)
 			}
 		}
 		if d.job.policy == jobspec.ConcurrencyDiscard {
-			e.discard(d, event.New(e.now(), event.Full, counts.Running, d.job.limit))
+			e.discard(d, event.New(e.now(), event.Full, a.counts.Running, d.job.limit))
 			return false
 		}
-		if counts.Waiting > maxWaiting {
-			e.discard(d, event.New(e.now(), event.Crowded, counts.Running, d.job.limit, counts.Waiting))
+		if a.counts.Waiting > maxWaiting {
+			e.discard(d, event.New(e.now(), event.Crowded, a.counts.Running, d.job.limit, a.counts.Waiting))
 			return false
 		}
 	}
 	e.pending.done(d) // it waits in the database
 	return false
+}
+
+// admitBatch gives slots to the runs that ask at the same time, of whatever jobs, in one transaction.
+func (e *Engine) admitBatch(ctx context.Context, batch []*admission) {
+	err := e.admitOnce(ctx, batch)
+	if err != nil && len(batch) > 1 && (errors.Is(err, errRaced) || refused(err)) {
+		for i := range batch { // somebody else gave one its slot, or discarded it; the others shall have theirs
+			e.admitBatch(ctx, batch[i:i+1])
+		}
+		return
+	}
+	for _, a := range batch {
+		if errors.Is(err, errRaced) {
+			a.given = false
+		} else {
+			a.err = err
+		}
+		close(a.done)
+	}
+}
+
+func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
+	var jobs []int64
+	for _, a := range batch {
+		jobs = appendNew(jobs, a.d.job.id)
+	}
+	me := e.node.ID()
+	return e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := e.queries.TouchGates(ctx, tx, jobs)
+		if err != nil {
+			return err
+		}
+		if n < int64(len(jobs)) {
+			if err := db.InsertGates(ctx, tx, jobs); err != nil {
+				return err
+			}
+		}
+		rows, err := e.queries.CountSlots(ctx, tx, jobs)
+		if err != nil {
+			return err
+		}
+		counts := make(map[int64]db.CountSlotsRow, len(rows))
+		for _, r := range rows {
+			counts[r.JobID] = r
+		}
+		var ids []int64
+		var told []db.Told
+		for _, a := range batch {
+			now := counts[a.d.job.id]
+			a.counts, a.given = now, false
+			if a.full = a.d.job.limit > 0 && now.Running >= int64(a.d.job.limit); a.full {
+				continue
+			}
+			now.Running++
+			now.Waiting--
+			counts[a.d.job.id] = now
+			a.given = true
+			ids, told = append(ids, a.d.id), append(told, db.Told{ID: a.d.id, Events: a.waited.Stored()})
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		if n, err = e.queries.TakeSlots(ctx, tx, ids); err != nil {
+			return err
+		}
+		if n != int64(len(ids)) {
+			return errRaced
+		}
+		if n, err = db.AdmitRuns(ctx, tx, me, told); err != nil {
+			return err
+		}
+		if n != int64(len(told)) {
+			return errRaced
+		}
+		return nil
+	})
 }
 
 // discard ends a run that got no slot. It is not retried: that would only ask for the same slot again.
@@ -107,11 +177,15 @@ func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 		return err
 	}
 	j := jobOf(&row, e.cfg.Pool)
-	counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, jobID)
+	counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
 	if err != nil {
 		return err
 	}
-	if room := int64(j.limit) - counts.Running; j.limit > 0 && room < int64(len(ids)) {
+	running := int64(0)
+	if len(counts) > 0 {
+		running = counts[0].Running
+	}
+	if room := int64(j.limit) - running; j.limit > 0 && room < int64(len(ids)) {
 		ids = ids[:max(room, 0)]
 	}
 	if len(ids) == 0 {

@@ -112,8 +112,8 @@ func TestALimitHoldsAndTheOthersWaitTheirTurn(t *testing.T) {
 				t.Errorf("run %d: %+v", r.ID, r)
 			}
 		}
-		counts, err := b.engine.queries.CountSlots(t.Context(), pool, id)
-		if err != nil || counts.Running != 0 || counts.Waiting != 0 {
+		counts, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{id})
+		if err != nil || len(counts) != 0 {
 			t.Errorf("slots left: %+v, %v", counts, err)
 		}
 	})
@@ -271,8 +271,8 @@ func TestARunKeepsItsSlotWhenAnAdminWouldDiscardItTooLate(t *testing.T) {
 		if err := b.engine.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if counts, err := b.engine.queries.CountSlots(t.Context(), pool, id); err != nil || counts.Running != 1 {
-			t.Errorf("%d slots are taken, want that of the run that goes on: %v", counts.Running, err)
+		if counts, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{id}); err != nil || len(counts) != 1 || counts[0].Running != 1 {
+			t.Errorf("slots %+v, want that of the run that goes on: %v", counts, err)
 		}
 		if code := b.run(run).TriggerCode; code != 200 {
 			t.Errorf("trigger code %d", code)

@@ -101,15 +101,15 @@ func TestWhatPeopleDoToARunOfAFlowIsRecorded(t *testing.T) {
 			t.Errorf("before it began: %v, %v", ok, err)
 		}
 		q := db.New()
-		if err := q.InsertFlowText(ctx, pool, db.InsertFlowTextParams{JobID: job, Digest: "d", Source: source}); err != nil {
+		if err := db.InsertFlowTexts(ctx, pool, []db.FlowText{{JobID: job, Digest: "d", Source: source}}); err != nil {
 			t.Fatal(err)
 		}
-		text, err := q.FindFlowText(ctx, pool, db.FindFlowTextParams{JobID: job, Digest: "d"})
-		if err != nil {
+		texts, err := q.FindFlowTexts(ctx, pool, []int64{job})
+		if err != nil || len(texts) != 1 {
 			t.Fatal(err)
 		}
 		steps := []*db.FlowStep{{FlowLogID: run, Step: "ask", Item: -1, State: int64(flow.Approval)}, {FlowLogID: run, Step: "pay", Item: -1}}
-		if err := db.InsertFlowRuns(ctx, pool, []db.FlowRun{{LogID: run, JobID: job, TextID: text.ID}}); err != nil {
+		if err := db.InsertFlowRuns(ctx, pool, []db.FlowRun{{LogID: run, JobID: job, TextID: texts[0].ID}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.InsertFlowSteps(ctx, pool, 1, steps); err != nil {

@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -21,17 +22,17 @@ func TestWhatIsKeptOfRunsOfFlowsGoesWithThem(t *testing.T) {
 		}
 		old, going := kept+100, kept+200
 		for _, digest := range []string{"kept", "old"} {
-			if err := s.queries.InsertFlowText(ctx, pool, db.InsertFlowTextParams{JobID: 1, Digest: digest, MadeAt: s.cfg.Now().Add(-48 * time.Hour).UnixMilli(), Source: "x"}); err != nil {
+			if err := db.InsertFlowTexts(ctx, pool, []db.FlowText{{JobID: 1, Digest: digest, MadeAt: s.cfg.Now().Add(-48 * time.Hour).UnixMilli(), Source: "x"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ids := make(map[string]int64)
 		for _, digest := range []string{"kept", "old"} {
-			text, err := s.queries.FindFlowText(ctx, pool, db.FindFlowTextParams{JobID: 1, Digest: digest})
-			if err != nil {
+			texts, err := s.queries.FindFlowTexts(ctx, pool, []int64{1})
+			if err != nil || len(texts) != 2 {
 				t.Fatal(err)
 			}
-			ids[digest] = text.ID
+			ids[digest] = texts[slices.IndexFunc(texts, func(r db.FindFlowTextsRow) bool { return r.Digest == digest })].ID
 		}
 		runs := []db.FlowRun{{LogID: kept, TextID: ids["kept"], State: 2}, {LogID: old, TextID: ids["old"], State: 2}, {LogID: going, TextID: ids["kept"]}}
 		if err := db.InsertFlowRuns(ctx, pool, runs); err != nil {

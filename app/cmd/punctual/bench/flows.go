@@ -89,8 +89,9 @@ func nextStep(ctx context.Context, s Settings, database string) error {
 	if err != nil {
 		return err
 	}
-	s.report(database, "flows, the next step", "%.0f steps/s executed; after the end of the last p50 %.1f p90 %.1f p99 %.1f max %.1f ms; CPU admin %.2f, executor %.2f, database %.2f cores",
-		float64(w.executor.Executed)/w.seconds, w.executor.NextP50, w.executor.NextP90, w.executor.NextP99, w.executor.NextMax, w.adminCPU, w.execCPU, w.dbCPU)
+	s.report(database, "flows, the next step", "%.0f steps/s executed; after the end of the last p50 %.1f p90 %.1f p99 %.1f max %.1f ms; CPU admin %.2f, executor %.2f, database %.2f cores; results %s",
+		float64(w.executor.Executed)/w.seconds, w.executor.NextP50, w.executor.NextP90, w.executor.NextP99, w.executor.NextMax, w.adminCPU, w.execCPU, w.dbCPU,
+		w.mean("callback_seconds", "callback_batch_size"))
 	return nil
 }
 
