@@ -89,7 +89,7 @@ deps: ## install what the tests need and the machine lacks (Debian packages, as 
 
 .PHONY: test
 # As the programs are built, so that everything is compiled once.
-test lint: export CGO_ENABLED = 0
+test test/galera lint: export CGO_ENABLED = 0
 
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
 	@# Vetted is by make lint, with more than go test asks. Most tests wait more than they compute: on two processors two at once are too few.
@@ -124,6 +124,10 @@ test/mysql: deps ## the tests that touch the database on a real MySQL, which mmd
 .PHONY: test/mariadb
 test/mariadb: deps ## the same on MariaDB 11, from Debian too (PKG, TEST_DB_ROOT)
 	@.ci/database mariadb $(PKG)
+
+.PHONY: test/galera
+test/galera: deps ## admins on the nodes of a private Galera cluster, of Debian's MariaDB: races of results and of joins, nodes that are lost (some minutes)
+	TEST_DB=required go test -vet=off -count=1 -timeout 15m -run Galera ./db/... ./scheduler ./app/e2e
 
 .PHONY: test/race
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)

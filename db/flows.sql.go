@@ -872,7 +872,7 @@ func (q *Queries) ListFlowRunsWithoutRun(ctx context.Context, db DBTX, arg ListF
 
 const listFlowSteps = `-- name: ListFlowSteps :many
 SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item
-FROM punctual_flow_step FORCE INDEX (i_flow_step) WHERE flow_log_id IN (/*SLICE:log_ids*/?) AND item = -1
+FROM punctual_flow_step FORCE INDEX (i_flow_step) WHERE flow_log_id IN (/*SLICE:log_ids*/?) AND item = -1 ORDER BY id
 `
 
 type ListFlowStepsRow struct {
@@ -900,8 +900,8 @@ type ListFlowStepsRow struct {
 	NextItem  int64
 }
 
-// The steps of some runs of flows, without the long texts that few decisions need. Without the index named, and in the order of ids,
-// MariaDB walks through the whole table for some hundred runs.
+// The steps of some runs of flows, without the long texts that few decisions need. Without the index named
+// MariaDB walks through the whole table for some hundred runs, in the order of ids.
 func (q *Queries) ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowStepsRow, error) {
 	query := listFlowSteps
 	var queryParams []interface{}

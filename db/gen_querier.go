@@ -589,8 +589,8 @@ type Querier interface {
 	ListFlowRunsToWake(ctx context.Context, db DBTX, arg ListFlowRunsToWakeParams) ([]ListFlowRunsToWakeRow, error)
 	// Runs of flows whose row in xxl_job_log has been deleted, from an id on: each is one look by the primary key.
 	ListFlowRunsWithoutRun(ctx context.Context, db DBTX, arg ListFlowRunsWithoutRunParams) ([]ListFlowRunsWithoutRunRow, error)
-	// The steps of some runs of flows, without the long texts that few decisions need. Without the index named, and in the order of ids,
-	// MariaDB walks through the whole table for some hundred runs.
+	// The steps of some runs of flows, without the long texts that few decisions need. Without the index named
+	// MariaDB walks through the whole table for some hundred runs, in the order of ids.
 	ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowStepsRow, error)
 	ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) ([]FlowStep, error)
 	// Flows in whose definition a number or a text stands, from an id on, by the index on the kind. What of it names a job only reading the
@@ -617,6 +617,8 @@ type Querier interface {
 	ListHours(ctx context.Context, db DBTX, arg ListHoursParams) ([]RunHour, error)
 	// ListHours for some groups, by the primary key.
 	ListHoursOfGroups(ctx context.Context, db DBTX, arg ListHoursOfGroupsParams) ([]RunHour, error)
+	// What some jobs are, without their long texts.
+	ListJobKinds(ctx context.Context, db DBTX, ids []int64) ([]ListJobKindsRow, error)
 	// Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
 	// Jobs that do not follow the installation's retention.
@@ -699,6 +701,8 @@ type Querier interface {
 	ListOutputsAfter(ctx context.Context, db DBTX, arg ListOutputsAfterParams) ([]int64, error)
 	ListOutputsInObject(ctx context.Context, db DBTX, arg ListOutputsInObjectParams) ([]Output, error)
 	ListOutputsOfNode(ctx context.Context, db DBTX, arg ListOutputsOfNodeParams) ([]int64, error)
+	// Jobs with children, from an id on. See ListParentsOf for the condition.
+	ListParents(ctx context.Context, db DBTX, arg ListParentsParams) ([]ListParentsRow, error)
 	// Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
 	// leaves out, by their index, the many jobs that start none: lists begin with a digit, or with a comma by mistake. That they are
 	// not empty would not do, because MySQL's index knows the beginnings alone, and an empty one may be that of anything.

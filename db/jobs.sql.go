@@ -556,6 +556,56 @@ func (q *Queries) ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueV
 	return items, nil
 }
 
+const listJobKinds = `-- name: ListJobKinds :many
+SELECT id, job_group, job_desc, glue_type FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
+`
+
+type ListJobKindsRow struct {
+	ID       int64
+	JobGroup int64
+	JobDesc  string
+	GlueType wire.Glue
+}
+
+// What some jobs are, without their long texts.
+func (q *Queries) ListJobKinds(ctx context.Context, db DBTX, ids []int64) ([]ListJobKindsRow, error) {
+	query := listJobKinds
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobKindsRow
+	for rows.Next() {
+		var i ListJobKindsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobDesc,
+			&i.GlueType,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobNames = `-- name: ListJobNames :many
 SELECT id, job_desc FROM xxl_job_info
 WHERE job_group = ?
@@ -1083,6 +1133,44 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 			&i.GlueType,
 			&i.ExecutorBlockStrategy,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listParents = `-- name: ListParents :many
+SELECT id, child_jobid FROM xxl_job_info WHERE child_jobid >= ',' AND id > ? ORDER BY id LIMIT ?
+`
+
+type ListParentsParams struct {
+	AfterID int64
+	Limit   int32
+}
+
+type ListParentsRow struct {
+	ID          int64
+	ChildJobIDs Text
+}
+
+// Jobs with children, from an id on. See ListParentsOf for the condition.
+func (q *Queries) ListParents(ctx context.Context, db DBTX, arg ListParentsParams) ([]ListParentsRow, error) {
+	rows, err := db.QueryContext(ctx, listParents, arg.AfterID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListParentsRow
+	for rows.Next() {
+		var i ListParentsRow
+		if err := rows.Scan(&i.ID, &i.ChildJobIDs); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -23,10 +23,10 @@ FROM punctual_flow_run AS f LEFT JOIN xxl_job_log AS l ON l.id = f.log_id
 WHERE f.log_id IN (SELECT flow_log_id FROM punctual_flow_step WHERE punctual_flow_step.id IN (sqlc.slice(step_ids))) ORDER BY f.log_id;
 
 -- name: ListFlowSteps :many
--- The steps of some runs of flows, without the long texts that few decisions need. Without the index named, and in the order of ids,
--- MariaDB walks through the whole table for some hundred runs.
+-- The steps of some runs of flows, without the long texts that few decisions need. Without the index named
+-- MariaDB walks through the whole table for some hundred runs, in the order of ids.
 SELECT id, flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed, cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item
-FROM punctual_flow_step FORCE INDEX (i_flow_step) WHERE flow_log_id IN (sqlc.slice(log_ids)) AND item = -1;
+FROM punctual_flow_step FORCE INDEX (i_flow_step) WHERE flow_log_id IN (sqlc.slice(log_ids)) AND item = -1 ORDER BY id;
 
 -- name: ListWholeFlowSteps :many
 SELECT * FROM punctual_flow_step WHERE flow_log_id IN (sqlc.slice(log_ids)) AND item = -1 ORDER BY id;

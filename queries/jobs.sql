@@ -164,6 +164,14 @@ WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_tim
 SELECT id, job_group, job_desc, child_jobid FROM xxl_job_info
 WHERE child_jobid >= ',' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE sqlc.arg(pattern) LIMIT ?;
 
+-- name: ListParents :many
+-- Jobs with children, from an id on. See ListParentsOf for the condition.
+SELECT id, child_jobid FROM xxl_job_info WHERE child_jobid >= ',' AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
+
+-- name: ListJobKinds :many
+-- What some jobs are, without their long texts.
+SELECT id, job_group, job_desc, glue_type FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
 -- name: ListFlowsNaming :many
 -- Flows in whose definition a number or a text stands, from an id on, by the index on the kind. What of it names a job only reading the
 -- definition tells.

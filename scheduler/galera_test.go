@@ -14,6 +14,8 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
 // TestAdminsOnTheNodesOfAGaleraCluster has one admin work on each node of a cluster, and results arrive at any of them, so
@@ -134,4 +136,59 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 		byOwner += fmt.Sprintf(" admin%d: %d", i+1, b.countRuns("owner_node = ?", other.engine.node.ID()))
 	}
 	t.Logf("%d fires, %d retries;%s", fires, failing, byOwner)
+}
+
+// TestAJoinStartsOnceOnAGaleraCluster has the ends of two parents reported on two nodes at the same time, each of which lets the join start
+// as far as it can see.
+func TestAJoinStartsOnceOnAGaleraCluster(t *testing.T) {
+	const flows = 40
+	g := dbtest.NewGalera(t)
+	name := g.Database(t)
+	executors := &fakeExecutors{has: make(map[int64]string)}
+	bundles := make([]*bundle, len(g.Nodes))
+	for i := range g.Nodes {
+		pool := dbtest.Open(t, db.Config{URL: g.URL(name, g.Addr(i))})
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b := &bundle{t: t, pool: pool, executors: executors}
+		b.engine = newEngine(t, pool, executors, func(c *Config) { c.Name = fmt.Sprintf("admin%d", i+1) })
+		bundles[i] = b
+	}
+	b := bundles[0]
+	b.group = b.addGroup("orders", addressA, addressB)
+	left, right, joined := b.addJob(nil), b.addJob(nil), b.addJob(nil)
+	job := b.addFlow(flow.Definition{Steps: []flow.Step{step("left", left), step("right", right), step("join", joined, "left", "right")}}, func(p *db.InsertJobParams) { p.MaxConcurrent = flows })
+	for _, other := range bundles {
+		other.startEngine(other.engine)
+	}
+	b.await("the admins share the work", func() bool { return len(b.engine.Load().Alive) == len(bundles) })
+	runs := make([]int64, flows)
+	for i := range runs {
+		runs[i] = b.trigger(job)
+	}
+	report := func(on int, run int64) {
+		for try := 0; try < 100; try++ { // as an executor would: until somebody takes it
+			if bundles[on%len(bundles)].engine.Complete(t.Context(), []wire.Callback{{LogID: run, HandleCode: 200}}) == nil {
+				return
+			}
+		}
+		t.Errorf("nobody took the result of run %d", run)
+	}
+	for i, run := range runs {
+		first, second := b.runOf(run, "left"), b.runOf(run, "right")
+		var both sync.WaitGroup
+		both.Go(func() { report(i, first) })
+		both.Go(func() { report(i+1, second) })
+		both.Wait()
+	}
+	for i, run := range runs {
+		report(i+2, b.runOf(run, "join"))
+		if r := b.ended(run); r.Outcome != event.Succeeded {
+			t.Errorf("run %d ended as %v: %s", run, r.Outcome, b.states(run))
+		}
+	}
+	if n := len(b.runsOf(joined)); n != flows {
+		t.Errorf("%d joins of %d", n, flows)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -18,6 +19,21 @@ const stepJobs = 100
 // addFlows inserts flows of so many steps one after the other, of a fixed rate and with their phases spread over it. The parameter of a step
 // is "flow/step", by which the executor knows what comes after what.
 func addFlows(ctx context.Context, pool *db.Pool, n, steps int, every time.Duration, first time.Time) error {
+	return addFlowsOf(ctx, pool, n, every, first, func(i int, job int64) string {
+		var text strings.Builder
+		text.WriteString("steps:\n")
+		for s := range steps {
+			fmt.Fprintf(&text, "  - id: s%d\n    job: %d\n    parameter: %d/%d\n", s, job+int64((i*steps+s)%stepJobs), i, s)
+			if s > 0 {
+				fmt.Fprintf(&text, "    needs: s%d\n", s-1)
+			}
+		}
+		return text.String()
+	})
+}
+
+// addFlowsOf inserts flows of such definitions, whose steps may run the jobs from a number on.
+func addFlowsOf(ctx context.Context, pool *db.Pool, n int, every time.Duration, first time.Time, define func(i int, job int64) string) error {
 	if err := addJobsOf(ctx, pool, "step", 0, stepJobs, time.Hour, first, true); err != nil {
 		return err
 	}
@@ -31,18 +47,10 @@ func addFlows(ctx context.Context, pool *db.Pool, n, steps int, every time.Durat
 	now := pool.Wall(time.Now())
 	return pool.Tx(ctx, func(tx *sql.Tx) error {
 		for i := range n {
-			var text strings.Builder
-			text.WriteString("steps:\n")
-			for s := range steps {
-				fmt.Fprintf(&text, "  - id: s%d\n    job: %d\n    parameter: %d/%d\n", s, job+int64((i*steps+s)%stepJobs), i, s)
-				if s > 0 {
-					fmt.Fprintf(&text, "    needs: s%d\n", s-1)
-				}
-			}
 			_, err := tx.ExecContext(ctx, `INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, schedule_conf, misfire_strategy,
  executor_route_strategy, executor_block_strategy, glue_type, glue_source, glue_updatetime, max_concurrent, trigger_status, trigger_next_time)
  VALUES (?,?,?,?,'bench','FIX_RATE',?,'DO_NOTHING','ROUND','SERIAL_EXECUTION',?,?,?,100,2,?)`, group, fmt.Sprintf("flow %d", i), now, now, fmt.Sprint(int(every.Seconds())),
-				jobspec.GlueFlow, text.String(), now, first.Add(every*time.Duration(i)/time.Duration(n)).UnixMilli())
+				jobspec.GlueFlow, define(i, job), now, first.Add(every*time.Duration(i)/time.Duration(n)).UnixMilli())
 			if err != nil {
 				return err
 			}
@@ -92,6 +100,42 @@ func nextStep(ctx context.Context, s Settings, database string) error {
 	s.report(database, "flows, the next step", "%.0f steps/s executed; after the end of the last p50 %.1f p90 %.1f p99 %.1f max %.1f ms; CPU admin %.2f, executor %.2f, database %.2f cores; results %s",
 		float64(w.executor.Executed)/w.seconds, w.executor.NextP50, w.executor.NextP90, w.executor.NextP99, w.executor.NextMax, w.adminCPU, w.execCPU, w.dbCPU,
 		w.mean("callback_seconds", "callback_batch_size"))
+	return nil
+}
+
+// longForeach runs one job for each of 10,000 items, 50 at a time, and says how long that takes and what it costs: how much of the log and of
+// memory one decision takes is what TestAForeachOfTenThousandItemsIsBounded is about.
+func longForeach(ctx context.Context, s Settings, database string) error {
+	const items, parallel = flow.MaxItems, 50
+	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+		return addFlowsOf(ctx, pool, 1, time.Hour, time.Now().Add(5*time.Second), func(_ int, job int64) string {
+			return fmt.Sprintf("steps:\n  - id: each\n    job: %d\n    parameter: 0/${{ item }}\n    foreach: {items: 1..%d, parallel: %d}\n", job, items, parallel)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	_, before := usage(y.admin)
+	executed, doubled := 0, 0
+	w, err := y.during(func() error {
+		for executed < items {
+			if err := wait(ctx, 50*time.Millisecond); err != nil {
+				return err
+			}
+			now, err := y.stats()
+			if err != nil {
+				return err
+			}
+			executed, doubled = executed+now.Executed, now.Doubled
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.report(database, "flows, a foreach", "%d items, %d at a time, %d twice, within %.1f s of the start of the program: %.0f/s; admin %.0f MB, %.0f before; CPU admin %.2f, executor %.2f, database %.2f cores; results %s",
+		executed, parallel, doubled, w.seconds, float64(executed)/w.seconds, w.adminRSS, before, w.adminCPU, w.execCPU, w.dbCPU, w.mean("callback_seconds", "callback_batch_size"))
 	return nil
 }
 

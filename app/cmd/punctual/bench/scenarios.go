@@ -49,6 +49,7 @@ func scenarios() []scenario {
 		{"pull, idle", idlePullers},
 		{"flows, steps a second", stepsASecond},
 		{"flows, the next step", nextStep},
+		{"flows, a foreach", longForeach},
 		{"flows beside", besideFlows},
 		{"output, cost", keepingCost},
 		{"output, search", searchOutput},

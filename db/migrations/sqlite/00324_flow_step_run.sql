@@ -1,0 +1,3 @@
+-- +goose Up
+-- Nobody looks for a step by its run: the run names its step.
+DROP INDEX i_flow_step_run;
