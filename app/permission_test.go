@@ -110,7 +110,7 @@ var routeNeeds = map[string]need{
 	"GET /executors/token": admin, "GET /executors/token/rotate": admin, "POST /executors/token/rotate": admin,
 	"GET /executors/:id/token/rotate": admin, "POST /executors/:id/token/rotate": admin,
 	"GET /executors/:id/token/drop": admin, "POST /executors/:id/token/drop": admin,
-	"GET /executors/:id/secrets": edit, "POST /executors/:id/secrets": {login: true, right: auth.RightEdit | auth.RightGlue},
+	"GET /executors/:id/lineage": view, "GET /executors/:id/secrets": edit, "POST /executors/:id/secrets": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"GET /executors/:id/secrets/delete":  {login: true, right: auth.RightEdit | auth.RightGlue},
 	"POST /executors/:id/secrets/delete": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"GET /nodes":                         admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user, "GET /docs": user, "GET /docs/:page": user,

@@ -136,6 +136,7 @@ func New(cfg Config) *Console {
 			&tokenPages{frame: f, tokens: m.APITokens, devices: m.Devices},
 			&calendarPages{frame: f, calendars: m.Calendars},
 			&secretPages{frame: f, secrets: m.Secrets},
+			&lineagePages{frame: f, jobs: m.Jobs},
 			&pausePages{frame: f, pauses: m.Pauses},
 			&webhookPages{frame: f, webhooks: m.Webhooks},
 			&timePages{frame: f, timelines: m.Timelines, jobs: m.Jobs},

@@ -160,6 +160,7 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "executor-new", path: link.ExecutorNewPath},
 		{name: "executor", path: link.Executor(d.orders)},
 		{name: "secrets", path: link.ExecutorSecrets(d.orders)},
+		{name: "lineage", path: link.ExecutorLineage(d.orders)},
 		{name: "pauses", path: link.PausesPath},
 		{name: "secret-delete", path: link.ExecutorSecretDelete(d.orders, demoSecret)},
 		{name: "executor-edit", path: link.ExecutorEdit(d.orders)},

@@ -94,6 +94,9 @@ func StateIcon(s flow.State) string {
 	return "circle-help"
 }
 
+// manyNodes is how many boxes of a picture are stops of the tabulator key: those of a larger one have their links in the list alone.
+const manyNodes = 30
+
 // leads says whether a click on it does something.
 func (n Node) leads() bool { return n.URL != "" || n.Deed != "" }
 

@@ -155,6 +155,8 @@ func (f fakes) pages() []page {
 		{"executor-delete-last", "/executors/4/delete?last", groups.Delete(groups.DeletePage{Page: f.page("/executors/4/delete"), ID: 4, Title: f.zh("旧账务系统", "Legacy billing"), AppName: "legacy-billing", Last: true})},
 		{"executor-delete", "/executors/2/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/2/delete"), ID: 2, Title: f.zh("订单服务", "Orders"), AppName: "order-service", Jobs: 12})},
 		{"secrets", "/executors/1/secrets", groups.Secrets(f.secrets())},
+		{"lineage", "/executors/1/lineage", groups.Lineage(f.lineage())},
+		{"lineage-none", "/executors/1/lineage?none", groups.Lineage(groups.LineagePage{Page: f.page("/executors/1/lineage"), ID: 1, Title: f.zh("订单服务", "Orders")})},
 		{"secrets-nokey", "/executors/1/secrets?nokey", groups.Secrets(groups.SecretsPage{Page: f.page("/executors/1/secrets"), ID: 1, Title: f.zh("订单服务", "Orders"), CanSet: true, NoKey: true})},
 		{"secret-delete", "/executors/1/secrets/delete", groups.SecretDelete(groups.SecretDeletePage{Page: f.page("/executors/1/secrets/delete"), ID: 1, Name: "DB_PASSWORD"})},
 		{"glue-waiting", "/jobs/7/glue/waiting", glue.Waiting(f.glueWaiting(true))},

@@ -1,8 +1,11 @@
 package gallery
 
 import (
+	"strconv"
 	"time"
 
+	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/views/flows"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/tokens"
@@ -44,6 +47,29 @@ func (f fakes) secrets() groups.SecretsPage {
 		Errors: map[string]string{groups.FieldSecretName: f.T("secret.error.name", "Max", 64)}, Rows: []groups.SecretRow{
 			{Name: "DB_PASSWORD", By: "admin", Updated: f.at(-40 * 24 * time.Hour)}, {Name: "SMS_GATEWAY_ACCESS_KEY_SECRET", By: "jonas", Updated: f.at(-2 * time.Hour)},
 		}}
+}
+
+func (f fakes) lineage() groups.LineagePage {
+	p := groups.LineagePage{Page: f.page("/executors/1/lineage"), ID: 1, Title: f.zh("订单服务", "Orders"), Rest: 3, Hidden: 1}
+	p.Graph.Label = f.T("lineage.title")
+	names := []string{f.zh("每晚对账", "Nightly reconciliation"), f.zh("导出订单", "Export the orders"), f.zh("写入仓库", "Load into the warehouse"), f.zh("发送报表", "Send the report to everybody who asked for it"), f.zh("清理", "Clean up")}
+	by := [][]int{{}, {0}, {0, 1}, {2}, {3}}
+	for i, name := range names {
+		n := flows.Node{ID: strconv.Itoa(i), Title: name, Kind: flow.KindJob, Note: "#" + strconv.Itoa(i+12), URL: "/jobs/" + strconv.Itoa(i+12)}
+		row := groups.LineageJob{Name: name, URL: n.URL}
+		if i == 0 {
+			n.Kind, row.Flow = flow.KindFlow, true
+		}
+		if i == 4 {
+			row.Group = f.zh("仓库", "Warehouse")
+			n.Note = row.Group
+		}
+		for _, from := range by[i] {
+			n.Needs, row.StartedBy = append(n.Needs, strconv.Itoa(from)), append(row.StartedBy, names[from])
+		}
+		p.Graph.Nodes, p.Jobs = append(p.Graph.Nodes, n), append(p.Jobs, row)
+	}
+	return p
 }
 
 func (f fakes) glueWaiting(other bool) glue.WaitingPage {

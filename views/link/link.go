@@ -189,6 +189,9 @@ func RunKill(logID int64) string { return Run(logID) + "/kill" }
 // Executor is an executor group's page (GET), and where its form is posted (POST).
 func Executor(groupID int64) string { return ExecutorsPath + "/" + id(groupID) }
 
+// ExecutorLineage shows which of a group's jobs start which.
+func ExecutorLineage(groupID int64) string { return Executor(groupID) + "/lineage" }
+
 // AlarmNewFor is the form for a new alarm channel of a kind, which is to tell of a job; without a kind it begins with the first, without a
 // job it is for many.
 func AlarmNewFor(kind string, jobID int64) string {
