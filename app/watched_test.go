@@ -86,7 +86,7 @@ func TestTypedAddressesStandTheSameEverywhere(t *testing.T) {
 			return strings.Join(told, " | ")
 		}
 		page := "/executors/" + strconv.FormatInt(group, 10)
-		if got := marks(page, "#results tbody tr"); !strings.Contains(got, alive+"Online") || !strings.Contains(got, dead+"Offlinesince ") || !strings.Contains(got, "nobody listens there") {
+		if got := marks(page, "#results tbody tr"); !strings.Contains(got, alive+"Online") || !strings.Contains(got, dead+"Offlinenoticed ") || !strings.Contains(got, "nobody listens there") {
 			t.Errorf("the executor's page: %s", got)
 		}
 		if got := marks("/executors?q=typed", "#results tbody .badge"); got != "1 online" {
@@ -95,7 +95,7 @@ func TestTypedAddressesStandTheSameEverywhere(t *testing.T) {
 		if got := marks(job, ".summary a .badge, dl a .badge"); !strings.Contains(got, "1 online") {
 			t.Errorf("the job's page: %s", got)
 		}
-		if got := marks(job+"/run", ".addresses .address"); !strings.Contains(got, dead+" Offline since") {
+		if got := marks(job+"/run", ".addresses .address"); !strings.Contains(got, dead+" Offline, noticed") {
 			t.Errorf("where to run it: %s", got)
 		}
 		if got := root.get("/").body; !strings.Contains(got, dead) {

@@ -197,10 +197,10 @@ func (p *Pool) CheckCurrent(ctx context.Context) error {
 	return p.findBeside(ctx)
 }
 
-// alreadyDone reports MySQL's "duplicate column" and "duplicate key name".
+// alreadyDone reports MySQL's "duplicate column", "duplicate key name" and "check that the key to drop exists".
 func alreadyDone(err error) bool {
 	n, _ := codes(err)
-	return n == 1060 || n == 1061
+	return n == 1060 || n == 1061 || n == 1091
 }
 
 // isCurrent reports whether nothing is to be done, without taking the lock: that is every start but the first.

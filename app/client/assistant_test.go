@@ -81,6 +81,8 @@ func TestWhyAJobDoesNotRun(t *testing.T) {
 		{"not yet", job(item{"not_before": "2026-11-23T12:00:01Z"}), group, live, nil, ready, []string{causeNotYet}},
 		{"in its time", job(item{"not_before": "2026-11-23T12:00:00Z", "not_after": "2026-11-23T12:00:00Z"}), group, live, nil, ready, nil},
 		{"paused", job(item{"paused": map[string]any{"pause_id": json.Number("1")}}), group, live, nil, ready, []string{causePaused}},
+		{"held without an end", job(item{"paused": map[string]any{"pause_id": json.Number("1")}, "next_due_at": nil}), group, live, nil, ready, []string{causePaused}},
+		{"a fixed delay that waits", job(item{"schedule": "FIX_DELAY", "next_due_at": nil}), group, live, nil, ready, nil},
 		{"over", job(item{"not_after": "2026-11-23T11:59:59Z", "next_due_at": nil}), group, live, nil, ready, []string{causeOver, causeNoTime}},
 		{"nobody", job(nil), group, nil, nil, ready, []string{causeAlone}},
 		{"none that is well", job(nil), group, []item{{"live": true, "gone": true}, {"live": true, "disabled": true}, {"live": true, "too_old": true}, {"live": false}}, nil, ready, []string{causeAlone}},

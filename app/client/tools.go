@@ -459,7 +459,8 @@ func whyNot(job, group item, addresses, late []item, health item, now time.Time)
 	say(causePaused, job["paused"] != nil)
 	say(causeNotYet, !before.IsZero() && now.Before(before))
 	say(causeOver, !after.IsZero() && now.After(after))
-	say(causeNoTime, started && scheduled && job["next_due_at"] == nil)
+	// A pause without an end, and a fixed delay while its run goes on, leave the next time open.
+	say(causeNoTime, started && scheduled && job["paused"] == nil && job["schedule"] != "FIX_DELAY" && job["next_due_at"] == nil)
 	say(causeAlone, !slices.ContainsFunc(addresses, func(a item) bool {
 		return a["gone"] != true && a["disabled"] != true && a["too_old"] != true && (a["live"] == true || group["type"] == "manual")
 	}))
@@ -567,9 +568,6 @@ func (s *assistant) forecast(ctx context.Context, in forecastWanted) (any, error
 	asking, asked := errgroup.WithContext(ctx)
 	asking.SetLimit(askAtOnce)
 	for n, job := range jobs {
-		if next := job.time("next_due_at"); next.IsZero() || next.After(out.Until) {
-			continue
-		}
 		asking.Go(func() (err error) {
 			followed[n], err = s.foresee(asked, job, out.From, out.Until)
 			return err
