@@ -82,7 +82,7 @@ func TestTheLogInPartitions(t *testing.T) {
 	for _, copying := range []bool{false, true} {
 		t.Run(fmt.Sprintf("copying %v", copying), func(t *testing.T) {
 			t.Parallel()
-			pool := dbtest.New(t, db.MySQL)
+			pool := dbtest.Open(t, db.Config{URL: dbtest.MigratedInFiles(t)})
 			rows, next := logged(t, pool, 20)
 			plan := db.LogPlan{Last: next - 1, Width: 50, Bound: 50}
 			if copying {
@@ -150,7 +150,7 @@ func TestTheLogInPartitions(t *testing.T) {
 
 func TestThePlanOfPartitions(t *testing.T) {
 	t.Parallel()
-	pool := dbtest.New(t, db.MySQL)
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MigratedInFiles(t)})
 	now := pool.FromWall(time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC))
 	for _, width := range []int64{0, 3_000_000} {
 		plan, err := pool.PlanLog(t.Context(), width, now)
@@ -195,7 +195,7 @@ func TestThePlanOfPartitions(t *testing.T) {
 // TestPartitionsAreMadeWhileNobodyWorks on the database.
 func TestPartitionsAreMadeWhileNobodyWorks(t *testing.T) {
 	t.Parallel()
-	pool := dbtest.New(t, db.MySQL)
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MigratedInFiles(t)})
 	mustExec(t, pool.DB, "INSERT INTO punctual_node (name, address, state, beat) VALUES ('a', 'http://a', 1, 1)")
 	const look = 300 * time.Millisecond
 	stop := make(chan struct{})
@@ -228,7 +228,7 @@ func TestAPartitioningThatWasCutShortIsMended(t *testing.T) {
 	for _, exchanged := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exchanged %v", exchanged), func(t *testing.T) {
 			t.Parallel()
-			pool := dbtest.New(t, db.MySQL)
+			pool := dbtest.Open(t, db.Config{URL: dbtest.MigratedInFiles(t)})
 			rows, next := logged(t, pool, 20)
 			mustExec(t, pool.DB, "CREATE TABLE punctual_log_empty LIKE xxl_job_log")
 			if exchanged {

@@ -141,3 +141,40 @@ func Migrated(tb testing.TB) string {
 	}
 	return dsn
 }
+
+var ownFiles sync.Mutex
+
+// MigratedInFiles is Migrated with tables in files of their own, as partitions must be. Where the server keeps all in one file, which is
+// faster for tests, those that ask for this run one after the other.
+func MigratedInFiles(tb testing.TB) string {
+	tb.Helper()
+	s, err := shared()
+	check(tb, err)
+	server, err := sql.Open("mysql", s.DSN(""))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = server.Close() })
+	var files bool
+	if err := server.QueryRowContext(tb.Context(), "SELECT @@innodb_file_per_table").Scan(&files); err != nil {
+		tb.Fatal(err)
+	}
+	if files {
+		return Migrated(tb)
+	}
+	ownFiles.Lock()
+	tb.Cleanup(ownFiles.Unlock)
+	if _, err := server.ExecContext(tb.Context(), "SET GLOBAL innodb_file_per_table = ON"); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if _, err := server.ExecContext(context.WithoutCancel(tb.Context()), "SET GLOBAL innodb_file_per_table = OFF"); err != nil {
+			tb.Error(err)
+		}
+	})
+	url := MariaDB(tb)
+	if err := migrate(db.Config{URL: url}); err != nil {
+		tb.Fatal(err)
+	}
+	return url
+}

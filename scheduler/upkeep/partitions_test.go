@@ -15,7 +15,7 @@ import (
 // partitioned is a service on a log in partitions of ten ids.
 func partitioned(t *testing.T, configure func(*Config)) (*Service, *db.Pool) {
 	t.Helper()
-	pool := dbtest.New(t, db.MySQL)
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MigratedInFiles(t)})
 	if err := pool.PartitionLog(t.Context(), db.LogPlan{Width: 10, Bound: 10}, true, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // TestLogInPartitions: what the commands say and do, in the order in which somebody uses them.
 func TestLogInPartitions(t *testing.T) {
 	t.Parallel()
-	url := dbtest.Migrated(t)
+	url := dbtest.MigratedInFiles(t)
 	do := func(wantCode int, want string, args ...string) {
 		t.Helper()
 		var out, said bytes.Buffer
