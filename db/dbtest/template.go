@@ -144,8 +144,8 @@ func Migrated(tb testing.TB) string {
 
 var ownFiles sync.Mutex
 
-// MigratedInFiles is Migrated with tables in files of their own, as partitions must be. Where the server keeps all in one file, which is
-// faster for tests, those that ask for this run one after the other.
+// MigratedInFiles is Migrated with tables in files of their own, as partitions must be. Some servers of tests keep all in one file, which
+// is faster, so those that ask for this run one after the other.
 func MigratedInFiles(tb testing.TB) string {
 	tb.Helper()
 	s, err := shared()
@@ -155,6 +155,8 @@ func MigratedInFiles(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = server.Close() })
+	ownFiles.Lock()
+	tb.Cleanup(ownFiles.Unlock)
 	var files bool
 	if err := server.QueryRowContext(tb.Context(), "SELECT @@innodb_file_per_table").Scan(&files); err != nil {
 		tb.Fatal(err)
@@ -162,8 +164,6 @@ func MigratedInFiles(tb testing.TB) string {
 	if files {
 		return Migrated(tb)
 	}
-	ownFiles.Lock()
-	tb.Cleanup(ownFiles.Unlock)
 	if _, err := server.ExecContext(tb.Context(), "SET GLOBAL innodb_file_per_table = ON"); err != nil {
 		tb.Fatal(err)
 	}
