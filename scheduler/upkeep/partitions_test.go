@@ -115,22 +115,25 @@ func TestPartitionsOfOldRunsAreDropped(t *testing.T) {
 func TestThePartitionOfTheNewestRunStays(t *testing.T) {
 	t.Parallel()
 	for _, days := range []int{30, 0} {
-		s, pool := partitioned(t, func(c *Config) {
-			c.Retention = func(context.Context) (Retention, error) { return Retention{Days: days}, nil }
+		t.Run(fmt.Sprintf("%d days", days), func(t *testing.T) {
+			t.Parallel()
+			s, pool := partitioned(t, func(c *Config) {
+				c.Retention = func(context.Context) (Retention, error) { return Retention{Days: days}, nil }
+			})
+			old := aRun{at: s.today().AddDate(-1, 0, 0), handle: 200}
+			addAt(t, pool, 1, old)
+			addAt(t, pool, 12, old)
+			if err := s.retain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"p20", "p30", "p40", "pmax"}
+			if days == 0 {
+				want = append([]string{"p10"}, want...)
+			}
+			if diff := cmp.Diff(want, partitionNames(t, pool)); diff != "" {
+				t.Errorf("partitions (-want +got):\n%s", diff)
+			}
 		})
-		old := aRun{at: s.today().AddDate(-1, 0, 0), handle: 200}
-		addAt(t, pool, 1, old)
-		addAt(t, pool, 12, old)
-		if err := s.retain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		want := []string{"p20", "p30", "p40", "pmax"}
-		if days == 0 {
-			want = append([]string{"p10"}, want...)
-		}
-		if diff := cmp.Diff(want, partitionNames(t, pool)); diff != "" {
-			t.Errorf("%d days: partitions (-want +got):\n%s", days, diff)
-		}
 	}
 }
 
