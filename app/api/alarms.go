@@ -269,7 +269,7 @@ func (a *API) alarms() {
 			failure, err := a.Manage.Channels.Test(ctx, p, in.ID, to)
 			return &struct{ Body channelTest }{channelTest{Taken: failure == "", Error: failure.In(requestOf(ctx).printer)}}, err
 		})
-	add(a, op{method: http.MethodPost, path: "/alarms/preview", id: "previewAlarmWords", tag: tag, summary: "Preview a channel's own words", names: map[string]string{alarm.FieldText: "text", alarm.FieldSubject: "subject"},
+	add(a, op{method: http.MethodPost, path: "/alarms/preview", id: "previewAlarmWords", tag: tag, summary: "Preview a channel's own words", names: map[string]string{alarm.FieldText: "text", alarm.FieldSubject: "subject"}, also: []int{http.StatusNotFound},
 		text: "Of the channel's latest message, or else of an invented failure. Nothing is sent or kept."},
 		func(ctx context.Context, p auth.Principal, in *struct{ Body alarmWords }) (*struct{ Body wordsPreview }, error) {
 			b := in.Body
