@@ -105,13 +105,19 @@ func TestWhatOneAdminRefusesAllAdminsShow(t *testing.T) {
 		}
 
 		// A run is given up by whichever admin looks after its job.
+		written := make(chan struct{}) // until then nobody hears that the run is not there
 		b.executors.mu.Lock()
-		b.executors.idle = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		b.executors.idle = func(string) (wire.Answer, error) {
+			<-written
+			return wire.Answer{}, errRefused
+		}
 		b.executors.mu.Unlock()
 		run := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 }))
 		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
 		other.Refused(Caller{Address: "10.9.9.9", AppName: "orders"}, RefusedToken, []int64{run})
-		if err := other.sweepRefused(t.Context()); err != nil {
+		err := other.sweepRefused(t.Context())
+		close(written)
+		if err != nil {
 			t.Fatal(err)
 		}
 		b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
