@@ -195,8 +195,10 @@ func exchangeLog(ctx context.Context, admin *sql.DB, parts, first string) (err e
 		return fmt.Errorf("read the next id: %w", Error(err))
 	}
 	setNext := fmt.Sprintf(" AUTO_INCREMENT = %d", next) // ids are not used again, also where the newest runs have been deleted
+	if err := dropEmpty(ctx, admin, logNew); err != nil {
+		return err
+	}
 	for _, stmt := range []string{
-		"DROP TABLE IF EXISTS " + logNew,
 		"CREATE TABLE " + logNew + " LIKE xxl_job_log",
 		"ALTER TABLE " + logNew + setNext,
 		"ALTER TABLE " + logNew + " PARTITION BY RANGE (id) (" + parts + ")",
@@ -266,8 +268,23 @@ func mendLog(ctx context.Context, admin *sql.DB) error {
 			return fmt.Errorf("name the log: %w", Error(err))
 		}
 	}
-	if _, err := admin.ExecContext(ctx, "DROP TABLE IF EXISTS "+logNew+", "+logOld); err != nil {
-		return fmt.Errorf("drop the empty table: %w", Error(err))
+	return errors.Join(dropEmpty(ctx, admin, logNew), dropEmpty(ctx, admin, logOld))
+}
+
+// dropEmpty drops a table that an exchange has left, if it is there. One with rows is left for somebody to look at: it may be the log.
+func dropEmpty(ctx context.Context, admin *sql.DB, table string) error {
+	there, err := logTables(ctx, admin)
+	if err != nil || !there[table] {
+		return err
+	}
+	var one int
+	if err := admin.QueryRowContext(ctx, "SELECT 1 FROM "+table+" LIMIT 1").Scan(&one); err == nil {
+		return fmt.Errorf("table %s has rows, and is not dropped: look whether they are runs that xxl_job_log lacks", table)
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("look into table %s: %w", table, Error(err))
+	}
+	if _, err := admin.ExecContext(ctx, "DROP TABLE "+table); err != nil {
+		return fmt.Errorf("drop the empty table %s: %w", table, Error(err))
 	}
 	return nil
 }

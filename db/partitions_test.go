@@ -253,3 +253,22 @@ func TestAPartitioningThatWasCutShortIsMended(t *testing.T) {
 		})
 	}
 }
+
+// TestATableWithRowsIsNotDropped by a partitioning, whoever left it there.
+func TestATableWithRowsIsNotDropped(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MigratedInFiles(t)})
+	rows, next := logged(t, pool, 3)
+	mustExec(t, pool.DB, "CREATE TABLE punctual_log_new LIKE xxl_job_log")
+	mustExec(t, pool.DB, "INSERT INTO punctual_log_new SELECT * FROM xxl_job_log")
+	if err := pool.PartitionLog(t.Context(), db.LogPlan{Last: next - 1, Width: 50, Bound: 50}, false, 0); err == nil {
+		t.Error("a partitioning began over a table with rows")
+	}
+	var left int
+	if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_log_new").Scan(&left); err != nil || left != len(rows) {
+		t.Errorf("%d rows are left of %d, %v", left, len(rows), err)
+	}
+	if diff := cmp.Diff(rows, logRows(t, pool)); diff != "" {
+		t.Errorf("the log (-want +got):\n%s", diff)
+	}
+}
