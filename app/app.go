@@ -222,7 +222,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, &OptionsError{Err: fmt.Errorf("sign-in: %w", err)}
 	}
 	service := manage.New(manage.Config{
-		Pool: a.pool, Engine: a.engine, Upkeep: a.engine.Upkeep(), Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
+		Pool: a.pool, Engine: a.engine, Flows: a.engine.Flows(), Upkeep: a.engine.Upkeep(), Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
 		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer, Secrets: secrets,
 		Directories: directories, Webhooks: a.webhooks,
 	})

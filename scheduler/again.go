@@ -96,7 +96,7 @@ func (e *Engine) runAgain(ctx context.Context, tx db.DBTX, open []db.ListRunsByI
 	for i := range open {
 		r, f := &open[i], byID[open[i].ID]
 		f.again, f.left = noExtra, r.ExecutorFailRetryCount
-		if f.ends == event.Succeeded || f.mute || r.KillAskedAt != 0 || r.TriggerType == jobspec.TriggerTrial || e.leaves(r) {
+		if f.ends == event.Succeeded || f.mute || r.KillAskedAt != 0 || r.TriggerType == jobspec.TriggerTrial || leaves(e.cfg.Pool, r) {
 			continue
 		}
 		switch {

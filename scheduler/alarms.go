@@ -69,7 +69,7 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 	var events []AlarmEvent
 	for i := range open {
 		r, f := &open[i], byID[open[i].ID]
-		if e.leaves(r) || r.TriggerType == jobspec.TriggerTrial {
+		if leaves(e.cfg.Pool, r) || r.TriggerType == jobspec.TriggerTrial {
 			continue
 		}
 		var cause AlarmCause

@@ -195,11 +195,7 @@ type Engine struct {
 	finisher  *batcher[finishing]
 	beginner  *batcher[*dispatch] // of runs of flows
 	admitter  *batcher[*admission]
-	flowEnds  *flowEnds
-	flowPlans *cache[int64, *flowPlan]  // by the rows of definitions that runs go by
-	flowTexts *cache[string, *flowPlan] // by their digests
-	flowItems *cache[itemsKey, []any]
-	flowMoved func(*flowMove)     // nil; a test that counts what moves read and write
+	flows     *Flows
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
 	pulse     *pulse
@@ -284,8 +280,10 @@ func New(cfg Config) (*Engine, error) {
 	e.finisher.urgent = finishing.urgent
 	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
 	e.admitter = newBatcher("admit", db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
-	e.flowEnds = newFlowEnds()
-	e.flowPlans, e.flowTexts, e.flowItems = newCache[int64, *flowPlan](maxPlans), newCache[string, *flowPlan](maxPlans), newCache[itemsKey, []any](maxLists)
+	e.flows = newFlows(flowsConfig{
+		Pool: cfg.Pool, Logger: cfg.Logger, Engine: e, Now: e.now, Node: e.node, Zone: cfg.JobZone, GroupOf: e.directory.idOf, Changed: e.hub.changed,
+		Webhooks: cfg.Webhooks,
+	})
 	e.bulk = semaphore.NewWeighted(bulkWaiting)
 	e.publishState()
 	return e, nil
@@ -341,8 +339,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.sweepLoop(loop) })
 	e.wg.Go(func() { e.watchLoop(loop) })
 	e.wg.Go(func() { e.killLoop(loop) })
-	e.wg.Go(func() { e.flowLoop(loop) })
-	e.wg.Go(func() { e.flowEndLoop(loop) })
+	e.wg.Go(func() { e.flows.wakeLoop(loop) })
+	e.wg.Go(func() { e.flows.endLoop(loop) })
 	e.upkeep.Start()
 	e.backfills.Start()
 	e.archive.Start()
@@ -446,6 +444,9 @@ func (e *Engine) Archive() *archive.Service { return e.archive }
 
 // Backfills is the service that runs jobs for planned times that are over. It starts and stops with the engine.
 func (e *Engine) Backfills() *backfill.Service { return e.backfills }
+
+// Flows is the part that runs flows. It starts and stops with the engine.
+func (e *Engine) Flows() *Flows { return e.flows }
 
 // Others reports whether other admins live, as far as this one knows.
 func (e *Engine) Others() bool { return e.node.Others() }

@@ -242,7 +242,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 	raised := false
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		flows = nil
-		if err := e.lockFlows(ctx, tx, lock); err != nil {
+		if err := e.flows.lock(ctx, tx, lock); err != nil {
 			return nil, err
 		}
 		changed, ended, raised, traced, outputs = changed[:0], ended[:0], false, traced[:0], nil
@@ -357,10 +357,10 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 			finishes[i] = db.Finish{ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
-			if e.cfg.Traces != nil && !e.leaves(&r) {
+			if e.cfg.Traces != nil && !leaves(e.cfg.Pool, &r) {
 				traced = append(traced, tracing.End{ID: r.ID, Planned: r.PlannedAt, Failed: f.ends != event.Succeeded, Received: f.came})
 			}
-			if r.TriggerTime.Valid && !e.leaves(&r) {
+			if r.TriggerTime.Valid && !leaves(e.cfg.Pool, &r) {
 				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends, Run: r.ID, Took: f.took(&r, now), Trial: r.TriggerType == jobspec.TriggerTrial})
 			}
 		}
@@ -371,8 +371,8 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		if n != int64(len(finishes)) {
 			return nil, errRaced
 		}
-		if flows = e.stepEnds(open, byID, follow); flows != nil {
-			if err := e.moveFlows(ctx, tx, flows); err != nil {
+		if flows = e.flows.stepEnds(open, byID, follow); flows != nil {
+			if err := e.flows.move(ctx, tx, flows); err != nil {
 				return nil, err
 			}
 			follow.runs = append(follow.runs, flows.runs...)
@@ -402,7 +402,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		e.traceEnded(traced)
 		e.archive.Offer(known(outputs))
 		e.startFreed(ctx, freed)
-		e.flowsMoved(flows)
+		e.flows.moved(flows)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()

@@ -36,8 +36,8 @@ type StepDeed struct {
 }
 
 // Approve answers a step that waits for a person.
-func (e *Engine) Approve(ctx context.Context, d StepDeed, yes bool) error {
-	return e.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
+func (fs *Flows) Approve(ctx context.Context, d StepDeed, yes bool) error {
+	return fs.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
 		if flow.State(f.steps[place].State) != flow.Approval {
 			return ErrStepNotSo
 		}
@@ -45,28 +45,28 @@ func (e *Engine) Approve(ctx context.Context, d StepDeed, yes bool) error {
 		if yes {
 			state = flow.Success
 		}
-		e.recordStep(f, place, state, now)
+		f.record(place, state, now)
 		return nil
 	})
 }
 
 // SkipStep leaves a step out that has not started, or that waits for a person or a time.
-func (e *Engine) SkipStep(ctx context.Context, d StepDeed) error {
-	return e.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
-		return e.setStep(f, place, now, (*flow.Run).Skip)
+func (fs *Flows) SkipStep(ctx context.Context, d StepDeed) error {
+	return fs.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
+		return f.set(place, now, (*flow.Run).Skip)
 	})
 }
 
 // SetStepSuccess takes a step for a success, whatever it was.
-func (e *Engine) SetStepSuccess(ctx context.Context, d StepDeed) error {
-	return e.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
-		return e.setStep(f, place, now, (*flow.Run).SetSuccess)
+func (fs *Flows) SetStepSuccess(ctx context.Context, d StepDeed) error {
+	return fs.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
+		return f.set(place, now, (*flow.Run).SetSuccess)
 	})
 }
 
-// setStep changes a step as a person wants it, where the rules of flows allow that.
-func (e *Engine) setStep(f *flowState, place int, now time.Time, set func(*flow.Run, int) error) error {
-	if err := set(&f.run, place); err != nil {
+// set changes a step as a person wants it, where the rules of flows allow that.
+func (f *flowState) set(place int, now time.Time, how func(*flow.Run, int) error) error {
+	if err := how(&f.run, place); err != nil {
 		return errors.Join(ErrStepNotSo, err)
 	}
 	for i, s := range f.steps { // others may wait again because of it
@@ -77,8 +77,8 @@ func (e *Engine) setStep(f *flowState, place int, now time.Time, set func(*flow.
 }
 
 // doToStep does something to a step of a run that goes on.
-func (e *Engine) doToStep(ctx context.Context, d StepDeed, do func(f *flowState, place int, now time.Time) error) error {
-	row, err := e.queries.GetFlowRun(ctx, e.cfg.Pool, d.Run)
+func (fs *Flows) doToStep(ctx context.Context, d StepDeed, do func(f *flowState, place int, now time.Time) error) error {
+	row, err := fs.queries.GetFlowRun(ctx, fs.cfg.Pool, d.Run)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return ErrNoFlowRun
 	} else if err != nil {
@@ -88,14 +88,14 @@ func (e *Engine) doToStep(ctx context.Context, d StepDeed, do func(f *flowState,
 		return ErrFlowEnded
 	}
 	done := false
-	err = e.withFlowsAnd(ctx, func(m *flowMove) {
+	err = fs.changeAnd(ctx, func(m *flowMove) {
 		done = false
 		m.deeds = []flowDeed{{log: d.Run, do: func(f *flowState) error {
 			place, ok := f.plan.place[d.Step]
 			if !ok {
 				return ErrNoStep
 			}
-			if err := do(f, place, e.now()); err != nil {
+			if err := do(f, place, fs.cfg.Now()); err != nil {
 				return err
 			}
 			s := f.steps[place]
@@ -125,9 +125,9 @@ type Repeat struct {
 	Within func(ctx context.Context, tx *sql.Tx, id int64) error
 }
 
-// RepeatFlow makes a run that begins with the results of an ended one, by the definition that that one went by.
-func (e *Engine) RepeatFlow(ctx context.Context, r Repeat) (int64, error) {
-	row, err := e.queries.GetFlowRun(ctx, e.cfg.Pool, r.Run)
+// Repeat makes a run that begins with the results of an ended one, by the definition that that one went by.
+func (fs *Flows) Repeat(ctx context.Context, r Repeat) (int64, error) {
+	row, err := fs.queries.GetFlowRun(ctx, fs.cfg.Pool, r.Run)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return 0, ErrNoFlowRun
 	} else if err != nil {
@@ -136,17 +136,17 @@ func (e *Engine) RepeatFlow(ctx context.Context, r Repeat) (int64, error) {
 	if row.State != flowOver {
 		return 0, ErrFlowGoesOn
 	}
-	log, err := e.queries.GetRun(ctx, e.cfg.Pool, r.Run)
+	log, err := fs.queries.GetRun(ctx, fs.cfg.Pool, r.Run)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return 0, ErrNoFlowRun
 	} else if err != nil {
 		return 0, err
 	}
 	param := string(log.ExecutorParam)
-	ids, err := e.Trigger(ctx, TriggerRequest{
+	ids, err := fs.cfg.Engine.Trigger(ctx, TriggerRequest{
 		JobID: row.JobID, Type: jobspec.TriggerManual, Param: &param, Planned: dueOf(log.PlannedFor, log.PlannedAt), User: r.User,
 		Within: func(ctx context.Context, tx *sql.Tx, ids []int64) error {
-			if err := e.giveSteps(ctx, tx, &row, ids[0], r.From); err != nil {
+			if err := fs.giveSteps(ctx, tx, &row, ids[0], r.From); err != nil {
 				return err
 			}
 			if r.Within == nil {
@@ -162,12 +162,12 @@ func (e *Engine) RepeatFlow(ctx context.Context, r Repeat) (int64, error) {
 }
 
 // giveSteps inserts the steps with which a run begins that does a part of another one again.
-func (e *Engine) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id int64, step string) error {
-	plan, err := e.planOf(ctx, tx, from.TextID)
+func (fs *Flows) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id int64, step string) error {
+	plan, err := fs.planOf(ctx, tx, from.TextID)
 	if err != nil {
 		return err
 	}
-	old, err := e.queries.ListWholeFlowSteps(ctx, tx, []int64{from.LogID})
+	old, err := fs.queries.ListWholeFlowSteps(ctx, tx, []int64{from.LogID})
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (e *Engine) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id
 	if err != nil {
 		return err
 	}
-	number, err := e.cfg.Pool.IDStep(ctx, tx)
+	number, err := fs.cfg.Pool.IDStep(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (e *Engine) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id
 		if plan.def.Steps[i].Foreach == nil || run.Steps[i].Items.Total == 0 {
 			continue
 		}
-		if err := e.giveItems(ctx, tx, from.LogID, id, int64(run.Steps[i].Items.Total), rows[i].Step, !run.Steps[i].State.Ended()); err != nil {
+		if err := fs.giveItems(ctx, tx, from.LogID, id, int64(run.Steps[i].Items.Total), rows[i].Step, !run.Steps[i].State.Ended()); err != nil {
 			return err
 		}
 	}
@@ -227,7 +227,7 @@ func (e *Engine) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id
 }
 
 // giveItems copies the items of a step, within the database: of one that is done again those that succeeded.
-func (e *Engine) giveItems(ctx context.Context, tx *sql.Tx, from, to, total int64, step string, again bool) error {
+func (fs *Flows) giveItems(ctx context.Context, tx *sql.Tx, from, to, total int64, step string, again bool) error {
 	states := []int64{int64(flow.Success)}
 	if !again {
 		for _, s := range flow.AllStates {
@@ -236,7 +236,7 @@ func (e *Engine) giveItems(ctx context.Context, tx *sql.Tx, from, to, total int6
 	}
 	for first := int64(0); first < total; first += db.MaxBatch {
 		part := db.CopyFlowItemsParams{FromLogID: from, ToLogID: to, Step: step, FromItem: first, ToItem: first + db.MaxBatch, States: states}
-		if err := e.queries.CopyFlowItems(ctx, tx, part); err != nil {
+		if err := fs.queries.CopyFlowItems(ctx, tx, part); err != nil {
 			return err
 		}
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 // stepEnds are the ends of steps in a batch of results; nil when there are none, as of runs of no flow.
-func (e *Engine) stepEnds(open []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) *flowMove {
+func (fs *Flows) stepEnds(open []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) *flowMove {
 	var m *flowMove
 	for i := range open {
 		r := &open[i]
-		if r.FlowStep == 0 || e.leaves(r) {
+		if r.FlowStep == 0 || leaves(fs.cfg.Pool, r) {
 			continue
 		}
 		if r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess {
@@ -82,21 +82,21 @@ func (m *flowMove) follow(step int64, runs []*dispatch) {
 }
 
 // asStep is a job as a step of a flow wants it retried.
-func (e *Engine) asStep(ctx context.Context, tx *sql.Tx, j *job, step int64) (*job, error) {
+func (fs *Flows) asStep(ctx context.Context, tx *sql.Tx, j *job, step int64) (*job, error) {
 	if step == 0 || j == nil {
 		return j, nil
 	}
-	rows, err := e.queries.ListFlowStepsByID(ctx, tx, []int64{step})
+	rows, err := fs.queries.ListFlowStepsByID(ctx, tx, []int64{step})
 	if err != nil || len(rows) == 0 {
 		return j, err
 	}
-	run, err := e.queries.GetFlowRun(ctx, tx, rows[0].FlowLogID)
+	run, err := fs.queries.GetFlowRun(ctx, tx, rows[0].FlowLogID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return j, nil
 	} else if err != nil {
 		return nil, err
 	}
-	plan, err := e.planOf(ctx, tx, run.TextID)
+	plan, err := fs.planOf(ctx, tx, run.TextID)
 	if _, no := errors.AsType[errNoFlow](err); no {
 		return j, nil
 	} else if err != nil {
@@ -115,9 +115,9 @@ func (e *Engine) asStep(ctx context.Context, tx *sql.Tx, j *job, step int64) (*j
 	return &as, nil
 }
 
-// stopFlow notes that somebody wants a run of a flow ended. Its steps are ended then, and it ends with the last of them.
-func (e *Engine) stopFlow(ctx context.Context, logID int64, user string) error {
-	row, err := e.queries.GetFlowRun(ctx, e.cfg.Pool, logID)
+// stop notes that somebody wants a run of a flow ended. Its steps are ended then, and it ends with the last of them.
+func (fs *Flows) stop(ctx context.Context, logID int64, user string) error {
+	row, err := fs.queries.GetFlowRun(ctx, fs.cfg.Pool, logID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return ErrRunNotRunning // a run of an XXL-JOB admin that nobody can be asked about
 	} else if err != nil {
@@ -126,11 +126,11 @@ func (e *Engine) stopFlow(ctx context.Context, logID int64, user string) error {
 	if row.State != flowGoing || row.Asked != int64(flow.AskedNothing) {
 		return nil
 	}
-	return e.withFlowsAnd(ctx, func(m *flowMove) {
+	return fs.changeAnd(ctx, func(m *flowMove) {
 		m.deeds = []flowDeed{{log: logID, asked: flow.AskedStop, by: user}}
 	}, func(ctx context.Context, tx *sql.Tx) error {
-		now := e.now()
-		_, err := e.queries.MarkKilling(ctx, tx, db.MarkKillingParams{
+		now := fs.cfg.Now()
+		_, err := fs.queries.MarkKilling(ctx, tx, db.MarkKillingParams{
 			ID: logID, AskedAt: now.UnixMilli(), Events: event.List{event.New(now, event.KillAsked, user)}.Stored(),
 		})
 		return err

@@ -28,7 +28,7 @@ func TestAForeachOfTenThousandItemsIsBounded(t *testing.T) {
 
 		var mu sync.Mutex
 		var seen struct{ moves, read, wrote, mostRead, mostWrote, mostOpen, mostEnds int }
-		b.engine.flowMoved = func(m *flowMove) {
+		b.engine.flows.watched = func(m *flowMove) {
 			mu.Lock()
 			defer mu.Unlock()
 			ends := len(m.ends)
@@ -171,7 +171,7 @@ func TestItemsThatAreRunAgainAreFoundBehindThoseThatAreNot(t *testing.T) {
 		}
 		b.exec("DELETE FROM xxl_job_log WHERE job_id = ?", each)
 
-		again, err := b.engine.RepeatFlow(t.Context(), Repeat{Run: run, User: "ada"})
+		again, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: run, User: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}

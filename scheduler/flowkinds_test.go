@@ -99,13 +99,13 @@ func TestAnApprovalWaitsForAPerson(t *testing.T) {
 			}
 			recorded := false
 			deed := StepDeed{Run: run, Step: "ask", User: "ada", Remark: "fine", Within: func(context.Context, *sql.Tx) error { recorded = true; return nil }}
-			if err := b.engine.Approve(t.Context(), deed, yes); err != nil || !recorded {
+			if err := b.engine.flows.Approve(t.Context(), deed, yes); err != nil || !recorded {
 				t.Fatalf("approve: %v, recorded %v", err, recorded)
 			}
 			if s := b.steps(run)["ask"]; s.DecidedBy != "ada" || s.Remark != "fine" {
 				t.Errorf("it does not say who decided: %+v", s)
 			}
-			if err := b.engine.Approve(t.Context(), deed, yes); !errors.Is(err, ErrStepNotSo) && !errors.Is(err, ErrFlowEnded) {
+			if err := b.engine.flows.Approve(t.Context(), deed, yes); !errors.Is(err, ErrStepNotSo) && !errors.Is(err, ErrFlowEnded) {
 				t.Errorf("twice: %v", err)
 			}
 			want := event.Failed
@@ -206,7 +206,7 @@ func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 		run := b.trigger(job)
 		b.finish(b.runOf(run, "first"), 200, `{"list": ["a", "b", "c"]}`)
 		b.await("the items are sent", func() bool { return len(b.runsOf(two)) == 3 && b.runsOf(two)[2].TriggerCode == 200 })
-		if _, err := b.engine.RepeatFlow(t.Context(), Repeat{Run: run, User: "ada"}); !errors.Is(err, ErrFlowGoesOn) {
+		if _, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: run, User: "ada"}); !errors.Is(err, ErrFlowGoesOn) {
 			t.Errorf("while it goes on: %v", err)
 		}
 		for i, item := range b.runsOf(two) {
@@ -219,7 +219,7 @@ func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 			f, err := b.engine.queries.GetFlowRun(t.Context(), pool, run)
 			return err == nil && f.State == flowOver
 		})
-		again, err := b.engine.RepeatFlow(t.Context(), Repeat{Run: run, User: "ada"})
+		again, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: run, User: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 			f, err := b.engine.queries.GetFlowRun(t.Context(), pool, again)
 			return err == nil && f.State == flowOver
 		})
-		from, err := b.engine.RepeatFlow(t.Context(), Repeat{Run: again, From: "third", User: "ada"})
+		from, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: again, From: "third", User: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,14 +258,14 @@ func TestAStepIsSkippedOrTakenForASuccessByHand(t *testing.T) {
 		long := b.runOf(run, "long")
 		b.finish(b.runOf(run, "bad"), 500, "no")
 		b.await("what comes after is skipped", func() bool { return b.steps(run)["after"].State == int64(flow.Skipped) })
-		if err := b.engine.SetStepSuccess(t.Context(), StepDeed{Run: run, Step: "long", User: "ada"}); !errors.Is(err, ErrStepNotSo) {
+		if err := b.engine.flows.SetStepSuccess(t.Context(), StepDeed{Run: run, Step: "long", User: "ada"}); !errors.Is(err, ErrStepNotSo) {
 			t.Errorf("of a step that goes on: %v", err)
 		}
-		if err := b.engine.SetStepSuccess(t.Context(), StepDeed{Run: run, Step: "bad", User: "ada"}); err != nil {
+		if err := b.engine.flows.SetStepSuccess(t.Context(), StepDeed{Run: run, Step: "bad", User: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		b.finish(b.runOf(run, "after"), 200, "")
-		if err := b.engine.SkipStep(t.Context(), StepDeed{Run: run, Step: "left", User: "ada"}); err != nil {
+		if err := b.engine.flows.SkipStep(t.Context(), StepDeed{Run: run, Step: "left", User: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		b.finish(long, 200, "")

@@ -51,7 +51,7 @@ type flowMove struct {
 	runs    []*dispatch // what was inserted
 	decided []*flowState
 
-	read, wrote int // rows of steps and items that it read, and all rows that it wrote: for [Engine.flowMoved]
+	read, wrote int // rows of steps and items that it read, and all rows that it wrote: for [Flows.watched]
 }
 
 func newFlowMove() *flowMove {
@@ -95,17 +95,15 @@ type errFlowRaced struct{ logs []int64 }
 func (errFlowRaced) Error() string { return "a run of a flow was decided about meanwhile" }
 func (errFlowRaced) Unwrap() error { return errRaced }
 
-// moveFlows decides what the ends of steps, and times, mean, and writes it down. It is called in the transaction that makes them true.
-func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
-	states, items, err := e.loadFlows(ctx, tx, m)
+// move decides what the ends of steps, and times, mean, and writes it down. It is called in the transaction that makes them true.
+func (fs *Flows) move(ctx context.Context, tx *sql.Tx, m *flowMove) error {
+	states, items, err := fs.load(ctx, tx, m)
 	if err != nil || len(states) == 0 {
 		return err
 	}
-	now := e.now()
+	now := fs.cfg.Now()
 	for i := range m.ends {
-		if err := e.endStep(states, items, &m.ends[i], now); err != nil {
-			return err
-		}
+		endStep(states, items, &m.ends[i], now)
 	}
 	for id, run := range m.next {
 		s := items[id]
@@ -146,7 +144,7 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 	order := slices.Sorted(maps.Keys(states))
 	for _, id := range order {
 		if f := states[id]; f.row.State == flowGoing {
-			e.timesOf(f, now)
+			f.takeTimes(now)
 		}
 	}
 	starts := newStarts()
@@ -154,13 +152,13 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 	for _, id := range order {
 		f := states[id]
 		if f.row.State == flowGoing && f.touched {
-			if err := e.decideFlow(ctx, tx, m, f, starts, now); err != nil {
+			if err := fs.decide(ctx, tx, m, f, starts, now); err != nil {
 				return err
 			}
 		}
 	}
 	for {
-		missing, err := e.findJobs(ctx, tx, starts)
+		missing, err := fs.findJobs(ctx, tx, starts)
 		if err != nil {
 			return err
 		}
@@ -169,16 +167,16 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 		}
 		for _, s := range missing { // the step cannot be done, and what needs it is decided by that
 			starts.fail(s, now)
-			if err := e.decideFlow(ctx, tx, m, s.flow, starts, now); err != nil {
+			if err := fs.decide(ctx, tx, m, s.flow, starts, now); err != nil {
 				return err
 			}
 		}
 	}
-	return e.writeFlows(ctx, tx, m, states, items, starts, now)
+	return fs.write(ctx, tx, m, states, items, starts, now)
 }
 
-// loadFlows reads the runs of flows that a move is about, with their steps, and the rows of the items that it names.
-func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*flowState, map[int64]*flowStep, error) {
+// load reads the runs of flows that a move is about, with their steps, and the rows of the items that it names.
+func (fs *Flows) load(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*flowState, map[int64]*flowStep, error) {
 	states := make(map[int64]*flowState)
 	for _, f := range m.begun {
 		states[f.row.LogID] = f
@@ -197,7 +195,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 	var rows []db.ListFlowRunsOfStepsRow
 	if len(stepIDs) > 0 {
 		var err error
-		if rows, err = e.queries.ListFlowRunsOfSteps(ctx, tx, stepIDs); err != nil {
+		if rows, err = fs.queries.ListFlowRunsOfSteps(ctx, tx, stepIDs); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -205,7 +203,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 		logs = slices.DeleteFunc(logs, func(id int64) bool { return id == r.FlowRun.LogID })
 	}
 	if len(logs) > 0 {
-		more, err := e.queries.ListFlowRunsDeciding(ctx, tx, logs)
+		more, err := fs.queries.ListFlowRunsDeciding(ctx, tx, logs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -217,9 +215,9 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 		if r.FlowRun.State != flowGoing {
 			continue
 		}
-		plan, err := e.planOf(ctx, tx, r.FlowRun.TextID)
+		plan, err := fs.planOf(ctx, tx, r.FlowRun.TextID)
 		if _, no := errors.AsType[errNoFlow](err); no || errors.Is(err, db.ErrNotFound) {
-			e.log.Error("the definition of a run of a flow cannot be read", "log_id", r.FlowRun.LogID, "error", err)
+			fs.cfg.Logger.Error("the definition of a run of a flow cannot be read", "log_id", r.FlowRun.LogID, "error", err)
 			continue
 		} else if err != nil {
 			return nil, nil, err
@@ -240,7 +238,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 		old = append(old, id)
 	}
 	if len(old) > 0 {
-		rows, err := e.queries.ListFlowSteps(ctx, tx, old)
+		rows, err := fs.queries.ListFlowSteps(ctx, tx, old)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -272,7 +270,7 @@ func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[in
 		}
 	}
 	if len(missing) > 0 {
-		rows, err := e.queries.ListFlowStepsByID(ctx, tx, missing)
+		rows, err := fs.queries.ListFlowStepsByID(ctx, tx, missing)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -325,18 +323,18 @@ func (s *flowStep) keep(now flow.StepState, foreach bool, at time.Time) {
 }
 
 // endStep takes the end of a run into account.
-func (e *Engine) endStep(states map[int64]*flowState, items map[int64]*flowStep, end *stepEnd, now time.Time) error {
+func endStep(states map[int64]*flowState, items map[int64]*flowStep, end *stepEnd, now time.Time) {
 	s := items[end.step]
 	if s == nil || flow.State(s.State) != flow.Running {
-		return nil
+		return
 	}
 	f := states[s.FlowLogID]
 	if f == nil || f.row.State != flowGoing {
-		return nil
+		return
 	}
 	step := &f.plan.def.Steps[s.place]
 	if s.Item < 0 && step.Foreach != nil {
-		return nil // it has no run of its own
+		return // it has no run of its own
 	}
 	f.touched, s.changed = true, true
 	ok := end.outcome == event.Succeeded || end.outcome == event.Cancelled // a retry that was not needed: the run it repeats succeeded
@@ -351,7 +349,7 @@ func (e *Engine) endStep(states map[int64]*flowState, items map[int64]*flowStep,
 		s.Code, s.Message = end.code, db.Text(clip(end.message, flow.MaxOutput))
 	}
 	if s.Going > 0 {
-		return nil
+		return
 	}
 	state := flow.StateOf(end.outcome)
 	switch {
@@ -365,17 +363,16 @@ func (e *Engine) endStep(states map[int64]*flowState, items map[int64]*flowStep,
 		state = flow.Failed
 	}
 	if s.Item < 0 {
-		e.recordStep(f, s.place, state, now)
-		return nil
+		f.record(s.place, state, now)
+		return
 	}
 	s.State, s.EndedAt, s.DueAt = int64(state), now.UnixMilli(), 0
 	f.run.RecordItem(f.plan.plan, s.place, state)
 	f.steps[s.place].keep(f.run.Steps[s.place], true, now)
-	return nil
 }
 
-// recordStep notes that a step has ended by itself.
-func (e *Engine) recordStep(f *flowState, place int, state flow.State, now time.Time) {
+// record notes that a step has ended by itself.
+func (f *flowState) record(place int, state flow.State, now time.Time) {
 	s := f.steps[place]
 	f.touched = true
 	f.run.Record(f.plan.plan, place, state)
@@ -390,8 +387,8 @@ func (f *flowState) noteFailure(place int) {
 	}
 }
 
-// timesOf takes the times that have come into account: of steps, and of the run.
-func (e *Engine) timesOf(f *flowState, now time.Time) {
+// takeTimes takes the times that have come into account: of steps, and of the run.
+func (f *flowState) takeTimes(now time.Time) {
 	ms := now.UnixMilli()
 	if f.row.Deadline > 0 && f.row.Deadline <= ms && f.run.Asked == flow.AskedNothing {
 		f.run.Asked, f.touched = flow.AskedTimeout, true
@@ -408,7 +405,7 @@ func (e *Engine) timesOf(f *flowState, now time.Time) {
 		f.touched = true
 		switch step := &f.plan.def.Steps[i]; step.Kind() {
 		case flow.KindWait, flow.KindApprove:
-			e.recordStep(f, i, f.plan.plan.Expired(i), now)
+			f.record(i, f.plan.plan.Expired(i), now)
 		case flow.KindJob, flow.KindFlow: // its runs are ended; what they end as, says the row
 			s.DueAt, s.Ending, s.changed = 0, endingLate, true
 			f.run.Steps[i].Ending, f.kill = true, true
@@ -417,12 +414,12 @@ func (e *Engine) timesOf(f *flowState, now time.Time) {
 }
 
 // dataOf is what expressions of a run may read. What steps gave is read when one asks for it.
-func (e *Engine) dataOf(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts) flow.Data {
+func (fs *Flows) dataOf(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts) flow.Data {
 	return flow.Data{
-		Param: f.param, Planned: f.due, Zone: e.zoneOf(&job{zone: f.row.Zone}),
+		Param: f.param, Planned: f.due, Zone: zoneOf(f.row.Zone, fs.cfg.Zone),
 		Results: func(ids []string) map[string]flow.Result {
 			if f.readErr == nil {
-				f.readErr = e.readResults(ctx, tx, m, f, starts, ids)
+				f.readErr = fs.readResults(ctx, tx, m, f, starts, ids)
 			}
 			return f.results
 		},
@@ -430,7 +427,7 @@ func (e *Engine) dataOf(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowSta
 }
 
 // readResults reads what steps that have ended gave. What was changed in memory and not written yet is newer.
-func (e *Engine) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts, ids []string) error {
+func (fs *Flows) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts, ids []string) error {
 	if f.results == nil {
 		f.results = make(map[string]flow.Result)
 	}
@@ -440,7 +437,7 @@ func (e *Engine) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *fl
 	}
 	old := make(map[string]db.ListFlowResultsRow)
 	if !f.fresh {
-		rows, err := e.queries.ListFlowResults(ctx, tx, db.ListFlowResultsParams{FlowLogID: f.row.LogID, Steps: ids})
+		rows, err := fs.queries.ListFlowResults(ctx, tx, db.ListFlowResultsParams{FlowLogID: f.row.LogID, Steps: ids})
 		if err != nil {
 			return err
 		}
@@ -456,7 +453,7 @@ func (e *Engine) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *fl
 		f.size += len(now.Output) + len(now.Message)
 		if f.plan.def.Steps[s.place].Foreach != nil {
 			var err error
-			if result.Items, err = e.itemResults(ctx, tx, m, f, id, starts); err != nil {
+			if result.Items, err = fs.itemResults(ctx, tx, m, f, id, starts); err != nil {
 				return err
 			}
 		}
@@ -472,9 +469,9 @@ func (e *Engine) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *fl
 const itemsAtOnce = 100
 
 // itemResults is what the items of a step gave. Those that end in the move under way are not written yet.
-func (e *Engine) itemResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, step string, starts *starts) (results []flow.Result, err error) {
+func (fs *Flows) itemResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, step string, starts *starts) (results []flow.Result, err error) {
 	for after := int64(-1); f.size <= flow.MaxResultSize; {
-		page, err := e.queries.ListFlowItemResults(ctx, tx, db.ListFlowItemResultsParams{FlowLogID: f.row.LogID, Step: step, AfterItem: after, Limit: itemsAtOnce})
+		page, err := fs.queries.ListFlowItemResults(ctx, tx, db.ListFlowItemResultsParams{FlowLogID: f.row.LogID, Step: step, AfterItem: after, Limit: itemsAtOnce})
 		if err != nil {
 			return nil, err
 		}
@@ -597,9 +594,9 @@ func (s *starts) fail(start *flowStart, now time.Time) {
 	f.noteFailure(row.place)
 }
 
-// decideFlow decides about one run until there is nothing to do.
-func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts, now time.Time) error {
-	data := e.dataOf(ctx, tx, m, f, starts)
+// decide decides about one run until there is nothing to do.
+func (fs *Flows) decide(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts, now time.Time) error {
+	data := fs.dataOf(ctx, tx, m, f, starts)
 	for {
 		decision := f.plan.plan.Next(f.run, data)
 		if f.readErr != nil {
@@ -618,7 +615,7 @@ func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 			f.noteFailure(end.Step)
 		}
 		for i := range decision.Start {
-			if err := e.startStep(ctx, tx, m, f, &decision.Start[i], data, starts, now); err != nil {
+			if err := fs.startStep(ctx, tx, m, f, &decision.Start[i], data, starts, now); err != nil {
 				return err
 			}
 		}
@@ -636,7 +633,7 @@ func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 }
 
 // startStep notes what a start makes. Runs are made when all is decided.
-func (e *Engine) startStep(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
+func (fs *Flows) startStep(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
 	step, s := &f.plan.def.Steps[start.Step], f.steps[start.Step]
 	if s.EndedAt > 0 { // it is begun anew, after somebody set another step
 		s.BeganAt, s.EndedAt = 0, 0
@@ -662,13 +659,13 @@ func (e *Engine) startStep(ctx context.Context, tx *sql.Tx, m *flowMove, f *flow
 			starts.list = append(starts.list, &flowStart{flow: f, step: s, ref: step.Ref(), param: start.Param})
 			return nil
 		}
-		return e.startItems(ctx, tx, m, f, start, data, starts, now)
+		return fs.startItems(ctx, tx, m, f, start, data, starts, now)
 	}
 	return nil
 }
 
 // startItems lets the next items of a foreach start.
-func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
+func (fs *Flows) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
 	step, s := &f.plan.def.Steps[start.Step], f.steps[start.Step]
 	list := start.List
 	if list != nil {
@@ -679,7 +676,7 @@ func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 		s.Items, s.changed = db.Text(raw), true
 	} else {
 		var err error
-		if list, err = e.listOf(ctx, tx, m, s); err != nil {
+		if list, err = fs.listOf(ctx, tx, m, s); err != nil {
 			return err
 		}
 	}
@@ -714,7 +711,7 @@ func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 	begun, left := make(map[int64]bool), start.Items
 	for from := s.NextItem; left > 0 && from < int64(len(list)); {
 		most := int64(left + itemsAtOnce)
-		numbers, err := e.queries.ListFlowItemNumbers(ctx, tx, db.ListFlowItemNumbersParams{FlowLogID: f.row.LogID, Step: s.Step, FromItem: from, Limit: int32(most)})
+		numbers, err := fs.queries.ListFlowItemNumbers(ctx, tx, db.ListFlowItemNumbersParams{FlowLogID: f.row.LogID, Step: s.Step, FromItem: from, Limit: int32(most)})
 		if err != nil {
 			return err
 		}
@@ -740,22 +737,22 @@ func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 type itemsKey struct{ step, attempt int64 }
 
 // listOf is the list of a foreach that goes on, as it is stored: what a transaction that was rolled back made of it may have been another.
-func (e *Engine) listOf(ctx context.Context, tx *sql.Tx, m *flowMove, s *flowStep) ([]any, error) {
+func (fs *Flows) listOf(ctx context.Context, tx *sql.Tx, m *flowMove, s *flowStep) ([]any, error) {
 	if s.Items != "" { // it begins in this move
 		return parseItems(string(s.Items))
 	}
 	key := itemsKey{s.ID, s.Attempt}
-	if list, ok := e.flowItems.get(key); ok {
+	if list, ok := fs.items.get(key); ok {
 		return list, nil
 	}
-	text, err := e.queries.GetFlowItems(ctx, tx, s.ID)
+	text, err := fs.queries.GetFlowItems(ctx, tx, s.ID)
 	if err != nil {
 		return nil, err
 	}
 	m.read++
 	list, err := parseItems(string(text))
 	if err == nil {
-		e.flowItems.put(key, list)
+		fs.items.put(key, list)
 	}
 	return list, err
 }
@@ -771,7 +768,7 @@ func parseItems(text string) ([]any, error) {
 }
 
 // findJobs finds the jobs of the starts that have none yet. Those that there are not are given, and are no starts any more.
-func (e *Engine) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing []*flowStart, err error) {
+func (fs *Flows) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing []*flowStart, err error) {
 	var ids []int64
 	for _, start := range s.list {
 		if start.job != nil {
@@ -779,7 +776,7 @@ func (e *Engine) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing [
 		}
 		id := start.ref.ID
 		if id == 0 {
-			if id, err = e.jobNamed(ctx, tx, s, *start.ref); err != nil {
+			if id, err = fs.jobNamed(ctx, tx, s, *start.ref); err != nil {
 				return nil, err
 			}
 		}
@@ -789,7 +786,7 @@ func (e *Engine) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing [
 		}
 	}
 	if len(ids) > 0 {
-		rows, err := e.queries.ListJobsByID(ctx, tx, ids)
+		rows, err := fs.queries.ListJobsByID(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -797,7 +794,7 @@ func (e *Engine) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing [
 			s.jobs[id] = nil
 		}
 		for i := range rows {
-			s.jobs[rows[i].ID] = jobOf(&rows[i], e.cfg.Pool)
+			s.jobs[rows[i].ID] = jobOf(&rows[i], fs.cfg.Pool)
 		}
 	}
 	s.list = slices.DeleteFunc(s.list, func(start *flowStart) bool {
@@ -813,12 +810,12 @@ func (e *Engine) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing [
 }
 
 // jobNamed is the job that a reference without an id means; 0 for none.
-func (e *Engine) jobNamed(ctx context.Context, tx *sql.Tx, s *starts, ref flow.JobRef) (int64, error) {
+func (fs *Flows) jobNamed(ctx context.Context, tx *sql.Tx, s *starts, ref flow.JobRef) (int64, error) {
 	if id, known := s.named[ref]; known {
 		return id, nil
 	}
-	group := e.directory.idOf(ref.AppName)
-	rows, err := e.queries.ListJobsNamed(ctx, tx, db.ListJobsNamedParams{GroupIds: []int64{group}, Names: []string{ref.Description}})
+	group := fs.cfg.GroupOf(ref.AppName)
+	rows, err := fs.queries.ListJobsNamed(ctx, tx, db.ListJobsNamedParams{GroupIds: []int64{group}, Names: []string{ref.Description}})
 	if err != nil {
 		return 0, err
 	}
@@ -832,8 +829,8 @@ func (e *Engine) jobNamed(ctx context.Context, tx *sql.Tx, s *starts, ref flow.J
 	return 0, nil
 }
 
-// writeFlows writes what was decided. The revisions are raised first: what comes after is this transaction's alone.
-func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states map[int64]*flowState, items map[int64]*flowStep, starts *starts, now time.Time) error {
+// write writes what was decided. The revisions are raised first: what comes after is this transaction's alone.
+func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove, states map[int64]*flowState, items map[int64]*flowStep, starts *starts, now time.Time) error {
 	var moved []*db.FlowRun
 	var inserted []db.FlowRun
 	var fresh []*db.FlowStep
@@ -872,7 +869,7 @@ func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states
 		fresh = append(fresh, &item.FlowStep)
 	}
 	if len(fresh) > 0 {
-		step, err := e.cfg.Pool.IDStep(ctx, tx)
+		step, err := fs.cfg.Pool.IDStep(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -884,9 +881,9 @@ func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states
 		}
 	}
 	for _, start := range starts.list {
-		m.runs = append(m.runs, e.stepRuns(start, now)...)
+		m.runs = append(m.runs, fs.stepRuns(start, now)...)
 	}
-	if err := e.insert(ctx, tx, m.runs); err != nil {
+	if err := fs.cfg.Engine.insert(ctx, tx, m.runs); err != nil {
 		return err
 	}
 	changed := make(map[int64]*db.FlowStep)
@@ -929,7 +926,7 @@ func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states
 		if !f.kill {
 			continue
 		}
-		if err := e.killSteps(ctx, tx, f); err != nil {
+		if err := fs.killSteps(ctx, tx, f); err != nil {
 			return err
 		}
 	}
@@ -961,7 +958,7 @@ func (f *flowState) wakeAt(now time.Time) int64 {
 }
 
 // stepRuns makes the runs of a start: as its job is, but for what the step says otherwise.
-func (e *Engine) stepRuns(start *flowStart, now time.Time) []*dispatch {
+func (fs *Flows) stepRuns(start *flowStart, now time.Time) []*dispatch {
 	f, s := start.flow, start.step
 	step := &f.plan.def.Steps[s.place]
 	j := start.job
@@ -973,7 +970,7 @@ func (e *Engine) stepRuns(start *flowStart, now time.Time) []*dispatch {
 		retries = *step.Retries
 	}
 	s.Param = db.Text(param)
-	runs := e.newRuns(j, cause{
+	runs := fs.cfg.Engine.newRuns(j, cause{
 		trigger: jobspec.TriggerFlow, planned: now.Truncate(time.Millisecond), due: f.due, param: param,
 		retries: retries, origin: f.row.LogID, step: s.ID,
 	})
@@ -986,10 +983,10 @@ func (e *Engine) stepRuns(start *flowStart, now time.Time) []*dispatch {
 
 // killSteps wishes the going runs of those steps ended whose end is asked for. The wishes are old from the beginning, so that the admins
 // do not wait for somebody who asked.
-func (e *Engine) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error {
+func (fs *Flows) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error {
 	by := cmp.Or(f.row.StoppedBy, coveredBy(f.row.LogID))
 	for after := int64(0); ; {
-		rows, err := e.queries.ListGoingFlowRuns(ctx, tx, db.ListGoingFlowRunsParams{FlowLogID: f.row.LogID, AfterID: after, Limit: 1000})
+		rows, err := fs.queries.ListGoingFlowRuns(ctx, tx, db.ListGoingFlowRunsParams{FlowLogID: f.row.LogID, AfterID: after, Limit: 1000})
 		if err != nil {
 			return err
 		}
@@ -1000,7 +997,7 @@ func (e *Engine) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error 
 			}
 			ids := []int64{r.RunID}
 			if r.Going > 1 {
-				if ids, err = e.queries.ListOpenRunsOfStep(ctx, tx, db.ListOpenRunsOfStepParams{JobID: r.JobID, FromID: r.RunID, FlowStep: r.ID}); err != nil {
+				if ids, err = fs.queries.ListOpenRunsOfStep(ctx, tx, db.ListOpenRunsOfStepParams{JobID: r.JobID, FromID: r.RunID, FlowStep: r.ID}); err != nil {
 					return err
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,16 +14,16 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/cluster"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // A flow is a job whose work is its steps. Its definition is what a script's source is to another job: the text of xxl_job_info, with the
 // versions, the comparison and the restoring of scripts. Its run is a row of xxl_job_log as any, which waits for its time and for a slot
-// of its job's limit in the same ways. Where another run is sent, that of a flow begins (beginFlows): it is recorded as sent to nobody, and
+// of its job's limit in the same ways. Where another run is sent, that of a flow begins (begin.go): it is recorded as sent to nobody, and
 // has a row of punctual_flow_run from then on, with the definition that it began with, and one of punctual_flow_step for each step.
 //
 //	run of a flow ──▶ begun ──▶ decided ──▶ over
@@ -33,7 +34,7 @@ import (
 //
 // A step's run is an ordinary run of its job. It names its step in a column that whoever ends runs reads already (xxl_job_log.flow_step),
 // so that runs of no flow pay nothing. What the end of a step means is decided in the transaction that records it, wherever that is
-// (moveFlows, called by finish.go, record.go, kill.go and flowsweep.go): what is to start is inserted there, as retries and children are.
+// ([Flows.move], called by finish.go, record.go, kill.go and flowsweep.go): what is to start is inserted there, as retries and children are.
 // What is to be done is a pure decision, [flow.Plan.Next].
 //
 // Each decision raises the revision of the run of the flow, guarded by the one that was read. Of two admins that record two parents at
@@ -53,8 +54,52 @@ const (
 	flowGoing   int64 = iota
 	flowDecided       // its end is to be written into xxl_job_log
 	flowOver
-	flowGiven // it is to begin with steps that are there already, see [Engine.RepeatFlow]
+	flowGiven // it is to begin with steps that are there already, see [Flows.Repeat]
 )
+
+// Flows is the part of the engine that runs flows. The engine hands it what ends (move, in the transaction that records it, and moved after the
+// commit), and has it begin, stop and sweep runs of flows; it asks the engine for nothing but what its config names.
+type Flows struct {
+	cfg     flowsConfig
+	queries *db.Queries
+	plans   *cache[int64, *flowPlan]  // by the rows of definitions that runs go by
+	texts   *cache[string, *flowPlan] // by their digests
+	items   *cache[itemsKey, []any]
+	ended   *flowEnds
+	watched func(*flowMove) // nil; a test that counts what moves read and write
+}
+
+// flowsConfig is what [Flows] are made of. All of it is required but Webhooks.
+type flowsConfig struct {
+	Pool     *db.Pool
+	Logger   *slog.Logger
+	Engine   flowEngine
+	Now      func() time.Time
+	Node     *cluster.Node              // whose share a run of a flow is
+	Zone     *time.Location             // of jobs that name none
+	GroupOf  func(appName string) int64 // 0 for none
+	Changed  func(runs ...int64)        // is told of runs that stand elsewhere now
+	Webhooks *webhook.Service           // nil: there are none
+}
+
+// flowEngine is what flows need of the engine: the ways by which all runs are made, begin and end.
+type flowEngine interface {
+	commit(ctx context.Context, fn func(tx *sql.Tx) ([]*dispatch, error)) ([]*dispatch, error)
+	newRuns(j *job, c cause) []*dispatch
+	insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
+	complete(ctx context.Context, items []finishing) error
+	Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
+	source(ctx context.Context, j *job) (text string, updated int64, err error)
+	recordText(address string, events event.List) string
+	tell(ctx context.Context, tx db.DBTX, events ...webhook.Event) error
+}
+
+func newFlows(cfg flowsConfig) *Flows {
+	return &Flows{
+		cfg: cfg, queries: db.New(), ended: newFlowEnds(),
+		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), items: newCache[itemsKey, []any](maxLists),
+	}
+}
 
 // endingLate is the value of a step's column of that name whose time is over.
 const (
@@ -97,17 +142,17 @@ func newFlowPlan(text int64, source string) (*flowPlan, error) {
 }
 
 // planOf is the definition with an id, of a run that is on record.
-func (e *Engine) planOf(ctx context.Context, tx db.DBTX, text int64) (*flowPlan, error) {
-	if p, ok := e.flowPlans.get(text); ok {
+func (fs *Flows) planOf(ctx context.Context, tx db.DBTX, text int64) (*flowPlan, error) {
+	if p, ok := fs.plans.get(text); ok {
 		return p, nil
 	}
-	row, err := e.queries.GetFlowText(ctx, tx, text)
+	row, err := fs.queries.GetFlowText(ctx, tx, text)
 	if err = db.Error(err); err != nil {
 		return nil, err
 	}
 	p, err := newFlowPlan(text, row.Source)
 	if err == nil {
-		e.flowPlans.put(text, p)
+		fs.plans.put(text, p)
 	}
 	return p, err
 }
@@ -117,16 +162,16 @@ func (e *Engine) planOf(ctx context.Context, tx db.DBTX, text int64) (*flowPlan,
 const keptText = 30 * time.Minute
 
 // plansFor are the definitions of jobs as they are now, on record from then on. bad are the jobs of which none can be read.
-func (e *Engine) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) (plans map[int64]*flowPlan, bad map[int64]error, err error) {
+func (fs *Flows) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) (plans map[int64]*flowPlan, bad map[int64]error, err error) {
 	plans, bad = make(map[int64]*flowPlan, len(jobs)), make(map[int64]error)
 	if len(jobs) == 0 {
 		return plans, bad, nil
 	}
-	now := e.now()
+	now := fs.cfg.Now()
 	texts := make(map[int64]db.FlowText, len(jobs))
 	var ids []int64
 	for _, id := range slices.Sorted(maps.Keys(jobs)) {
-		source, _, err := e.source(ctx, jobs[id])
+		source, _, err := fs.cfg.Engine.source(ctx, jobs[id])
 		if errors.Is(err, db.ErrNotFound) {
 			bad[id] = errNoFlow{err}
 			continue
@@ -136,13 +181,13 @@ func (e *Engine) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 		sum := sha256.Sum256([]byte(source))
 		text := db.FlowText{JobID: id, Digest: hex.EncodeToString(sum[:]), MadeAt: now.UnixMilli(), Source: source}
 		// Kept by what it says and not by its row, whose number goes to another one when this transaction is rolled back.
-		plan, ok := e.flowTexts.get(text.Digest)
+		plan, ok := fs.texts.get(text.Digest)
 		if !ok {
 			if plan, err = newFlowPlan(0, source); err != nil { // none is kept that cannot be read
 				bad[id] = err
 				continue
 			}
-			e.flowTexts.put(text.Digest, plan)
+			fs.texts.put(text.Digest, plan)
 		}
 		kept := *plan
 		plans[id], texts[id] = &kept, text
@@ -152,7 +197,7 @@ func (e *Engine) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 		return plans, bad, nil
 	}
 	find := func() error {
-		rows, err := e.queries.FindFlowTexts(ctx, tx, ids)
+		rows, err := fs.queries.FindFlowTexts(ctx, tx, ids)
 		if err != nil {
 			return err
 		}
@@ -161,7 +206,7 @@ func (e *Engine) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 				continue
 			}
 			if r.MadeAt < now.Add(-keptText).UnixMilli() {
-				n, err := e.queries.TouchFlowText(ctx, tx, db.TouchFlowTextParams{ID: r.ID, MadeAt: now.UnixMilli()})
+				n, err := fs.queries.TouchFlowText(ctx, tx, db.TouchFlowTextParams{ID: r.ID, MadeAt: now.UnixMilli()})
 				if err != nil {
 					return err
 				}
@@ -199,90 +244,25 @@ func (e *Engine) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 	return plans, bad, nil
 }
 
-// begin hands in the run of a flow whose time has come.
-func (e *Engine) begin(d *dispatch) {
-	if err := e.beginner.add(e.work, d); err != nil {
-		e.unrecorded.Add(1)
-		e.log.Debug("run of a flow not begun", "log_id", d.id, "error", err)
-	}
-}
-
-// beginFlows lets runs of flows begin. As recordBatch it does not give up while the database is away.
-func (e *Engine) beginFlows(ctx context.Context, batch []*dispatch) {
-	batch = slices.DeleteFunc(batch, func(d *dispatch) bool {
-		if !e.maySend(d) {
-			return true
-		}
-		if user, ok := e.pending.killed(d.id); ok {
-			e.endKilled(d, user)
-			return true
-		}
-		if e.endStale(d) {
-			return true
-		}
-		e.noteLate(d, 0)
-		return false
-	})
-	wait := 50 * time.Millisecond
-	for tries := 1; len(batch) > 0; tries++ {
-		try, cancel := context.WithTimeout(ctx, writeLimit)
-		bad, err := e.beginOnce(try, batch)
-		cancel()
-		for d, why := range bad {
-			batch = slices.DeleteFunc(batch, func(o *dispatch) bool { return o == d })
-			e.fail(d, "", event.NotSent, event.New(e.now(), event.NoFlow, why))
-		}
-		if err == nil && len(bad) == 0 {
-			break
-		}
-		if ctx.Err() != nil {
-			e.unrecorded.Add(int64(len(batch)))
-			return
-		}
-		if err == nil {
-			continue
-		}
-		e.log.Warn("begin runs of flows", "error", err, "runs", len(batch))
-		if tries >= 3 && !passes(err) {
-			if len(batch) > 1 {
-				for i := range batch {
-					e.beginFlows(ctx, batch[i:i+1:i+1])
-				}
-				return
-			}
-			e.fail(batch[0], "", event.NotSent, event.New(e.now(), event.NoFlow, err))
-			return
-		}
-		_ = upkeep.Rest(ctx, wait)
-		wait = min(2*wait, 2*time.Second)
-	}
-	ids := make([]int64, len(batch))
-	for i, d := range batch {
-		ids[i] = d.id
-		e.pending.done(d)
-	}
-	e.hub.changed(ids...)
-}
-
-// beginOnce lets a batch begin in one transaction. bad are those whose definition cannot be read; nothing is done then.
-func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dispatch]error, err error) {
+// begin lets a batch begin in one transaction. bad are those whose definition cannot be read; nothing is done then.
+func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatch]error, err error) {
 	byID := make(map[int64]*dispatch, len(batch))
 	ids := make([]int64, len(batch))
 	for i, d := range batch {
 		byID[d.id], ids[i] = d, d.id
 	}
 	var m *flowMove
-	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+	_, err = fs.cfg.Engine.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		m, bad = newFlowMove(), nil
-		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
+		rows, err := fs.queries.ListRunsByID(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
-		given, err := e.queries.ListFlowRuns(ctx, tx, ids)
+		given, err := fs.queries.ListFlowRuns(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
-		now := e.now()
+		now := fs.cfg.Now()
 		sent := make(map[int64][]db.Sent, 1)
 		var told []webhook.Event
 		begin := func(r *db.ListRunsByIDRow) bool { // or it is another admin's by now
@@ -297,7 +277,7 @@ func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dis
 				jobs[r.JobID] = byID[r.ID].job
 			}
 		}
-		plans, unread, err := e.plansFor(ctx, tx, jobs)
+		plans, unread, err := fs.plansFor(ctx, tx, jobs)
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +290,7 @@ func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dis
 			plan, err := plans[r.JobID], unread[r.JobID]
 			at := isGiven(r)
 			if at >= 0 {
-				plan, err = e.planOf(ctx, tx, given[at].TextID)
+				plan, err = fs.planOf(ctx, tx, given[at].TextID)
 			}
 			if no, is := errors.AsType[errNoFlow](err); is {
 				if bad == nil {
@@ -328,14 +308,14 @@ func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dis
 			}
 			if at >= 0 {
 				row.Revision, row.FromLogID = given[at].Revision, given[at].FromLogID
-				if err := e.queries.SetFlowRunTimes(ctx, tx, db.SetFlowRunTimesParams{LogID: r.ID, BeganAt: row.BeganAt, Deadline: row.Deadline, Zone: row.Zone}); err != nil {
+				if err := fs.queries.SetFlowRunTimes(ctx, tx, db.SetFlowRunTimesParams{LogID: r.ID, BeganAt: row.BeganAt, Deadline: row.Deadline, Zone: row.Zone}); err != nil {
 					return nil, err
 				}
 			}
 			f := m.begin(row, plan, r, at >= 0)
 			events := append(slices.Clone(d.events[d.told:]), event.New(now, event.FlowBegan, len(plan.def.Steps)))
 			if d.job.block == wire.BlockCoverEarly {
-				if err := e.covered(ctx, tx, f); err != nil {
+				if err := fs.covered(ctx, tx, f); err != nil {
 					return nil, err
 				}
 				if f.row.StoppedBy != "" {
@@ -343,7 +323,7 @@ func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dis
 				}
 			}
 			sent[d.owner] = append(sent[d.owner], db.Sent{
-				ID: d.id, Code: wire.CodeSuccess, At: now.UnixMilli(), Events: events.Stored(), Message: e.recordText("", events),
+				ID: d.id, Code: wire.CodeSuccess, At: now.UnixMilli(), Events: events.Stored(), Message: fs.cfg.Engine.recordText("", events),
 			})
 		}
 		if len(bad) > 0 {
@@ -358,18 +338,18 @@ func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dis
 				return nil, errRaced
 			}
 		}
-		if e.cfg.Webhooks.Wants(webhook.RunSent) {
-			if err := e.tell(ctx, tx, told...); err != nil {
+		if fs.cfg.Webhooks.Wants(webhook.RunSent) {
+			if err := fs.cfg.Engine.tell(ctx, tx, told...); err != nil {
 				return nil, err
 			}
 		}
-		if err := e.moveFlows(ctx, tx, m); err != nil {
+		if err := fs.move(ctx, tx, m); err != nil {
 			return nil, err
 		}
 		return m.runs, nil
 	})
 	if err == nil {
-		e.flowsMoved(m)
+		fs.moved(m)
 	}
 	return bad, err
 }
@@ -383,23 +363,23 @@ func limitOf(glue wire.Glue, block wire.Block, limit int, policy jobspec.Concurr
 	switch block {
 	case wire.BlockDiscardLater:
 		return max(limit, 1), jobspec.ConcurrencyDiscard
-	case wire.BlockCoverEarly, wire.BlockSerial: // of the first it asks the oldest to end, see Engine.cover
+	case wire.BlockCoverEarly, wire.BlockSerial: // of the first it asks the oldest to end, see Flows.cover
 	}
 	return max(limit, 1), policy
 }
 
 // cover asks the oldest run of a flow to end, because a newer one waits for its place.
-func (e *Engine) cover(ctx context.Context, d *dispatch) error {
-	ids, err := e.queries.ListFlowRunsGoing(ctx, e.cfg.Pool, db.ListFlowRunsGoingParams{JobID: d.job.id, Limit: 1})
+func (fs *Flows) cover(ctx context.Context, d *dispatch) error {
+	ids, err := fs.queries.ListFlowRunsGoing(ctx, fs.cfg.Pool, db.ListFlowRunsGoingParams{JobID: d.job.id, Limit: 1})
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	return e.stopFlow(ctx, ids[0], coveredBy(d.id))
+	return fs.stop(ctx, ids[0], coveredBy(d.id))
 }
 
 // covered lets a run that is about to begin end at once where a newer one waits for its place already.
-func (e *Engine) covered(ctx context.Context, tx *sql.Tx, f *flowState) error {
-	newest, err := e.queries.NewestWaitingRun(ctx, tx, db.NewestWaitingRunParams{JobID: f.row.JobID, NowMs: e.now().UnixMilli()})
+func (fs *Flows) covered(ctx context.Context, tx *sql.Tx, f *flowState) error {
+	newest, err := fs.queries.NewestWaitingRun(ctx, tx, db.NewestWaitingRunParams{JobID: f.row.JobID, NowMs: fs.cfg.Now().UnixMilli()})
 	if err != nil || newest <= f.row.LogID {
 		return err
 	}

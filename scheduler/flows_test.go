@@ -426,7 +426,7 @@ func TestADecidedFlowComesToItsEnd(t *testing.T) {
 		run := b.trigger(job)
 		b.runOf(run, "first")
 		b.exec("UPDATE punctual_flow_run SET state = 1, ends = ? WHERE log_id = ?", int(flow.Success), run)
-		if err := b.engine.sweepFlows(t.Context()); err != nil {
+		if err := b.engine.flows.sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r := b.run(run); r.Outcome != event.Succeeded {
@@ -496,7 +496,7 @@ func TestADefinitionThatWasRolledBackIsForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
-				plans, _, err := b.engine.plansFor(t.Context(), tx, jobs)
+				plans, _, err := b.engine.flows.plansFor(t.Context(), tx, jobs)
 				plan = plans[id]
 				return errors.Join(err, end)
 			}); !errors.Is(err, end) {
@@ -506,7 +506,7 @@ func TestADefinitionThatWasRolledBackIsForgotten(t *testing.T) {
 		}
 		planFor("first", errors.New("undone"))
 		plan := planFor("second", nil)
-		kept, err := b.engine.planOf(t.Context(), pool, plan.text)
+		kept, err := b.engine.flows.planOf(t.Context(), pool, plan.text)
 		if err != nil || plan.def.Steps[0].ID != "second" || kept.def.Steps[0].ID != "second" {
 			t.Errorf("the second flow begins with %+v and goes on with %+v, %v", plan.def, kept, err)
 		}

@@ -20,19 +20,19 @@ const flowEvery = 200 * time.Millisecond
 // wakesAtOnce is how many runs of flows are decided about in one transaction because their time has come.
 const wakesAtOnce = 100
 
-// flowsMoved does what follows from a committed move: runs that have been decided come to their ends.
-func (e *Engine) flowsMoved(m *flowMove) {
+// moved does what follows from a committed move: runs that have been decided come to their ends.
+func (fs *Flows) moved(m *flowMove) {
 	if m == nil {
 		return
 	}
-	if e.flowMoved != nil {
-		e.flowMoved(m)
+	if fs.watched != nil {
+		fs.watched(m)
 	}
 	for _, f := range m.decided {
 		if f.row.State == flowDecided {
-			e.flowEnds.add(flowResult(f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why, e.now()))
+			fs.ended.add(flowResult(f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why, fs.cfg.Now()))
 		}
-		e.hub.changed(f.row.LogID)
+		fs.cfg.Changed(f.row.LogID)
 	}
 }
 
@@ -84,40 +84,40 @@ func (q *flowEnds) take() []finishing {
 	return list
 }
 
-// flowEndLoop writes the ends of runs of flows by the way of all results. What fails here the sweep finds.
-func (e *Engine) flowEndLoop(ctx context.Context) {
+// endLoop writes the ends of runs of flows by the way of all results. What fails here the sweep finds.
+func (fs *Flows) endLoop(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-e.flowEnds.wake:
+		case <-fs.ended.wake:
 		}
-		if err := e.endFlows(ctx, e.flowEnds.take()); err != nil && ctx.Err() == nil {
-			e.log.Warn("end runs of flows", "error", err)
+		if err := fs.end(ctx, fs.ended.take()); err != nil && ctx.Err() == nil {
+			fs.cfg.Logger.Warn("end runs of flows", "error", err)
 		}
 	}
 }
 
-func (e *Engine) endFlows(ctx context.Context, items []finishing) error {
+func (fs *Flows) end(ctx context.Context, items []finishing) error {
 	for len(items) > 0 {
 		part := items[:min(len(items), db.MaxBatch)]
 		items = items[len(part):]
-		if err := e.complete(ctx, part); err != nil {
+		if err := fs.cfg.Engine.complete(ctx, part); err != nil {
 			return err
 		}
 		ids := make([]int64, len(part))
 		for i := range part {
 			ids[i] = part[i].id
 		}
-		if _, err := e.queries.EndFlowRuns(ctx, e.cfg.Pool, db.EndFlowRunsParams{EndedAt: e.now().UnixMilli(), LogIds: ids}); err != nil {
+		if _, err := fs.queries.EndFlowRuns(ctx, fs.cfg.Pool, db.EndFlowRunsParams{EndedAt: fs.cfg.Now().UnixMilli(), LogIds: ids}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// flowLoop decides about runs of flows for which a time has come: the end of a wait, of an approval, of a step or of the whole.
-func (e *Engine) flowLoop(ctx context.Context) {
+// wakeLoop decides about runs of flows for which a time has come: the end of a wait, of an approval, of a step or of the whole.
+func (fs *Flows) wakeLoop(ctx context.Context) {
 	tick := time.NewTicker(flowEvery)
 	defer tick.Stop()
 	for {
@@ -126,19 +126,19 @@ func (e *Engine) flowLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if !e.node.MayAct() {
+		if !fs.cfg.Node.MayAct() {
 			continue
 		}
-		if err := e.wakeFlows(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("decide about runs of flows", "error", err)
+		if err := fs.wake(ctx); err != nil && ctx.Err() == nil {
+			fs.cfg.Logger.Warn("decide about runs of flows", "error", err)
 		}
 	}
 }
 
-func (e *Engine) wakeFlows(ctx context.Context) error {
-	mine := e.node.Mine()
+func (fs *Flows) wake(ctx context.Context) error {
+	mine := fs.cfg.Node.Mine()
 	for range 10 { // the rest the next time
-		rows, err := e.queries.ListFlowRunsToWake(ctx, e.cfg.Pool, db.ListFlowRunsToWakeParams{NowMs: e.now().UnixMilli(), Limit: 1000})
+		rows, err := fs.queries.ListFlowRunsToWake(ctx, fs.cfg.Pool, db.ListFlowRunsToWakeParams{NowMs: fs.cfg.Now().UnixMilli(), Limit: 1000})
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (e *Engine) wakeFlows(ctx context.Context) error {
 		if len(ids) == 0 {
 			return nil
 		}
-		if err := e.withFlows(ctx, func(m *flowMove) { m.look = ids }); err != nil {
+		if err := fs.change(ctx, func(m *flowMove) { m.look = ids }); err != nil {
 			return err
 		}
 		if len(rows) < wakesAtOnce {
@@ -161,23 +161,23 @@ func (e *Engine) wakeFlows(ctx context.Context) error {
 	return nil
 }
 
-// withFlows does something to runs of flows in a transaction of its own, again when somebody else decided about one of them meanwhile.
-func (e *Engine) withFlows(ctx context.Context, fill func(*flowMove)) error {
-	return e.withFlowsAnd(ctx, fill, nil)
+// change does something to runs of flows in a transaction of its own, again when somebody else decided about one of them meanwhile.
+func (fs *Flows) change(ctx context.Context, fill func(*flowMove)) error {
+	return fs.changeAnd(ctx, fill, nil)
 }
 
-// withFlowsAnd is withFlows with what else is done in the transaction.
-func (e *Engine) withFlowsAnd(ctx context.Context, fill func(*flowMove), within func(ctx context.Context, tx *sql.Tx) error) error {
+// changeAnd is change with what else is done in the transaction.
+func (fs *Flows) changeAnd(ctx context.Context, fill func(*flowMove), within func(ctx context.Context, tx *sql.Tx) error) error {
 	var m *flowMove
 	var lock []int64
 	for try := 1; ; try++ {
-		_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-			if err := e.lockFlows(ctx, tx, lock); err != nil {
+		_, err := fs.cfg.Engine.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+			if err := fs.lock(ctx, tx, lock); err != nil {
 				return nil, err
 			}
 			m = newFlowMove()
 			fill(m)
-			if err := e.moveFlows(ctx, tx, m); err != nil {
+			if err := fs.move(ctx, tx, m); err != nil {
 				return nil, err
 			}
 			if within != nil {
@@ -192,28 +192,28 @@ func (e *Engine) withFlowsAnd(ctx context.Context, fill func(*flowMove), within 
 			continue
 		}
 		if err == nil {
-			e.flowsMoved(m)
+			fs.moved(m)
 		}
 		return err
 	}
 }
 
-// lockFlows waits for those who decide about runs of flows. It comes before everything else that a transaction reads, so that it sees what
+// lock waits for those who decide about runs of flows. It comes before everything else that a transaction reads, so that it sees what
 // they have done.
-func (e *Engine) lockFlows(ctx context.Context, tx *sql.Tx, logs []int64) error {
+func (fs *Flows) lock(ctx context.Context, tx *sql.Tx, logs []int64) error {
 	if len(logs) == 0 {
 		return nil
 	}
-	_, err := e.queries.LockFlowRuns(ctx, tx, logs)
+	_, err := fs.queries.LockFlowRuns(ctx, tx, logs)
 	return err
 }
 
-// sweepFlows finds what events have missed: steps whose runs were ended by others than Punctual, or are deleted; runs of flows that are
+// sweep finds what events have missed: steps whose runs were ended by others than Punctual, or are deleted; runs of flows that are
 // decided and have not come to their end; and those whose row was ended behind their back.
-func (e *Engine) sweepFlows(ctx context.Context) error {
-	mine := e.node.Mine()
+func (fs *Flows) sweep(ctx context.Context) error {
+	mine := fs.cfg.Node.Mine()
 	for after := int64(0); ; {
-		rows, err := e.queries.ListFlowRunsInState(ctx, e.cfg.Pool, db.ListFlowRunsInStateParams{State: flowDecided, AfterID: after, Limit: db.MaxBatch})
+		rows, err := fs.queries.ListFlowRunsInState(ctx, fs.cfg.Pool, db.ListFlowRunsInStateParams{State: flowDecided, AfterID: after, Limit: db.MaxBatch})
 		if err != nil {
 			return err
 		}
@@ -221,10 +221,10 @@ func (e *Engine) sweepFlows(ctx context.Context) error {
 		for _, r := range rows {
 			after = r.LogID
 			if mine(r.LogID) {
-				items = append(items, flowResult(r.LogID, flow.State(r.Ends), r.FailedStep, "", e.now()))
+				items = append(items, flowResult(r.LogID, flow.State(r.Ends), r.FailedStep, "", fs.cfg.Now()))
 			}
 		}
-		if err := e.endFlows(ctx, items); err != nil {
+		if err := fs.end(ctx, items); err != nil {
 			return err
 		}
 		if len(rows) < db.MaxBatch {
@@ -232,14 +232,14 @@ func (e *Engine) sweepFlows(ctx context.Context) error {
 		}
 	}
 	for after := int64(0); ; {
-		rows, err := e.queries.ListStrayFlowSteps(ctx, e.cfg.Pool, db.ListStrayFlowStepsParams{AfterID: after, Limit: db.MaxBatch})
+		rows, err := fs.queries.ListStrayFlowSteps(ctx, fs.cfg.Pool, db.ListStrayFlowStepsParams{AfterID: after, Limit: db.MaxBatch})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
 			after = r.ID
 			if mine(r.FlowLogID) {
-				if err := e.settleStep(ctx, &r); err != nil {
+				if err := fs.settleStep(ctx, &r); err != nil {
 					return err
 				}
 			}
@@ -248,12 +248,12 @@ func (e *Engine) sweepFlows(ctx context.Context) error {
 			break
 		}
 	}
-	return e.sweepEndedFlows(ctx, mine)
+	return fs.sweepEnded(ctx, mine)
 }
 
 // settleStep records the end of a step whose first or last run has ended without that, unless others of it go on.
-func (e *Engine) settleStep(ctx context.Context, s *db.ListStrayFlowStepsRow) error {
-	runs, err := e.queries.ListRunsOfStep(ctx, e.cfg.Pool, db.ListRunsOfStepParams{JobID: s.JobID, FromID: s.FlowLogID, FlowStep: s.ID})
+func (fs *Flows) settleStep(ctx context.Context, s *db.ListStrayFlowStepsRow) error {
+	runs, err := fs.queries.ListRunsOfStep(ctx, fs.cfg.Pool, db.ListRunsOfStepParams{JobID: s.JobID, FromID: s.FlowLogID, FlowStep: s.ID})
 	if err != nil {
 		return err
 	}
@@ -282,13 +282,13 @@ func (e *Engine) settleStep(ctx context.Context, s *db.ListStrayFlowStepsRow) er
 			}
 		}
 	}
-	e.log.Info("a step of a flow has ended without its flow being told", "log_id", s.FlowLogID, "run", s.RunID)
-	return e.withFlows(ctx, func(m *flowMove) { m.ends = []stepEnd{end} })
+	fs.cfg.Logger.Info("a step of a flow has ended without its flow being told", "log_id", s.FlowLogID, "run", s.RunID)
+	return fs.change(ctx, func(m *flowMove) { m.ends = []stepEnd{end} })
 }
 
-// sweepEndedFlows stops what goes on of runs of flows whose rows say that they have ended: somebody else wrote that.
-func (e *Engine) sweepEndedFlows(ctx context.Context, mine func(int64) bool) error {
-	rows, err := e.queries.ListEndedFlowRuns(ctx, e.cfg.Pool, db.MaxBatch)
+// sweepEnded stops what goes on of runs of flows whose rows say that they have ended: somebody else wrote that.
+func (fs *Flows) sweepEnded(ctx context.Context, mine func(int64) bool) error {
+	rows, err := fs.queries.ListEndedFlowRuns(ctx, fs.cfg.Pool, db.MaxBatch)
 	if err != nil {
 		return err
 	}
@@ -301,5 +301,5 @@ func (e *Engine) sweepEndedFlows(ctx context.Context, mine func(int64) bool) err
 	if len(deeds) == 0 {
 		return nil
 	}
-	return e.withFlows(ctx, func(m *flowMove) { m.deeds = deeds })
+	return fs.change(ctx, func(m *flowMove) { m.deeds = deeds })
 }

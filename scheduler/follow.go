@@ -46,7 +46,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	var all, failed []int64 // job ids
 	for i := range open {
 		all = appendNew(all, open[i].JobID)
-		if f := byID[open[i].ID]; f.ends != event.Succeeded && f.ends != event.Killed && !f.mute && !e.leaves(&open[i]) && retriable(&open[i]) {
+		if f := byID[open[i].ID]; f.ends != event.Succeeded && f.ends != event.Killed && !f.mute && !leaves(e.cfg.Pool, &open[i]) && retriable(&open[i]) {
 			failed = appendNew(failed, open[i].JobID)
 		}
 	}
@@ -89,11 +89,11 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 			if err := e.followSuccess(ctx, tx, f, r, childrenOf(r, children), jobs); err != nil {
 				return nil, err
 			}
-		} else if e.leaves(r) { // it has alarm_status 0, so that their monitor retries and alarms
+		} else if leaves(e.cfg.Pool, r) { // it has alarm_status 0, so that their monitor retries and alarms
 		} else if byID[r.ID].mute {
 			f.alarm[r.ID] = alarmNone
 		} else if byID[r.ID].ends != event.Killed && retriable(r) { // of a flow somebody may have ended a step
-			j, err := e.asStep(ctx, tx, jobs[r.JobID], r.FlowStep)
+			j, err := e.flows.asStep(ctx, tx, jobs[r.JobID], r.FlowStep)
 			if err != nil {
 				return nil, err
 			}

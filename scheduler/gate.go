@@ -65,7 +65,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		return true
 	case a.full:
 		if d.job.glue == jobspec.GlueFlow && d.job.block == wire.BlockCoverEarly {
-			if err := e.cover(ctx, d); err != nil {
+			if err := e.flows.cover(ctx, d); err != nil {
 				e.log.Warn("end the run of a flow whose place a newer one wants", "log_id", d.id, "job_id", d.job.id, "error", err)
 			}
 		}

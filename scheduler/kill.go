@@ -109,7 +109,7 @@ func (e *Engine) killStep(ctx context.Context, logID int64, user string) (next i
 				return 0, ErrRunNotRunning // it was quicker
 			}
 		case run.TriggerCode == wire.CodeSuccess && run.ExecutorAddress == "":
-			if err = e.stopFlow(ctx, logID, user); err == nil {
+			if err = e.flows.stop(ctx, logID, user); err == nil {
 				return logID, nil // it ends when its steps have
 			}
 		case run.TriggerCode == wire.CodeSuccess:
@@ -300,7 +300,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		if run.FlowStep != 0 {
 			flows = newFlowMove()
 			flows.ends = []stepEnd{{step: run.FlowStep, run: run.ID, outcome: event.Killed, code: wire.CodeFail}}
-			if err := e.moveFlows(ctx, tx, flows); err != nil {
+			if err := e.flows.move(ctx, tx, flows); err != nil {
 				return nil, err
 			}
 			runs = flows.runs
@@ -311,7 +311,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		return err
 	}
 	e.cfg.Webhooks.Wake()
-	e.flowsMoved(flows)
+	e.flows.moved(flows)
 	if cancelled == 0 {
 		return errRaced // it has just been given its slot
 	}

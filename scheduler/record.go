@@ -99,7 +99,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []*outcome, lock []int64)
 	raised := false
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		flows = nil
-		err := e.lockFlows(ctx, tx, lock)
+		err := e.flows.lock(ctx, tx, lock)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []*outcome, lock []int64)
 			return nil, err
 		}
 		if flows = unsentSteps(final, again); flows != nil {
-			if err := e.moveFlows(ctx, tx, flows); err != nil {
+			if err := e.flows.move(ctx, tx, flows); err != nil {
 				return nil, err
 			}
 			again = append(again, flows.runs...)
@@ -148,7 +148,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []*outcome, lock []int64)
 		e.upkeep.Count(ended...)
 		e.traceUnsent(retry, failed)
 		e.startFreed(ctx, freed)
-		e.flowsMoved(flows)
+		e.flows.moved(flows)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()
@@ -230,7 +230,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	if shard.Total <= 1 && o.d.job.route != jobspec.RouteShardingBroadcast {
 		shard = wireShard{}
 	}
-	as, err := e.asStep(ctx, tx, o.d.job, o.d.step)
+	as, err := e.flows.asStep(ctx, tx, o.d.job, o.d.step)
 	if err != nil {
 		return nil, err
 	}

@@ -69,15 +69,17 @@ func (e *Engine) fillIn(ctx context.Context, d *dispatch, req *wire.RunRequest) 
 
 // plannedValue gives what stands for an expression of the planned time.
 func (e *Engine) plannedValue(d *dispatch) func(inside string) (string, bool) {
-	return func(inside string) (string, bool) { return expr.PlannedValue(inside, d.due, e.zoneOf(d.job)) }
+	return func(inside string) (string, bool) {
+		return expr.PlannedValue(inside, d.due, zoneOf(d.job.zone, e.cfg.JobZone))
+	}
 }
 
-// zoneOf is the zone of a job. One that is not known stopped the job's schedule already.
-func (e *Engine) zoneOf(j *job) *time.Location {
-	if zone, err := jobspec.Location(j.zone); err == nil && zone != nil {
+// zoneOf is the zone of a job that names one, or the zone of all. One that is not known stopped the job's schedule already.
+func zoneOf(name string, all *time.Location) *time.Location {
+	if zone, err := jobspec.Location(name); err == nil && zone != nil {
 		return zone
 	}
-	return e.cfg.JobZone
+	return all
 }
 
 // fillPlanned fills in planned times alone, and notes what came of it: the row has the expressions.

@@ -85,7 +85,7 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 	if err := e.sweepGates(ctx); err != nil {
 		return err
 	}
-	if err := e.sweepFlows(ctx); err != nil {
+	if err := e.flows.sweep(ctx); err != nil {
 		return err
 	}
 	if now.Sub(s.waited) < 30*time.Second {

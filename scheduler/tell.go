@@ -25,7 +25,7 @@ func (e *Engine) tellFinished(ctx context.Context, tx db.DBTX, rows []db.ListRun
 	}
 	now := e.now()
 	for i := range rows {
-		if r, f := &rows[i], byID[rows[i].ID]; !e.leaves(r) {
+		if r, f := &rows[i], byID[rows[i].ID]; !leaves(e.cfg.Pool, r) {
 			events = append(events, webhook.Event{
 				Type: webhook.RunFinished, Group: r.JobGroup, Job: r.JobID, Run: r.ID, At: now, Outcome: f.ends, Code: int64(f.code), Again: follow.retried[r.ID],
 			})

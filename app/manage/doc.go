@@ -26,10 +26,6 @@ import (
 type Engine interface {
 	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
 	Kill(ctx context.Context, logID int64, user string) error
-	Approve(ctx context.Context, d scheduler.StepDeed, yes bool) error
-	SkipStep(ctx context.Context, d scheduler.StepDeed) error
-	SetStepSuccess(ctx context.Context, d scheduler.StepDeed) error
-	RepeatFlow(ctx context.Context, r scheduler.Repeat) (int64, error)
 	HandOut(ctx context.Context, c scheduler.Callback) error
 	Report(ctx context.Context, r scheduler.Report) error
 	Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error)
@@ -44,10 +40,19 @@ type Engine interface {
 	PausesChanged(ctx context.Context) error
 }
 
+// Flows is what the use cases of runs of flows need of the scheduler.
+type Flows interface {
+	Approve(ctx context.Context, d scheduler.StepDeed, yes bool) error
+	SkipStep(ctx context.Context, d scheduler.StepDeed) error
+	SetStepSuccess(ctx context.Context, d scheduler.StepDeed) error
+	Repeat(ctx context.Context, r scheduler.Repeat) (int64, error)
+}
+
 // Config is what the use cases are made of.
 type Config struct {
 	Pool   *db.Pool
 	Engine Engine
+	Flows  Flows
 	Upkeep Upkeep
 	Zone   *time.Location   // in which cron texts are read; default the pool's
 	Now    func() time.Time // default time.Now

@@ -318,17 +318,17 @@ func (s *Runs) ApproveStep(ctx context.Context, p auth.Principal, logID int64, i
 	if yes {
 		action = ActionApprove
 	}
-	return s.doToStep(ctx, p, logID, in, action, func(ctx context.Context, d scheduler.StepDeed) error { return s.cfg.Engine.Approve(ctx, d, yes) })
+	return s.doToStep(ctx, p, logID, in, action, func(ctx context.Context, d scheduler.StepDeed) error { return s.cfg.Flows.Approve(ctx, d, yes) })
 }
 
 // SkipStep leaves a step out that has not started.
 func (s *Runs) SkipStep(ctx context.Context, p auth.Principal, logID int64, in StepInput) error {
-	return s.doToStep(ctx, p, logID, in, ActionSkip, s.cfg.Engine.SkipStep)
+	return s.doToStep(ctx, p, logID, in, ActionSkip, s.cfg.Flows.SkipStep)
 }
 
 // SucceedStep takes a step for a success.
 func (s *Runs) SucceedStep(ctx context.Context, p auth.Principal, logID int64, in StepInput) error {
-	return s.doToStep(ctx, p, logID, in, ActionSucceed, s.cfg.Engine.SetStepSuccess)
+	return s.doToStep(ctx, p, logID, in, ActionSucceed, s.cfg.Flows.SetStepSuccess)
 }
 
 func (s *Runs) doToStep(ctx context.Context, p auth.Principal, logID int64, in StepInput, action Action, do func(context.Context, scheduler.StepDeed) error) error {
@@ -359,7 +359,7 @@ func (s *Runs) RerunFlow(ctx context.Context, p auth.Principal, logID int64, fro
 	if err != nil {
 		return 0, err
 	}
-	id, err := s.cfg.Engine.RepeatFlow(ctx, scheduler.Repeat{
+	id, err := s.cfg.Flows.Repeat(ctx, scheduler.Repeat{
 		Run: logID, From: from, User: p.Name,
 		Within: func(ctx context.Context, tx *sql.Tx, id int64) error {
 			return s.audit.Record(ctx, tx, p, Entry{

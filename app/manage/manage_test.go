@@ -79,7 +79,7 @@ func (e *engine) deed(ctx context.Context, d scheduler.StepDeed, what string) er
 	return e.pool.Tx(ctx, func(tx *sql.Tx) error { return d.Within(ctx, tx) })
 }
 
-func (e *engine) RepeatFlow(ctx context.Context, r scheduler.Repeat) (int64, error) {
+func (e *engine) Repeat(ctx context.Context, r scheduler.Repeat) (int64, error) {
 	if e.refuse != nil {
 		return 0, e.refuse
 	}
@@ -132,7 +132,7 @@ type bundle struct {
 func setup(t *testing.T, pool *db.Pool, change func(*Config)) *bundle {
 	t.Helper()
 	b := &bundle{pool: pool, engine: &engine{pool: pool}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
-	cfg := Config{Pool: pool, Engine: b.engine, Upkeep: b.engine, Now: func() time.Time { return b.now }}
+	cfg := Config{Pool: pool, Engine: b.engine, Flows: b.engine, Upkeep: b.engine, Now: func() time.Time { return b.now }}
 	if change != nil {
 		change(&cfg)
 	}
