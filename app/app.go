@@ -222,9 +222,9 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, &OptionsError{Err: fmt.Errorf("sign-in: %w", err)}
 	}
 	service := manage.New(manage.Config{
-		Pool: a.pool, Engine: a.engine, Flows: a.engine.Flows(), Upkeep: a.engine.Upkeep(), Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
+		Pool: a.pool, Engine: a.engine, Upkeep: a.engine.Upkeep(), Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
 		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer, Secrets: secrets,
-		Directories: directories, Webhooks: a.webhooks,
+		Directories: directories, Webhooks: a.webhooks, Flows: a.engine.Flows(), Outputs: a.engine.Outputs(), Callbacks: a.engine.Callbacks(),
 	})
 	a.manage, a.directories = service, service.Directories
 	a.logins.Ask(service.Directories, directories.OnlyBreakGlass())
@@ -243,7 +243,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	apiTokens := auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused)
 	protocols := openapi.New(openapi.Config{
-		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: a.pulls,
+		Engine: a.engine, Outputs: a.engine.Outputs(), Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: a.pulls,
 		Declared: declare.New(declare.Config{Pool: a.pool, Jobs: service.Jobs, Now: a.engine.Now}),
 		Refuses:  func(address string) bool { return !a.http.is(address) && rule.Refuses(address) }, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})

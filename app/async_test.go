@@ -75,7 +75,7 @@ func asyncRun(t *testing.T, a *App, s *asyncSite, id int64) (r db.Run, address s
 func awaited(t *testing.T, a *App, runID int64) (r db.Run) {
 	t.Helper()
 	eventually(t, "a run that waits for its target", func() bool {
-		_, ok, err := a.engine.Awaits(t.Context(), runID)
+		_, ok, err := a.engine.Callbacks().Of(t.Context(), runID)
 		if err == nil && ok {
 			r, err = db.New().GetRun(t.Context(), a.pool, runID)
 		}
@@ -130,7 +130,7 @@ func TestATargetReportsTheEndOfARun(t *testing.T) {
 			t.Error("the page of the run does not say that it waits")
 		}
 		token := address[strings.LastIndexByte(address, '/')+1:]
-		log, err := a.engine.ReadLog(t.Context(), &first, 1)
+		log, err := a.engine.Outputs().Read(t.Context(), &first, 1)
 		if err != nil || !strings.Contains(log.LogContent, "taken, will tell ***") || strings.Contains(log.LogContent, token) {
 			t.Errorf("the output is %q, %v", log.LogContent, err)
 		}
@@ -246,7 +246,7 @@ func TestAReportComesToAnotherAdmin(t *testing.T) {
 			o.Listener = testOptions(t).Listener
 			b = start(t, o)
 		}
-		if _, ok, err := b.engine.Awaits(t.Context(), r.ID); err != nil || !ok {
+		if _, ok, err := b.engine.Callbacks().Of(t.Context(), r.ID); err != nil || !ok {
 			t.Fatalf("the run does not wait any more: %v", err)
 		}
 		at, err := url.Parse(address)

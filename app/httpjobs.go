@@ -199,7 +199,7 @@ func (l later) HandOut(ctx context.Context, run *executor.Run) (string, error) {
 
 // Await implements builtin.Later.
 func (l later) Await(ctx context.Context, run *executor.Run) error {
-	return l.engine.Await(ctx, run.LogID)
+	return l.engine.Callbacks().Await(ctx, run.LogID)
 }
 
 // callback takes the report of a target. Nobody is logged in; the token in the path says which run it is about.

@@ -104,7 +104,7 @@ func TestHTTPJobsRunInsideTheAdmin(t *testing.T) {
 		if well.Outcome != event.Succeeded || !strings.Contains(string(well.HandleMsg), "HTTP status 200") {
 			t.Errorf("a call: %v %q %q", well.Outcome, well.TriggerMsg, well.HandleMsg)
 		}
-		log, err := a.engine.ReadLog(t.Context(), &well, 1)
+		log, err := a.engine.Outputs().Read(t.Context(), &well, 1)
 		if err != nil || !strings.Contains(log.LogContent, "PUT /well x <b>") {
 			t.Errorf("the answer is not kept: %q, %v", log.LogContent, err)
 		}
@@ -196,7 +196,7 @@ func TestOfSeveralAdminsEachMakesHTTPCalls(t *testing.T) {
 		if r.Outcome != event.Succeeded || string(r.ExecutorAddress) != c.at.http.address() && string(r.ExecutorAddress) != c.other.http.address() {
 			t.Errorf("%s: %v at %q, %q", name, r.Outcome, r.ExecutorAddress, r.HandleMsg)
 		}
-		log, err := c.other.engine.ReadLog(t.Context(), &r, 1)
+		log, err := c.other.engine.Outputs().Read(t.Context(), &r, 1)
 		if err != nil || !strings.Contains(log.LogContent, "from inside Punctual") {
 			t.Errorf("%s: the other reads %q, %v", name, log.LogContent, err)
 		}

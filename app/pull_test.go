@@ -109,7 +109,7 @@ func TestAnExecutorThatAsksServesItsGroup(t *testing.T) {
 			return nil
 		})
 		run := newest(alone)
-		piece, err := a.engine.ReadLog(t.Context(), &run, 1)
+		piece, err := a.engine.Outputs().Read(t.Context(), &run, 1)
 		if err != nil || !strings.Contains(piece.LogContent, `this is "pull"`) {
 			t.Errorf("the output is %q, %v", piece.LogContent, err)
 		}

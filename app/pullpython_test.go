@@ -109,7 +109,7 @@ func TestThePythonExecutorOfTheManual(t *testing.T) {
 				return r
 			}
 			r := await(run("north"), "success", func(r db.Run) bool { return r.HandleCode == 200 && r.TriggerCode == 200 })
-			piece, err := a.engine.ReadLog(t.Context(), &r, 1)
+			piece, err := a.engine.Outputs().Read(t.Context(), &r, 1)
 			if err != nil || !strings.Contains(piece.LogContent, "closing north, step 3 of 3") {
 				t.Errorf("the output is %q, %v", piece.LogContent, err)
 			}

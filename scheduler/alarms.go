@@ -176,7 +176,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 			return nil, false, fmt.Errorf("record failed sendings: %w", errRaced) // the batch is written again
 		}
 	}
-	if err := e.tell(ctx, tx, told...); err != nil || len(events) == 0 {
+	if err := e.cfg.Webhooks.Write(ctx, tx, told...); err != nil || len(events) == 0 {
 		return ended, false, err
 	}
 	return ended, true, e.cfg.Alarms.Raise(ctx, tx, events)

@@ -38,6 +38,21 @@ var (
 	ErrCallbackExpired = errors.New("the time for a report is over")
 )
 
+// Callbacks are the reports that runs wait for.
+type Callbacks struct {
+	cfg     callbacksConfig
+	queries *db.Queries
+}
+
+// callbacksConfig is what [Callbacks] are made of.
+type callbacksConfig struct {
+	Pool     *db.Pool
+	Now      func() time.Time
+	Mine     func() func(job int64) bool
+	Complete func(ctx context.Context, results []finishing) error // by the way of all results
+	Changed  func(runs ...int64)
+}
+
 // Callback is the address that a target gets for one run.
 type Callback struct {
 	LogID, JobID int64
@@ -46,28 +61,28 @@ type Callback struct {
 }
 
 // HandOut notes an address before the call that carries it is made.
-func (e *Engine) HandOut(ctx context.Context, c Callback) error {
-	return db.Error(e.queries.InsertCallback(ctx, e.cfg.Pool, db.InsertCallbackParams{LogID: c.LogID, Token: c.Token, JobID: c.JobID, ExpiresAt: c.Expires.UnixMilli()}))
+func (c *Callbacks) HandOut(ctx context.Context, handed Callback) error {
+	return db.Error(c.queries.InsertCallback(ctx, c.cfg.Pool, db.InsertCallbackParams{LogID: handed.LogID, Token: handed.Token, JobID: handed.JobID, ExpiresAt: handed.Expires.UnixMilli()}))
 }
 
 // Await notes that the target of a run took the work. One that has ended, perhaps by a quick report, stays as it is.
-func (e *Engine) Await(ctx context.Context, logID int64) error {
-	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		n, err := e.queries.AwaitCallback(ctx, tx, logID)
+func (c *Callbacks) Await(ctx context.Context, logID int64) error {
+	err := c.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := c.queries.AwaitCallback(ctx, tx, logID)
 		if err != nil || n == 0 {
 			return err
 		}
-		row, err := e.queries.GetCallbackOfRun(ctx, tx, logID)
+		row, err := c.queries.GetCallbackOfRun(ctx, tx, logID)
 		if err != nil {
 			return err
 		}
-		told := event.List{event.New(e.now(), event.Awaits, time.UnixMilli(row.ExpiresAt))}
+		told := event.List{event.New(c.cfg.Now(), event.Awaits, time.UnixMilli(row.ExpiresAt))}
 		return db.AddEvents(ctx, tx, []db.Told{{ID: logID, Events: told.Stored()}})
 	})
 	if err != nil {
 		return db.Error(err)
 	}
-	e.hub.changed(logID)
+	c.cfg.Changed(logID)
 	return nil
 }
 
@@ -81,32 +96,32 @@ type Report struct {
 
 // Report ends the run of a callback, or notes how far it is. The errors are [ErrNoCallback], [ErrCallbackUsed], [ErrCallbackExpired], or
 // the database's.
-func (e *Engine) Report(ctx context.Context, r Report) error {
-	row, err := e.queries.GetCallback(ctx, e.cfg.Pool, r.Token)
+func (c *Callbacks) Report(ctx context.Context, r Report) error {
+	row, err := c.queries.GetCallback(ctx, c.cfg.Pool, r.Token)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return ErrNoCallback
 	} else if err != nil {
 		return err
 	}
-	now := e.now()
+	now := c.cfg.Now()
 	switch {
 	case row.State == callbackOver:
 		return ErrCallbackUsed
 	case row.ExpiresAt <= now.UnixMilli():
 		return ErrCallbackExpired
 	case r.Code == 0:
-		n, err := e.queries.NoteProgress(ctx, e.cfg.Pool, db.NoteProgressParams{Token: r.Token, Progress: r.Message, ProgressAt: now.UnixMilli()})
+		n, err := c.queries.NoteProgress(ctx, c.cfg.Pool, db.NoteProgressParams{Token: r.Token, Progress: r.Message, ProgressAt: now.UnixMilli()})
 		if err != nil {
 			return db.Error(err)
 		}
 		if n == 0 {
 			return ErrCallbackUsed
 		}
-		e.hub.changed(row.LogID)
+		c.cfg.Changed(row.LogID)
 		return nil
 	}
 	used := false
-	err = e.complete(ctx, []finishing{{
+	err = c.cfg.Complete(ctx, []finishing{{
 		id: row.LogID, code: r.Code, msg: r.Message, callback: r.Token, used: &used,
 		why: event.List{event.New(now, event.Reported, r.From)},
 	}})
@@ -123,9 +138,9 @@ type Awaited struct {
 	ProgressAt time.Time
 }
 
-// Awaits says whether an open run waits for the report of its target.
-func (e *Engine) Awaits(ctx context.Context, logID int64) (a Awaited, ok bool, err error) {
-	row, err := e.queries.GetCallbackOfRun(ctx, e.cfg.Pool, logID)
+// Of says whether an open run waits for the report of its target.
+func (c *Callbacks) Of(ctx context.Context, logID int64) (a Awaited, ok bool, err error) {
+	row, err := c.queries.GetCallbackOfRun(ctx, c.cfg.Pool, logID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return a, false, nil
 	} else if err != nil {
@@ -138,9 +153,9 @@ func (e *Engine) Awaits(ctx context.Context, logID int64) (a Awaited, ok bool, e
 	return a, row.State == callbackAwaited, nil
 }
 
-// callbacks takes those results out of a batch that do not count: of a target whose address is used up, and of an executor that was
+// take takes those results out of a batch that do not count: of a target whose address is used up, and of an executor that was
 // started anew and gives up a run whose work its target has. Those that do count use the addresses of their runs up.
-func (e *Engine) callbacks(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) ([]db.ListRunsByIDRow, error) {
+func (c *Callbacks) take(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) ([]db.ListRunsByIDRow, error) {
 	var ids []int64
 	for i := range open {
 		if open[i].ExecutorHandler == httpcall.Handler {
@@ -150,7 +165,7 @@ func (e *Engine) callbacks(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	if len(ids) == 0 {
 		return open, nil
 	}
-	rows, err := e.queries.ListCallbacksOfRuns(ctx, tx, ids)
+	rows, err := c.queries.ListCallbacksOfRuns(ctx, tx, ids)
 	if err != nil || len(rows) == 0 {
 		return open, err
 	}
@@ -160,9 +175,9 @@ func (e *Engine) callbacks(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	}
 	counts, ids := open[:0], ids[:0]
 	for _, r := range open {
-		c, has := of[r.ID]
+		row, has := of[r.ID]
 		f := byID[r.ID]
-		if f.callback != "" && (c.Token != f.callback || c.State == callbackOver) || f.by != nil && has && c.State == callbackAwaited {
+		if f.callback != "" && (row.Token != f.callback || row.State == callbackOver) || f.by != nil && has && row.State == callbackAwaited {
 			continue
 		}
 		if has {
@@ -171,19 +186,19 @@ func (e *Engine) callbacks(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 		counts = append(counts, r)
 	}
 	if len(ids) > 0 {
-		_, err = e.queries.EndCallbacks(ctx, tx, ids)
+		_, err = c.queries.EndCallbacks(ctx, tx, ids)
 	}
 	return counts, err
 }
 
-// sweepAwaited finds the runs that wait for their targets, and ends those for which no report has come in time.
-func (e *Engine) sweepAwaited(ctx context.Context) (awaited map[int64]bool, err error) {
+// sweep finds the runs that wait for their targets, and ends those for which no report has come in time.
+func (c *Callbacks) sweep(ctx context.Context) (awaited map[int64]bool, err error) {
 	const page = 1000
 	awaited = make(map[int64]bool)
-	mine, now := e.node.Mine(), e.now()
+	mine, now := c.cfg.Mine(), c.cfg.Now()
 	var late []finishing
 	for after := int64(0); ; {
-		rows, err := e.queries.ListAwaited(ctx, e.cfg.Pool, db.ListAwaitedParams{AfterID: after, Limit: page})
+		rows, err := c.queries.ListAwaited(ctx, c.cfg.Pool, db.ListAwaitedParams{AfterID: after, Limit: page})
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +216,7 @@ func (e *Engine) sweepAwaited(ctx context.Context) (awaited map[int64]bool, err 
 	if len(late) == 0 {
 		return awaited, nil
 	}
-	if err := e.complete(ctx, late); err != nil {
+	if err := c.cfg.Complete(ctx, late); err != nil {
 		return nil, err
 	}
 	// The runs of some may have been deleted with their job.
@@ -209,6 +224,6 @@ func (e *Engine) sweepAwaited(ctx context.Context) (awaited map[int64]bool, err 
 	for i := range late {
 		ids[i] = late[i].id
 	}
-	_, err = e.queries.EndCallbacks(ctx, e.cfg.Pool, ids)
+	_, err = c.queries.EndCallbacks(ctx, c.cfg.Pool, ids)
 	return awaited, err
 }

@@ -26,13 +26,13 @@ func TestARunThatItsTargetHasIsNotLost(t *testing.T) {
 		}
 		theirs, none := sent(), sent()
 		until := b.engine.Now().Add(time.Hour)
-		if err := b.engine.HandOut(t.Context(), Callback{LogID: theirs, JobID: id, Token: "one", Expires: until}); err != nil {
+		if err := b.engine.callbacks.HandOut(t.Context(), Callback{LogID: theirs, JobID: id, Token: "one", Expires: until}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.engine.HandOut(t.Context(), Callback{LogID: theirs, JobID: id, Token: "two", Expires: until}); !errors.Is(err, db.ErrDuplicate) {
+		if err := b.engine.callbacks.HandOut(t.Context(), Callback{LogID: theirs, JobID: id, Token: "two", Expires: until}); !errors.Is(err, db.ErrDuplicate) {
 			t.Errorf("a second address of a run: %v", err)
 		}
-		if err := b.engine.Await(t.Context(), theirs); err != nil {
+		if err := b.engine.callbacks.Await(t.Context(), theirs); err != nil {
 			t.Fatal(err)
 		}
 		for b.run(none).HandleCode == 0 { // which shows that the sweeps would have
@@ -42,16 +42,16 @@ func TestARunThatItsTargetHasIsNotLost(t *testing.T) {
 		if r := b.run(theirs); r.Outcome != event.Open || r.HandleCode != 0 {
 			t.Fatalf("the run is %v %q", r.Outcome, r.HandleMsg)
 		}
-		if err := b.engine.Report(t.Context(), Report{Token: "one", Code: wire.CodeSuccess, Message: "well", From: "10.0.0.9"}); err != nil {
+		if err := b.engine.callbacks.Report(t.Context(), Report{Token: "one", Code: wire.CodeSuccess, Message: "well", From: "10.0.0.9"}); err != nil {
 			t.Fatal(err)
 		}
 		if r := b.run(theirs); r.Outcome != event.Succeeded || !b.has(theirs, event.Reported) {
 			t.Errorf("the run is %v %q", r.Outcome, r.HandleMsg)
 		}
-		if err := b.engine.Report(t.Context(), Report{Token: "one", Code: wire.CodeFail}); !errors.Is(err, ErrCallbackUsed) {
+		if err := b.engine.callbacks.Report(t.Context(), Report{Token: "one", Code: wire.CodeFail}); !errors.Is(err, ErrCallbackUsed) {
 			t.Errorf("a second report: %v", err)
 		}
-		if err := b.engine.Report(t.Context(), Report{Token: "two", Code: wire.CodeFail}); !errors.Is(err, ErrNoCallback) {
+		if err := b.engine.callbacks.Report(t.Context(), Report{Token: "two", Code: wire.CodeFail}); !errors.Is(err, ErrNoCallback) {
 			t.Errorf("an address that was not handed out: %v", err)
 		}
 	})
@@ -65,16 +65,16 @@ func TestACallbackOutlivesNoDeletedRun(t *testing.T) {
 		id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorHandler = httpcall.Handler })
 		run := b.trigger(id)
 		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
-		if err := b.engine.HandOut(t.Context(), Callback{LogID: run, JobID: id, Token: "one", Expires: b.engine.Now().Add(-time.Second)}); err != nil {
+		if err := b.engine.callbacks.HandOut(t.Context(), Callback{LogID: run, JobID: id, Token: "one", Expires: b.engine.Now().Add(-time.Second)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.engine.Await(t.Context(), run); err != nil {
+		if err := b.engine.callbacks.Await(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
 		b.exec("DELETE FROM xxl_job_log WHERE id = ?", run)
 		b.exec("DELETE FROM xxl_job_info WHERE id = ?", id)
 		sweep()
-		if _, waits, err := b.engine.Awaits(t.Context(), run); waits || err != nil {
+		if _, waits, err := b.engine.callbacks.Of(t.Context(), run); waits || err != nil {
 			t.Errorf("it is waited for still: %v, %v", waits, err)
 		}
 	})

@@ -445,6 +445,16 @@ func (e *Engine) Addresses(groupID int64) []AddressState {
 	return states
 }
 
+// isGone says that an executor is known to be away, so that asking it would only take time.
+func (d *directory) isGone(groupID int64, address string) bool {
+	g := d.get(groupID)
+	if g == nil {
+		return true
+	}
+	_, dead := g.gone[address]
+	return dead || !slices.Contains(g.listed, address) || len(d.usable([]string{address, ""})) == 1
+}
+
 // target is how an executor of a group is called.
 func (e *Engine) target(groupID int64, address string) wire.Target {
 	to := wire.Target{Address: address}

@@ -27,18 +27,22 @@
 //	    same transaction, so that no crash comes between a result and what follows from it. The executor is told "success"
 //	    after the commit.
 //	  - Kill. A run can be ended at any moment of this; what is done depends on where it is (kill.go).
-//	  - Flow. The run of a flow is recorded as sent to nobody when its time comes, and its first steps are inserted in that transaction. The end
-//	    of a step, wherever it is recorded, decides in the same commit what comes next (flows.go, flowmove.go); runs of no flow pay nothing.
+//	  - Flow. The run of a flow is recorded as sent to nobody when its time comes, and its first steps are inserted in that transaction
+//	    (begin.go). The end of a step, wherever it is recorded, decides in the same commit what comes next (flowmove.go); runs of no flow pay nothing.
 //	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (package cluster, takeover.go).
 //
 // # The parts
 //
-// [Engine] is what all of this has in common: claim, send and finish. What runs leave in the database (counters, old runs,
-// clearings, the history of schedules) is looked after by a service of its own, package upkeep, which only counts with the
-// engine. This admin's membership of the cluster (its lease, who else lives, whose share a job is, the time that all go by) is
-// package cluster; what it asks of the engine is membership.go. Runs for planned times that are over are asked for by package backfill.
-// All of them start and stop with the engine, and bound their own stops. Executors that cannot be called are called as all others: package pull
-// is the transport that brings them their calls.
+// [Engine] is what all of this has in common: claim, send and finish. Four parts of it are types of their own, whose configs name all that
+// they know of the engine: [Flows] (flows.go), [Callbacks], the reports that runs of asynchronous calls wait for (awaited.go), [Outputs], what
+// runs wrote (outputs.go), and refusals, what executors said and nobody took (refused.go). Where they change runs, they do so in the engine's
+// transactions.
+//
+// Others are packages. What runs leave in the database (counters, old runs, clearings, the history of schedules) is looked after by package
+// upkeep, which only counts with the engine. This admin's membership of the cluster (its lease, who else lives, whose share a job is, the time
+// that all go by) is package cluster; what it asks of the engine is membership.go. Runs for planned times that are over are asked for by
+// package backfill. All of them start and stop with the engine, and bound their own stops. Executors that cannot be called are called as all
+// others: package pull is the transport that brings them their calls.
 //
 // # The promises, and where they are kept
 //

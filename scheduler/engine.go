@@ -196,6 +196,8 @@ type Engine struct {
 	beginner  *batcher[*dispatch] // of runs of flows
 	admitter  *batcher[*admission]
 	flows     *Flows
+	callbacks *Callbacks
+	outputs   *Outputs
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
 	pulse     *pulse
@@ -245,7 +247,7 @@ func New(cfg Config) (*Engine, error) {
 		}
 		return ""
 	})
-	e.refusals = newRefusals(cfg.Logger, e.metrics.callsRefused)
+	e.refusals = newRefusals(refusalsConfig{Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Calls: e.metrics.callsRefused})
 	var err error
 	if e.node, err = newNode(e); err != nil {
 		return nil, err
@@ -263,7 +265,7 @@ func New(cfg Config) (*Engine, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if e.archive, err = e.newArchive(); err != nil {
+	if e.archive, err = newArchive(e); err != nil {
 		return nil, err
 	}
 	e.pending.init()
@@ -280,6 +282,11 @@ func New(cfg Config) (*Engine, error) {
 	e.finisher.urgent = finishing.urgent
 	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
 	e.admitter = newBatcher("admit", db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
+	e.callbacks = &Callbacks{queries: db.New(), cfg: callbacksConfig{Pool: cfg.Pool, Now: e.now, Mine: e.node.Mine, Complete: e.complete, Changed: e.hub.changed}}
+	e.outputs = &Outputs{queries: db.New(), cfg: outputsConfig{
+		Pool: cfg.Pool, Archive: e.archive, Directory: e.directory, Now: e.now, Log: cfg.Executors.Log, Target: e.target, CatchUp: e.catchUp, Refused: e.Refused,
+		Limit: func() time.Duration { return max(cfg.LogTimeout, cfg.Limits().CallTimeout) },
+	}}
 	e.flows = newFlows(flowsConfig{
 		Pool: cfg.Pool, Logger: cfg.Logger, Engine: e, Now: e.now, Node: e.node, Zone: cfg.JobZone, GroupOf: e.directory.idOf, Changed: e.hub.changed,
 		Webhooks: cfg.Webhooks,
@@ -447,6 +454,12 @@ func (e *Engine) Backfills() *backfill.Service { return e.backfills }
 
 // Flows is the part that runs flows. It starts and stops with the engine.
 func (e *Engine) Flows() *Flows { return e.flows }
+
+// Callbacks are the reports that runs wait for.
+func (e *Engine) Callbacks() *Callbacks { return e.callbacks }
+
+// Outputs is what runs wrote.
+func (e *Engine) Outputs() *Outputs { return e.outputs }
 
 // Others reports whether other admins live, as far as this one knows.
 func (e *Engine) Others() bool { return e.node.Others() }

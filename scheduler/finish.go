@@ -300,10 +300,10 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 				return nil, err
 			}
 		}
-		if open, err = e.callbacks(ctx, tx, open, byID); err != nil {
+		if open, err = e.callbacks.take(ctx, tx, open, byID); err != nil {
 			return nil, err
 		}
-		if outputs, err = e.outputsOf(ctx, tx, superseded, byID, nil); err != nil {
+		if outputs, err = e.outputs.of(ctx, tx, superseded, byID, nil); err != nil {
 			return nil, err
 		}
 		if len(open)+len(orphans) == 0 {
@@ -380,7 +380,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		if err := e.tellFinished(ctx, tx, append(superseded, open...), byID, follow); err != nil {
 			return nil, err
 		}
-		more, err := e.outputsOf(ctx, tx, open, byID, follow)
+		more, err := e.outputs.of(ctx, tx, open, byID, follow)
 		if err != nil {
 			return nil, err
 		}

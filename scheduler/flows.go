@@ -91,7 +91,6 @@ type flowEngine interface {
 	Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 	source(ctx context.Context, j *job) (text string, updated int64, err error)
 	recordText(address string, events event.List) string
-	tell(ctx context.Context, tx db.DBTX, events ...webhook.Event) error
 }
 
 func newFlows(cfg flowsConfig) *Flows {
@@ -339,7 +338,7 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatc
 			}
 		}
 		if fs.cfg.Webhooks.Wants(webhook.RunSent) {
-			if err := fs.cfg.Engine.tell(ctx, tx, told...); err != nil {
+			if err := fs.cfg.Webhooks.Write(ctx, tx, told...); err != nil {
 				return nil, err
 			}
 		}

@@ -170,7 +170,7 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 	if n == 0 {
 		return errRaced
 	}
-	if _, awaits, err := e.Awaits(ctx, run.ID); err != nil {
+	if _, awaits, err := e.callbacks.Of(ctx, run.ID); err != nil {
 		return err
 	} else if awaits { // nobody here works on it
 		return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, given: event.Killed}})
@@ -305,7 +305,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 			}
 			runs = flows.runs
 		}
-		return runs, e.tell(ctx, tx, webhook.Event{Type: webhook.RunFinished, Group: run.JobGroup, Job: run.JobID, Run: run.ID, At: e.now(), Outcome: event.Killed})
+		return runs, e.cfg.Webhooks.Write(ctx, tx, webhook.Event{Type: webhook.RunFinished, Group: run.JobGroup, Job: run.JobID, Run: run.ID, At: e.now(), Outcome: event.Killed})
 	})
 	if err != nil {
 		return err

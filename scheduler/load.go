@@ -2,10 +2,11 @@ package scheduler
 
 import (
 	"encoding/json"
+	runtimemetrics "runtime/metrics"
 	"time"
 
+	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/cluster"
-	runtimemetrics "runtime/metrics"
 )
 
 // Load is how this admin stands at a moment, for people who look after the cluster.
@@ -73,15 +74,15 @@ func (e *Engine) figures() Figures {
 		Conditions: e.Conditions(),
 		Claimed:    claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
 		Results: len(e.recorder.items) + len(e.finisher.items), Late: e.pulse.late(e.now()), Memory: heldMemory(),
-		Held: !e.node.MayAct(), Output: e.outputFigures(),
+		Held: !e.node.MayAct(), Output: outputFigures(e.archive),
 	}
 }
 
-func (e *Engine) outputFigures() *OutputFigures {
-	if e.archive == nil {
+func outputFigures(kept *archive.Service) *OutputFigures {
+	if kept == nil {
 		return nil
 	}
-	s := e.archive.Status()
+	s := kept.Status()
 	return &OutputFigures{Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Today: s.Today, Pushed: s.Pushed, Copied: s.Copied, Unseen: s.Unseen}
 }
 

@@ -64,7 +64,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	if err != nil {
 		return err
 	}
-	awaited, err := e.sweepAwaited(ctx)
+	awaited, err := e.callbacks.sweep(ctx)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (e *Engine) giveUp(ctx context.Context, s *sweeper, q question, sign sign, 
 	e.log.Warn("runs lost", "executor", q.address, "job_id", q.job, "runs", len(ids), "reason", reason)
 	e.metrics.lost.Add(float64(len(ids)))
 	items := make([]finishing, len(ids))
-	refused := e.refusedResults(ctx, ids)
+	refused := e.refusals.resultsOf(ctx, ids)
 	for i, id := range ids {
 		items[i] = finishing{id: id, code: wire.CodeFail, given: event.Lost, why: why}
 		if r, is := refused[id]; is { // that is why it did not come

@@ -13,16 +13,16 @@ import (
 // ErrNotTheirs says that somebody told about runs of groups for which he may not speak.
 var ErrNotTheirs = errors.New("these are not the caller's runs")
 
-// TakeOutputs takes what runs wrote, as their executor pushes it, to keep it as copies are kept. It is all or nothing, and does not wait
+// Take takes what runs wrote, as their executor pushes it, to keep it as copies are kept. It is all or nothing, and does not wait
 // for the store. Those of runs that are not here, or of which nobody wants to keep anything, are left out.
-func (e *Engine) TakeOutputs(ctx context.Context, by Caller, speaks func(appName string) bool, outputs []wire.PushedOutput) error {
-	who := finishing{not: e.directory.silent(speaks)}
+func (o *Outputs) Take(ctx context.Context, by Caller, speaks func(appName string) bool, outputs []wire.PushedOutput) error {
+	who := finishing{not: o.cfg.Directory.silent(speaks)}
 	if by.Scope != "" {
-		if who.group = e.directory.idOf(by.Scope); who.group == 0 {
+		if who.group = o.cfg.Directory.idOf(by.Scope); who.group == 0 {
 			return ErrNoGroup
 		}
 	}
-	if e.archive == nil {
+	if o.cfg.Archive == nil {
 		return archive.ErrFull
 	}
 	byID := make(map[int64]*wire.PushedOutput, len(outputs))
@@ -35,10 +35,10 @@ func (e *Engine) TakeOutputs(ctx context.Context, by Caller, speaks func(appName
 	for len(ids) > 0 {
 		part := ids[:min(len(ids), db.MaxBatch)]
 		ids = ids[len(part):]
-		rows, err := e.queries.ListPushedRuns(ctx, e.cfg.Pool, part)
-		if err == nil && len(rows) < len(part) && e.cfg.Pool.Lags() {
-			if err = e.catchUp(ctx); err == nil {
-				rows, err = e.queries.ListPushedRuns(ctx, e.cfg.Pool, part)
+		rows, err := o.queries.ListPushedRuns(ctx, o.cfg.Pool, part)
+		if err == nil && len(rows) < len(part) && o.cfg.Pool.Lags() {
+			if err = o.cfg.CatchUp(ctx); err == nil {
+				rows, err = o.queries.ListPushedRuns(ctx, o.cfg.Pool, part)
 			}
 		}
 		if err != nil {
@@ -49,29 +49,29 @@ func (e *Engine) TakeOutputs(ctx context.Context, by Caller, speaks func(appName
 			switch {
 			case !who.speaksFor(r.JobGroup):
 				foreign = append(foreign, r.ID)
-			case e.archive.Wish(jobspec.Keep(r.KeepOutput), r.JobGroup) != jobspec.KeepNone:
+			case o.cfg.Archive.Wish(jobspec.Keep(r.KeepOutput), r.JobGroup) != jobspec.KeepNone:
 				pushed = append(pushed, archive.Pushed{Run: archive.Run{ID: r.ID, Group: r.JobGroup, Job: r.JobID}, Output: *byID[r.ID]})
 			}
 		}
 	}
 	if len(foreign) > 0 {
-		e.Refused(by, RefusedRun, foreign)
+		o.cfg.Refused(by, RefusedRun, foreign)
 		return ErrNotTheirs
 	}
 	if len(pushed) == 0 {
 		return nil
 	}
-	return e.archive.Take(pushed)
+	return o.cfg.Archive.Take(pushed)
 }
 
-// outputWish is what an executor is told of the output of a run of a job; nil: nothing.
-func (e *Engine) outputWish(j *job) *wire.OutputWish {
-	if e.archive == nil {
+// wish is what an executor is told of the output of a run of a job; nil: nothing.
+func (o *Outputs) wish(j *job) *wire.OutputWish {
+	if o.cfg.Archive == nil {
 		return nil
 	}
-	wish := e.archive.Wish(j.keep, j.group)
+	wish := o.cfg.Archive.Wish(j.keep, j.group)
 	if wish == jobspec.KeepNone {
 		return nil
 	}
-	return &wire.OutputWish{FailedOnly: wish == jobspec.KeepFailed, Bytes: e.archive.RunBytes()}
+	return &wire.OutputWish{FailedOnly: wish == jobspec.KeepFailed, Bytes: o.cfg.Archive.RunBytes()}
 }

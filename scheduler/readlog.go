@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,29 +23,29 @@ type Piece struct {
 // copyAfter is how long an executor has for an answer where there is a copy.
 const copyAfter = time.Second
 
-// ReadLog reads a run's output from a line on: from its executor while that has it, and else from the copy that is kept. IsEnd is
+// Read reads a run's output from a line on: from its executor while that has it, and else from the copy that is kept. IsEnd is
 // decided by the row as well: a finished run of which nothing more came has ended, whatever era the executor is of (docs/compat.md
 // §4.14).
-func (e *Engine) ReadLog(ctx context.Context, run *db.Run, fromLine int) (Piece, error) {
+func (o *Outputs) Read(ctx context.Context, run *db.Run, fromLine int) (Piece, error) {
 	if run.TriggerCode != wire.CodeSuccess && run.HandleCode == 0 || run.ExecutorAddress == "" {
 		return Piece{LogResult: wire.LogResult{FromLineNum: fromLine, IsEnd: run.TriggerCode != 0}}, nil
 	}
-	kept, err := e.archive.Has(ctx, run.ID)
+	kept, err := o.cfg.Archive.Has(ctx, run.ID)
 	if err != nil {
 		return Piece{}, err
 	}
-	limit := max(e.cfg.LogTimeout, e.cfg.Limits().CallTimeout)
+	limit := o.cfg.Limit()
 	if kept {
 		limit = copyAfter
-		if e.isGone(run.JobGroup, string(run.ExecutorAddress)) {
-			return e.readCopy(ctx, run, fromLine, nil)
+		if o.cfg.Directory.isGone(run.JobGroup, string(run.ExecutorAddress)) {
+			return o.readCopy(ctx, run, fromLine, nil)
 		}
 	}
 	call, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	log, err := e.askLog(call, run.JobGroup, string(run.ExecutorAddress), run.ID, e.logDate(run.PlannedAt, run.TriggerTime), fromLine)
+	log, err := o.ask(call, run.JobGroup, string(run.ExecutorAddress), run.ID, o.logDate(run.PlannedAt, run.TriggerTime), fromLine)
 	if (err != nil || log.Missing()) && ctx.Err() == nil && kept {
-		return e.readCopy(ctx, run, fromLine, err)
+		return o.readCopy(ctx, run, fromLine, err)
 	}
 	if err != nil {
 		return Piece{}, err
@@ -57,9 +56,9 @@ func (e *Engine) ReadLog(ctx context.Context, run *db.Run, fromLine int) (Piece,
 	return Piece{LogResult: log}, nil
 }
 
-// askLog asks an executor for a piece of the output of a run.
-func (e *Engine) askLog(ctx context.Context, group int64, address string, id, date int64, fromLine int) (wire.LogResult, error) {
-	log, answer, err := e.cfg.Executors.Log(ctx, e.target(group, address), wire.LogRequest{
+// ask asks an executor for a piece of the output of a run.
+func (o *Outputs) ask(ctx context.Context, group int64, address string, id, date int64, fromLine int) (wire.LogResult, error) {
+	log, answer, err := o.cfg.Log(ctx, o.cfg.Target(group, address), wire.LogRequest{
 		LogDateTim: date, LogDateTime: date, LogID: id, FromLineNum: fromLine,
 	})
 	if err == nil && !answer.OK() {
@@ -72,29 +71,19 @@ func (e *Engine) askLog(ctx context.Context, group int64, address string, id, da
 }
 
 // logDate is the time under which an executor looks for the output of a run.
-func (e *Engine) logDate(planned int64, trigger sql.NullTime) int64 {
+func (o *Outputs) logDate(planned int64, trigger sql.NullTime) int64 {
 	if planned == 0 && trigger.Valid { // a row of upstream's
-		return e.cfg.Pool.FromWall(trigger.Time).UnixMilli()
+		return o.cfg.Pool.FromWall(trigger.Time).UnixMilli()
 	}
 	return planned
-}
-
-// isGone says that an executor is known to be away, so that asking it would only take time.
-func (e *Engine) isGone(groupID int64, address string) bool {
-	g := e.directory.get(groupID)
-	if g == nil {
-		return true
-	}
-	_, dead := g.gone[address]
-	return dead || !slices.Contains(g.listed, address) || len(e.directory.usable([]string{address, ""})) == 1
 }
 
 // pieceLines bounds a piece of a copy as executors bound theirs.
 const pieceLines = 5000
 
 // readCopy reads a piece of the copy of a run's output; asked is why its executor does not do.
-func (e *Engine) readCopy(ctx context.Context, run *db.Run, fromLine int, asked error) (Piece, error) {
-	c, err := e.archive.Read(ctx, run.ID)
+func (o *Outputs) readCopy(ctx context.Context, run *db.Run, fromLine int, asked error) (Piece, error) {
+	c, err := o.cfg.Archive.Read(ctx, run.ID)
 	if err != nil {
 		return Piece{}, errors.Join(asked, err)
 	}

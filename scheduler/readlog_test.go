@@ -31,7 +31,7 @@ func TestReadingALogMayTakeLongerThanACall(t *testing.T) {
 		run := b.trigger(b.addJob(nil))
 		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
 		sent := b.run(run)
-		if _, err := b.engine.ReadLog(t.Context(), &sent, 1); err != nil {
+		if _, err := b.engine.outputs.Read(t.Context(), &sent, 1); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-left; got < 4*b.engine.cfg.Limits().CallTimeout || got > b.engine.cfg.LogTimeout {

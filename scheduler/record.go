@@ -221,7 +221,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 		_, err := db.RecordSent(ctx, tx, o.d.owner, false, []db.Sent{e.delivered(o)})
 		return nil, err
 	}
-	if err := e.tell(ctx, tx, webhook.Event{
+	if err := e.cfg.Webhooks.Write(ctx, tx, webhook.Event{
 		Type: webhook.RunFinished, Group: o.d.job.group, Job: o.d.job.id, Run: o.d.id, At: e.now(), Outcome: o.sent.Outcome, Again: true,
 	}); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // What executors say and nobody takes is told to nobody by the protocol: an executor with a wrong token logs it on its own
@@ -65,8 +68,8 @@ type refusedResult struct {
 
 // refusals remembers what was refused. It is bounded: who fills it is a stranger.
 type refusals struct {
-	log   *slog.Logger
-	calls *prometheus.CounterVec
+	cfg     refusalsConfig
+	queries *db.Queries
 
 	mu      sync.Mutex
 	callers map[refusedKey]*refusedEntry
@@ -74,17 +77,31 @@ type refusals struct {
 	order   []int64 // of results, oldest first
 }
 
-func newRefusals(log *slog.Logger, calls *prometheus.CounterVec) *refusals {
-	return &refusals{log: log, calls: calls, callers: make(map[refusedKey]*refusedEntry), results: make(map[int64]refusedResult)}
+// refusalsConfig is what refusals are made of.
+type refusalsConfig struct {
+	Pool   *db.Pool
+	Logger *slog.Logger
+	Now    func() time.Time
+	Calls  *prometheus.CounterVec // by reason
+}
+
+func newRefusals(cfg refusalsConfig) *refusals {
+	return &refusals{cfg: cfg, queries: db.New(), callers: make(map[refusedKey]*refusedEntry), results: make(map[int64]refusedResult)}
 }
 
 // Refused notes a call that was not taken, and the runs of which it reported results.
 func (e *Engine) Refused(by Caller, why Refusal, runs []int64) {
-	e.refusals.add(e.now(), by, why, runs)
+	e.refusals.add(by, why, runs)
 }
 
-func (r *refusals) add(now time.Time, by Caller, why Refusal, runs []int64) {
-	r.calls.WithLabelValues(string(why)).Inc()
+// RefusedCalls are the calls that the admins refused lately, the newest first.
+func (e *Engine) RefusedCalls(ctx context.Context) ([]RefusedCalls, error) {
+	return e.refusals.list(ctx)
+}
+
+func (r *refusals) add(by Caller, why Refusal, runs []int64) {
+	now := r.cfg.Now()
+	r.cfg.Calls.WithLabelValues(string(why)).Inc()
 	by = by.name()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +128,7 @@ func (r *refusals) add(now time.Time, by Caller, why Refusal, runs []int64) {
 	if len(runs) > 0 {
 		args = append(args, "log_id", runs[0], "runs", len(runs))
 	}
-	r.log.Warn(refusalText[why], args...)
+	r.cfg.Logger.Warn(refusalText[why], args...)
 }
 
 // refusalText is the line in the log.

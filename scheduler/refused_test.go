@@ -19,38 +19,40 @@ import (
 func TestRefusedCallsAreWarnedAboutOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	r := newRefusals(slog.New(slog.NewTextHandler(&out, nil)), newMetrics(nil).callsRefused)
-	now := time.Now()
+	began := time.Now()
+	now := began
+	r := newRefusals(refusalsConfig{Logger: slog.New(slog.NewTextHandler(&out, nil)), Now: func() time.Time { return now }, Calls: newMetrics(nil).callsRefused})
 	orders := Caller{Address: "10.1.2.3", AppName: "orders"}
 	for i := range 121 {
-		r.add(now.Add(time.Duration(i)*time.Second), orders, RefusedToken, []int64{int64(i)})
+		now = began.Add(time.Duration(i) * time.Second)
+		r.add(orders, RefusedToken, []int64{int64(i)})
 	}
-	r.add(now, Caller{Address: "10.1.2.3", AppName: "bills"}, RefusedToken, nil)
+	r.add(Caller{Address: "10.1.2.3", AppName: "bills"}, RefusedToken, nil)
 	if n := strings.Count(out.String(), "group=orders"); n != 3 {
 		t.Errorf("%d warnings in two minutes and a second, want 3:\n%s", n, out.String())
 	}
 	if n := strings.Count(out.String(), "group=bills"); n != 1 {
 		t.Errorf("%d warnings about another group, want 1", n)
 	}
-	if n := testutil.ToFloat64(r.calls.WithLabelValues("token")); n != 122 {
+	if n := testutil.ToFloat64(r.cfg.Calls.WithLabelValues("token")); n != 122 {
 		t.Errorf("%v calls counted, want 122", n)
 	}
-	if got, ok := r.result(120); !ok || got.from != "10.1.2.3" || !got.at.Equal(now.Add(120*time.Second)) {
+	if got, ok := r.result(120); !ok || got.from != "10.1.2.3" || !got.at.Equal(began.Add(120*time.Second)) {
 		t.Errorf("the refused result of run 120 is %+v, %t", got, ok)
 	}
 }
 
 func TestRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRefusals(slog.New(slog.DiscardHandler), newMetrics(nil).callsRefused)
 	now := time.Now()
+	r := newRefusals(refusalsConfig{Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }, Calls: newMetrics(nil).callsRefused})
 	for i := range 3 * maxRefused {
 		now = now.Add(time.Millisecond)
 		ids := make([]int64, 100)
 		for k := range ids {
 			ids[k] = int64(100*i + k)
 		}
-		r.add(now, Caller{Address: fmt.Sprint(i)}, RefusedToken, ids)
+		r.add(Caller{Address: fmt.Sprint(i)}, RefusedToken, ids)
 	}
 	if len(r.callers) > maxRefused || len(r.results) > maxRefusedIDs || len(r.order) > maxRefusedIDs {
 		t.Errorf("%d callers and %d (%d) results are kept", len(r.callers), len(r.results), len(r.order))
@@ -92,7 +94,7 @@ func TestWhatOneAdminRefusesAllAdminsShow(t *testing.T) {
 			t.Errorf("before it is written down, another admin shows %+v", got)
 		}
 		for range 2 { // the second has nothing to add
-			if err := other.sweepRefused(t.Context()); err != nil {
+			if err := other.refusals.sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -115,7 +117,7 @@ func TestWhatOneAdminRefusesAllAdminsShow(t *testing.T) {
 		run := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 }))
 		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
 		other.Refused(Caller{Address: "10.9.9.9", AppName: "orders"}, RefusedToken, []int64{run})
-		err := other.sweepRefused(t.Context())
+		err := other.refusals.sweep(t.Context())
 		close(written)
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +146,7 @@ func TestWhatIsRefusedIsBoundedInTheDatabaseAndForgotten(t *testing.T) {
 		}
 		sweep := func() {
 			t.Helper()
-			if err := e.sweepRefused(ctx); err != nil {
+			if err := e.refusals.sweep(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}

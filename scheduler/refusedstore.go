@@ -41,37 +41,37 @@ func callerName(s string) string {
 	return s
 }
 
-// sweepRefused writes down what this admin refused since the last sweep, and lets go what is long past.
-func (e *Engine) sweepRefused(ctx context.Context) error {
-	rows, err := e.queries.ListRefused(ctx, e.cfg.Pool)
+// sweep writes down what this admin refused since the last sweep, and lets go what is long past.
+func (r *refusals) sweep(ctx context.Context) error {
+	rows, err := r.queries.ListRefused(ctx, r.cfg.Pool)
 	if err != nil {
 		return err
 	}
 	stored := make(map[refusedKey]db.RefusedCaller, len(rows))
-	before := e.now().Add(-refusedFor).UnixMilli()
+	before := r.cfg.Now().Add(-refusedFor).UnixMilli()
 	stale := false
-	for _, r := range rows {
-		stored[keyOfRefused(r)] = r
-		stale = stale || r.LastAt < before
+	for _, row := range rows {
+		stored[keyOfRefused(row)] = row
+		stale = stale || row.LastAt < before
 	}
-	news := e.refusals.unsaved(stored)
+	news := r.unsaved(stored)
 	if len(news) == 0 && !stale {
 		return nil
 	}
-	err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err = r.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		for _, n := range news {
-			if err := e.queries.AddRefused(ctx, tx, n.row); err != nil {
+			if err := r.queries.AddRefused(ctx, tx, n.row); err != nil {
 				return err
 			}
 		}
 		if !stale {
 			return nil
 		}
-		_, err := e.queries.DeleteRefusedBefore(ctx, tx, before)
+		_, err := r.queries.DeleteRefusedBefore(ctx, tx, before)
 		return err
 	})
 	if err == nil {
-		e.refusals.noteSaved(news)
+		r.noteSaved(news)
 	}
 	return err
 }
@@ -125,20 +125,20 @@ func keyOfRefused(r db.RefusedCaller) refusedKey {
 	return refusedKey{r.Address, strings.ToLower(r.AppName), Refusal(r.Why)}
 }
 
-// RefusedCalls are the calls that the admins refused lately, the newest first.
-func (e *Engine) RefusedCalls(ctx context.Context) ([]RefusedCalls, error) {
-	rows, err := e.queries.ListRefused(ctx, e.cfg.Pool)
+// list are the calls that the admins refused lately, the newest first.
+func (r *refusals) list(ctx context.Context) ([]RefusedCalls, error) {
+	rows, err := r.queries.ListRefused(ctx, r.cfg.Pool)
 	if err != nil {
 		return nil, err
 	}
 	all := make(map[refusedKey]RefusedCalls, len(rows))
-	for _, r := range rows {
-		all[keyOfRefused(r)] = RefusedCalls{
-			Caller: Caller{Address: r.Address, AppName: r.AppName}, Why: Refusal(r.Why), Count: r.Calls, Last: time.UnixMilli(r.LastAt),
+	for _, row := range rows {
+		all[keyOfRefused(row)] = RefusedCalls{
+			Caller: Caller{Address: row.Address, AppName: row.AppName}, Why: Refusal(row.Why), Count: row.Calls, Last: time.UnixMilli(row.LastAt),
 		}
 	}
-	e.refusals.addUnsaved(all)
-	oldest := e.now().Add(-refusedFor)
+	r.addUnsaved(all)
+	oldest := r.cfg.Now().Add(-refusedFor)
 	list := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(c RefusedCalls) bool { return c.Last.Before(oldest) })
 	slices.SortFunc(list, func(a, b RefusedCalls) int {
 		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Caller.Address, b.Caller.Address), cmp.Compare(a.Caller.AppName, b.Caller.AppName), cmp.Compare(a.Why, b.Why))
@@ -164,23 +164,23 @@ func (r *refusals) addUnsaved(all map[refusedKey]RefusedCalls) {
 	}
 }
 
-// refusedResults are those of the runs whose results some admin did not take because of a wrong token.
-func (e *Engine) refusedResults(ctx context.Context, ids []int64) map[int64]refusedResult {
+// resultsOf are those of the runs whose results some admin did not take because of a wrong token.
+func (r *refusals) resultsOf(ctx context.Context, ids []int64) map[int64]refusedResult {
 	found := make(map[int64]refusedResult)
-	rows, err := e.queries.ListRefused(ctx, e.cfg.Pool)
+	rows, err := r.queries.ListRefused(ctx, r.cfg.Pool)
 	if err != nil { // they are lost all the same
-		e.log.Warn("look for results that were refused", "error", err)
+		r.cfg.Logger.Warn("look for results that were refused", "error", err)
 	}
-	for _, r := range rows {
-		for _, id := range splitRuns(r.Runs) {
+	for _, row := range rows {
+		for _, id := range splitRuns(row.Runs) {
 			if slices.Contains(ids, id) {
-				found[id] = refusedResult{r.Address, time.UnixMilli(r.LastAt)}
+				found[id] = refusedResult{row.Address, time.UnixMilli(row.LastAt)}
 			}
 		}
 	}
 	for _, id := range ids {
-		if r, ok := e.refusals.result(id); ok {
-			found[id] = r
+		if got, ok := r.result(id); ok {
+			found[id] = got
 		}
 	}
 	return found

@@ -220,7 +220,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		TimeoutSeconds: d.job.timeoutSeconds, LogID: d.id, LogDateTime: d.planned.UnixMilli(), GlueType: d.job.glue,
 		GlueUpdateTime: d.job.glueUpdated, BroadcastIndex: d.shard.Index, BroadcastTotal: max(1, d.shard.Total),
 	}
-	wish := e.outputWish(d.job)
+	wish := e.outputs.wish(d.job)
 	if (d.plannedFor() != 0 || wish != nil) && e.directory.takesEnvironment(d.job.group, d.address) { // others may not read past what they do not know
 		req.PlannedAt, req.KeepOutput = d.plannedFor(), wish
 	}

@@ -75,7 +75,7 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 	if err := e.vouch(ctx, s, now); err != nil {
 		return err
 	}
-	if err := e.sweepRefused(ctx); err != nil { // before runs are lost for it
+	if err := e.refusals.sweep(ctx); err != nil { // before runs are lost for it
 		return err
 	}
 	e.sweepBeats(ctx)

@@ -13,15 +13,11 @@ import (
 // What programs are told of runs and executors (package webhook), in the transactions that make it true. Events about a run are written
 // after the update of its row, whose lock keeps them in order.
 
-func (e *Engine) tell(ctx context.Context, tx db.DBTX, events ...webhook.Event) error {
-	return e.cfg.Webhooks.Write(ctx, tx, events...)
-}
-
 // tellFinished tells of results, and before of the sendings that they took along.
 func (e *Engine) tellFinished(ctx context.Context, tx db.DBTX, rows []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) error {
 	events := e.sentAlong(rows, byID)
 	if !e.cfg.Webhooks.Wants(webhook.RunFinished) {
-		return e.tell(ctx, tx, events...)
+		return e.cfg.Webhooks.Write(ctx, tx, events...)
 	}
 	now := e.now()
 	for i := range rows {
@@ -31,7 +27,7 @@ func (e *Engine) tellFinished(ctx context.Context, tx db.DBTX, rows []db.ListRun
 			})
 		}
 	}
-	return e.tell(ctx, tx, events...)
+	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }
 
 // tellSent tells of runs that their executors took. Of one whose result came before that is recorded, the result has told it.
@@ -58,7 +54,7 @@ func (e *Engine) tellSent(ctx context.Context, tx db.DBTX, batch []*outcome) err
 			events = append(events, webhook.Event{Type: webhook.RunSent, Group: o.d.job.group, Job: o.d.job.id, Run: o.d.id, At: time.UnixMilli(o.sent.At)})
 		}
 	}
-	return e.tell(ctx, tx, events...)
+	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }
 
 // tellSkipped tells of rows that are inserted decided; first is the id of the first of them.
@@ -75,7 +71,7 @@ func (e *Engine) tellSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, 
 		r := &rows[i]
 		events[i] = webhook.Event{Type: webhook.RunFinished, Group: r.JobGroup, Job: r.JobID, Run: first + int64(i)*step, At: e.now(), Outcome: r.Outcome}
 	}
-	return e.tell(ctx, tx, events...)
+	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }
 
 // tellStopped tells of jobs that have come to the end of their schedules, or whose schedules cannot be read.
@@ -89,7 +85,7 @@ func (e *Engine) tellStopped(ctx context.Context, tx db.DBTX, rows []db.ListDueJ
 			events = append(events, webhook.Event{Type: webhook.JobStopped, Group: rows[i].JobGroup, Job: rows[i].ID, At: e.now()})
 		}
 	}
-	return e.tell(ctx, tx, events...)
+	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }
 
 // tellExecutor tells of an executor, for each group of its name.
@@ -105,7 +101,7 @@ func (e *Engine) tellExecutor(ctx context.Context, tx db.DBTX, what webhook.Type
 	for i, id := range groups {
 		events[i] = webhook.Event{Type: what, Group: id, At: e.now(), Facts: webhook.Facts{Address: event.Clip(address), App: event.Clip(appName)}}
 	}
-	return e.tell(ctx, tx, events...)
+	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }
 
 // maxSilent is how many executors a sweep tells of.

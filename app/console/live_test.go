@@ -20,9 +20,9 @@ import (
 )
 
 // talking has two pieces of output of every run, and then nothing new.
-type talking struct{ manage.Engine }
+type talking struct{}
 
-func (talking) ReadLog(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
+func (talking) Read(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
 	if from > 2 {
 		return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from}}, nil
 	}
@@ -40,7 +40,7 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 		logID, pool.Wall(now), now.UnixMilli(), now.UnixMilli()); err != nil {
 		t.Fatal(err)
 	}
-	service := manage.New(manage.Config{Pool: pool, Engine: talking{}, Now: func() time.Time { return now }})
+	service := manage.New(manage.Config{Pool: pool, Outputs: talking{}, Now: func() time.Time { return now }})
 	pages := &runPages{
 		timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms, notes: service.Notes}, runs: service.Runs, jobs: service.Jobs},
 		runs:      service.Runs,
@@ -75,9 +75,9 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 }
 
 // forgetful has no output of any run.
-type forgetful struct{ manage.Engine }
+type forgetful struct{}
 
-func (forgetful) ReadLog(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
+func (forgetful) Read(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
 	return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from, LogContent: wire.LogMissing, IsEnd: true}}, nil
 }
 
@@ -86,7 +86,7 @@ func TestOutputThatIsGoneIsNotTakenForNone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		now := time.Now()
-		service := manage.New(manage.Config{Pool: pool, Engine: forgetful{}, Now: func() time.Time { return now }})
+		service := manage.New(manage.Config{Pool: pool, Outputs: forgetful{}, Now: func() time.Time { return now }})
 		pages := &runPages{
 			timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms, notes: service.Notes}, runs: service.Runs, jobs: service.Jobs},
 			runs:      service.Runs,

@@ -58,7 +58,7 @@ func (s *Callbacks) HandOut(ctx context.Context, logID, jobID int64, received ti
 		return "", &CallbackError{"an asynchronous call needs a time limit of the job, after which its target is not waited for"}
 	}
 	token := rand.Text() + rand.Text()
-	err = s.cfg.Engine.HandOut(ctx, scheduler.Callback{LogID: logID, JobID: jobID, Token: auth.HashAPIToken(token), Expires: received.Add(time.Duration(job.ExecutorTimeout) * time.Second)})
+	err = s.cfg.Callbacks.HandOut(ctx, scheduler.Callback{LogID: logID, JobID: jobID, Token: auth.HashAPIToken(token), Expires: received.Add(time.Duration(job.ExecutorTimeout) * time.Second)})
 	if errors.Is(err, db.ErrDuplicate) {
 		return "", &CallbackError{"this run has called its target before, and is not to do so twice"}
 	} else if err != nil {
@@ -78,7 +78,7 @@ func (s *Callbacks) Report(ctx context.Context, address, token string, body []by
 		return err
 	}
 	r.Token, r.From = auth.HashAPIToken(token), address
-	switch err := s.cfg.Engine.Report(ctx, r); {
+	switch err := s.cfg.Callbacks.Report(ctx, r); {
 	case errors.Is(err, scheduler.ErrNoCallback):
 		s.guesses.Wrong(address, now)
 		return problem.New(problem.NotFound, "problem.callback.unknown")

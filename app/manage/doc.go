@@ -26,10 +26,6 @@ import (
 type Engine interface {
 	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
 	Kill(ctx context.Context, logID int64, user string) error
-	HandOut(ctx context.Context, c scheduler.Callback) error
-	Report(ctx context.Context, r scheduler.Report) error
-	Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error)
-	ReadLog(ctx context.Context, run *db.Run, fromLine int) (scheduler.Piece, error)
 	Archive() *archive.Service
 	Addresses(groupID int64) []scheduler.AddressState
 	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
@@ -48,14 +44,29 @@ type Flows interface {
 	Repeat(ctx context.Context, r scheduler.Repeat) (int64, error)
 }
 
+// Outputs is what the use cases of runs need of what runs write.
+type Outputs interface {
+	Read(ctx context.Context, run *db.Run, fromLine int) (scheduler.Piece, error)
+}
+
+// RunCallbacks is what the use cases of asynchronous calls need of the scheduler.
+type RunCallbacks interface {
+	HandOut(ctx context.Context, c scheduler.Callback) error
+	Report(ctx context.Context, r scheduler.Report) error
+	Of(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error)
+}
+
 // Config is what the use cases are made of.
 type Config struct {
 	Pool   *db.Pool
 	Engine Engine
-	Flows  Flows
 	Upkeep Upkeep
 	Zone   *time.Location   // in which cron texts are read; default the pool's
 	Now    func() time.Time // default time.Now
+	// Flows, Outputs and Callbacks are parts of the engine; without them runs of flows are not changed, outputs not read, and nobody reports.
+	Flows     Flows
+	Outputs   Outputs
+	Callbacks RunCallbacks
 	// Passwords, Logins, Sessions and Factors are for the use cases of users; without them these cannot be looked after.
 	Passwords *auth.Passwords
 	Logins    *auth.Logins

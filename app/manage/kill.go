@@ -79,7 +79,7 @@ func (s *Runs) KillAll(ctx context.Context, p auth.Principal, ids []int64) (ende
 
 // Awaits says whether an open run waits for the report of its call's target.
 func (s *Runs) Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error) {
-	if a, ok, err = s.cfg.Engine.Awaits(ctx, logID); err != nil {
+	if a, ok, err = s.cfg.Callbacks.Of(ctx, logID); err != nil {
 		err = fmt.Errorf("read what a run waits for: %w", err)
 	}
 	return a, ok, err

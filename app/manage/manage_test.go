@@ -87,7 +87,7 @@ func (e *engine) Repeat(ctx context.Context, r scheduler.Repeat) (int64, error) 
 	return 8, e.pool.Tx(ctx, func(tx *sql.Tx) error { return r.Within(ctx, tx, 8) })
 }
 
-func (e *engine) ReadLog(context.Context, *db.Run, int) (scheduler.Piece, error) {
+func (e *engine) Read(context.Context, *db.Run, int) (scheduler.Piece, error) {
 	return scheduler.Piece{LogResult: wire.LogResult{LogContent: "x"}}, nil
 }
 func (e *engine) Archive() *archive.Service                { return nil }
@@ -132,7 +132,7 @@ type bundle struct {
 func setup(t *testing.T, pool *db.Pool, change func(*Config)) *bundle {
 	t.Helper()
 	b := &bundle{pool: pool, engine: &engine{pool: pool}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
-	cfg := Config{Pool: pool, Engine: b.engine, Flows: b.engine, Upkeep: b.engine, Now: func() time.Time { return b.now }}
+	cfg := Config{Pool: pool, Engine: b.engine, Flows: b.engine, Outputs: b.engine, Callbacks: b.engine, Upkeep: b.engine, Now: func() time.Time { return b.now }}
 	if change != nil {
 		change(&cfg)
 	}
@@ -918,6 +918,6 @@ func insertRun(t *testing.T, pool *db.Pool, group, job int64, at time.Time, code
 
 func (e *engine) HandOut(context.Context, scheduler.Callback) error { return nil }
 func (e *engine) Report(context.Context, scheduler.Report) error    { return nil }
-func (e *engine) Awaits(context.Context, int64) (scheduler.Awaited, bool, error) {
+func (e *engine) Of(context.Context, int64) (scheduler.Awaited, bool, error) {
 	return scheduler.Awaited{}, false, nil
 }

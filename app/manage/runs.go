@@ -388,5 +388,5 @@ func (s *Runs) ReadLog(ctx context.Context, p auth.Principal, logID int64, fromL
 
 // LogOf is [Runs.ReadLog] of a run that has just been got.
 func (s *Runs) LogOf(ctx context.Context, r *db.Run, fromLine int) (scheduler.Piece, error) {
-	return s.cfg.Engine.ReadLog(ctx, r, max(1, fromLine))
+	return s.cfg.Outputs.Read(ctx, r, max(1, fromLine))
 }

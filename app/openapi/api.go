@@ -25,7 +25,11 @@ type Engine interface {
 	SawDialect(ctx context.Context, appName, address string, dialect wire.Dialect) error
 	RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error
 	Deregister(ctx context.Context, r wire.RegistryRequest) error
-	TakeOutputs(ctx context.Context, by scheduler.Caller, speaks func(appName string) bool, outputs []wire.PushedOutput) error
+}
+
+// Outputs takes what executors push of what runs wrote.
+type Outputs interface {
+	Take(ctx context.Context, by scheduler.Caller, speaks func(appName string) bool, outputs []wire.PushedOutput) error
 }
 
 // Tokens tells who may call.
@@ -66,6 +70,7 @@ type API struct {
 // Config is what the API needs of the others. Nothing is optional.
 type Config struct {
 	Engine    Engine
+	Outputs   Outputs
 	Tokens    Tokens
 	Jobs      Jobs
 	Groups    Groups

@@ -78,7 +78,7 @@ func (e *engine) RegisterWith(_ context.Context, r wire.RegistryRequest, shown s
 	return e.err
 }
 
-func (e *engine) TakeOutputs(_ context.Context, by scheduler.Caller, speaks func(string) bool, outputs []wire.PushedOutput) error {
+func (e *engine) Take(_ context.Context, by scheduler.Caller, speaks func(string) bool, outputs []wire.PushedOutput) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !speaks("orders") {
@@ -123,7 +123,7 @@ func (openTokens) Check(string, string) (string, bool) { return "", true }
 
 func newAPI() (*API, *engine) {
 	e := &engine{}
-	return New(Config{Engine: e, Tokens: fixedTokens{}, Pulls: new(pulls), Logger: slog.New(slog.DiscardHandler)}), e
+	return New(Config{Engine: e, Outputs: e, Tokens: fixedTokens{}, Pulls: new(pulls), Logger: slog.New(slog.DiscardHandler)}), e
 }
 
 func post(api *API, method, path, token, body string) *httptest.ResponseRecorder {

@@ -37,7 +37,7 @@ func (a *API) output(ctx context.Context, body []byte, who caller) error {
 		return nil
 	}
 	by := scheduler.Caller{Address: who.address, AppName: cmp.Or(who.appName, who.scope), Scope: who.scope}
-	err = a.Engine.TakeOutputs(ctx, by, func(appName string) bool { return a.Tokens.Speaks(who.scope, who.token, appName) }, outputs)
+	err = a.Outputs.Take(ctx, by, func(appName string) bool { return a.Tokens.Speaks(who.scope, who.token, appName) }, outputs)
 	switch {
 	case errors.Is(err, archive.ErrFull):
 		return refusal(msgOutputFull)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/seal"
@@ -20,8 +21,27 @@ type Output struct {
 	Limits func() archive.Limits
 }
 
+// Outputs is what runs wrote: it is read from their executors or from the copies that are kept (package archive), and executors push it.
+type Outputs struct {
+	cfg     outputsConfig
+	queries *db.Queries
+}
+
+// outputsConfig is what [Outputs] are made of.
+type outputsConfig struct {
+	Pool      *db.Pool
+	Archive   *archive.Service // nil: outputs are not kept
+	Directory *directory
+	Now       func() time.Time
+	Log       func(ctx context.Context, to wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error) // of [Executors]
+	Target    func(group int64, address string) wire.Target
+	Limit     func() time.Duration            // of one reading
+	CatchUp   func(ctx context.Context) error // waits until this admin sees what others have committed
+	Refused   func(by Caller, why Refusal, runs []int64)
+}
+
 // newArchive makes the service that keeps outputs; nil where they are not kept.
-func (e *Engine) newArchive() (*archive.Service, error) {
+func newArchive(e *Engine) (*archive.Service, error) {
 	out := e.cfg.Output
 	if out.Store == nil {
 		return nil, nil
@@ -36,15 +56,15 @@ func (e *Engine) newArchive() (*archive.Service, error) {
 			return jobspec.KeepInherit
 		},
 		Read: func(ctx context.Context, r archive.Run, from int) (wire.LogResult, error) {
-			return e.askLog(ctx, r.Group, r.Address, r.ID, r.LogDate, from)
+			return e.outputs.ask(ctx, r.Group, r.Address, r.ID, r.LogDate, from)
 		},
 	})
 }
 
-// outputsOf are the runs of a batch of results whose output is to be kept. Those without an address are not known to be recorded as
+// of are the runs of a batch of results whose output is to be kept. Those without an address are not known to be recorded as
 // sent yet. follow has the wishes of their jobs; nil: they are read.
-func (e *Engine) outputsOf(ctx context.Context, tx *sql.Tx, ended []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) ([]archive.Ended, error) {
-	if e.archive == nil || len(ended) == 0 {
+func (o *Outputs) of(ctx context.Context, tx *sql.Tx, ended []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) ([]archive.Ended, error) {
+	if o.cfg.Archive == nil || len(ended) == 0 {
 		return nil, nil
 	}
 	wishes := make(map[int64]jobspec.Keep)
@@ -53,7 +73,7 @@ func (e *Engine) outputsOf(ctx context.Context, tx *sql.Tx, ended []db.ListRunsB
 		for i := range ended {
 			ids = appendNew(ids, ended[i].JobID)
 		}
-		rows, err := e.queries.ListJobsWithConsequences(ctx, tx, ids)
+		rows, err := o.queries.ListJobsWithConsequences(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +85,7 @@ func (e *Engine) outputsOf(ctx context.Context, tx *sql.Tx, ended []db.ListRunsB
 			wishes[id] = jobspec.Keep(j.KeepOutput)
 		}
 	}
-	now := e.now().UnixMilli()
+	now := o.cfg.Now().UnixMilli()
 	var wanted []archive.Ended
 	for i := range ended {
 		r := &ended[i]
@@ -73,13 +93,13 @@ func (e *Engine) outputsOf(ctx context.Context, tx *sql.Tx, ended []db.ListRunsB
 		if f.flow || r.SentAt == 0 && f.given != event.Open { // no executor had it
 			continue
 		}
-		if e.archive.Wants(wishes[r.JobID], r.JobGroup, f.ends != event.Succeeded) {
+		if o.cfg.Archive.Wants(wishes[r.JobID], r.JobGroup, f.ends != event.Succeeded) {
 			wanted = append(wanted, archive.Ended{At: now, Pushed: f.pushed, Run: archive.Run{
-				ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress), LogDate: e.logDate(r.PlannedAt, r.TriggerTime),
+				ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress), LogDate: o.logDate(r.PlannedAt, r.TriggerTime),
 			}})
 		}
 	}
-	if len(wanted) > 0 && e.archive.Full(len(wanted)) {
+	if len(wanted) > 0 && o.cfg.Archive.Full(len(wanted)) {
 		return nil, nil
 	}
 	return wanted, nil
