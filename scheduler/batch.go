@@ -11,21 +11,24 @@ import (
 // what was asked.
 var ErrStopping = errors.New("the engine is stopping")
 
-// batcher gathers items that many goroutines hand in and has its workers write them together. A worker takes everything
-// that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet moment a
-// little company.
+// batcher gathers items that many goroutines hand in and has its workers write them together. One worker gathers at a time, and
+// takes everything that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet
+// moment a little company, and window that of a moment in which one batch follows another.
 type batcher[T any] struct {
 	name   string
 	max    int
 	linger time.Duration
+	window time.Duration // not below linger; 0: as linger
 	write  func(context.Context, []T)
 	urgent func(T) bool // of an item that waits for no company; nil: none is
 
-	items chan *queued[T] // of pointers, so that room for many costs little as long as few wait
-	hand  inHand          // what is being written, since its oldest item was handed in
-	stopc chan struct{}
-	mu    sync.RWMutex // held for reading while an item is put in, so that stop does not lose one
-	ended bool
+	items    chan *queued[T] // of pointers, so that room for many costs little as long as few wait
+	hand     inHand          // what is being written, since its oldest item was handed in
+	turn     chan struct{}   // capacity 1: full while a worker gathers
+	gathered time.Time       // when the last batch was; of the worker whose turn it is
+	stopc    chan struct{}
+	mu       sync.RWMutex // held for reading while an item is put in, so that stop does not lose one
+	ended    bool
 }
 
 // queued is an item that waits. Items are taken in their order, so the oldest that is not written is in some worker's hand.
@@ -36,7 +39,7 @@ type queued[T any] struct {
 
 func newBatcher[T any](name string, maxBatch int, linger time.Duration, capacity int, write func(context.Context, []T)) *batcher[T] {
 	return &batcher[T]{name: name, max: maxBatch, linger: linger, write: write,
-		items: make(chan *queued[T], min(capacity, 100_000))}
+		items: make(chan *queued[T], min(capacity, 100_000)), turn: make(chan struct{}, 1)}
 }
 
 // start lets the workers work. When ctx ends, what they are writing and what is still queued is given up.
@@ -86,26 +89,40 @@ func (b *batcher[T]) oldest() time.Duration { return b.hand.oldest() }
 
 func (b *batcher[T]) work(ctx context.Context, stop <-chan struct{}) {
 	for {
-		var first *queued[T]
-		select {
-		case first = <-b.items:
-		case <-stop:
-			for { // what was handed in before the stop is still written
-				select {
-				case first = <-b.items:
-					b.writeFrom(ctx, first, 0)
-				default:
-					return
-				}
-			}
+		batch, over := b.take(stop)
+		if batch == nil {
+			return
 		}
-		b.writeFrom(ctx, first, b.linger)
+		b.write(ctx, batch)
+		over()
 	}
 }
 
-func (b *batcher[T]) writeFrom(ctx context.Context, first *queued[T], linger time.Duration) {
-	defer b.hand.begin(first.since)()
-	b.write(ctx, b.gather(first.item, linger))
+// take waits for a batch, and gives it with what is to be called when it is written. After the stop it gives what was handed in
+// before, and then nil.
+func (b *batcher[T]) take(stop <-chan struct{}) (batch []T, over func()) {
+	b.turn <- struct{}{}
+	defer func() { <-b.turn }()
+	var first *queued[T]
+	select {
+	case first = <-b.items:
+	case <-stop:
+		select {
+		case first = <-b.items:
+			over = b.hand.begin(first.since)
+			return b.gather(first.item, 0), over
+		default:
+			return nil, nil
+		}
+	}
+	over = b.hand.begin(first.since)
+	wait := b.linger
+	if time.Since(b.gathered) < b.window {
+		wait = b.window
+	}
+	batch = b.gather(first.item, wait)
+	b.gathered = time.Now()
+	return batch, over
 }
 
 // gather takes what waits, and if that is little, what comes within linger.

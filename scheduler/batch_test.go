@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/punctual-job/punctual/db"
@@ -82,6 +83,43 @@ func TestBatcher(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestABatchWaitsLongerWhileManyCome: the first of a quiet moment waits for the linger alone, those that follow for the window, and what is
+// urgent for none. Two workers do not part what comes between them.
+func TestABatchWaitsLongerWhileManyCome(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const urgent = 99
+		w := &written{}
+		b := newBatcher("test", 100, 2*time.Millisecond, 100, w.write)
+		b.window, b.urgent = 10*time.Millisecond, func(i int) bool { return i == urgent }
+		var wg sync.WaitGroup
+		b.start(t.Context(), 2, &wg)
+		add := func(items ...int) {
+			t.Helper()
+			for _, i := range items {
+				if err := b.add(t.Context(), i); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		time.Sleep(time.Second)
+		add(0)
+		time.Sleep(1500 * time.Microsecond)
+		add(slices.Repeat([]int{1}, 9)...)
+		add(2, urgent)
+		add(slices.Repeat([]int{3}, 4)...)
+		time.Sleep(time.Second)
+		add(4)
+		time.Sleep(1500 * time.Microsecond)
+		if diff := cmp.Diff([][]int{{0}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 2}, {urgent}, {3, 3, 3, 3}, {4}}, w.batches); diff != "" {
+			t.Errorf("batches (-want +got):\n%s", diff)
+		}
+		b.stop()
+		wg.Wait()
+	})
 }
 
 func TestABatcherThatStopsWritesWhatIsQueued(t *testing.T) {
