@@ -259,6 +259,20 @@ func TestAFailureThatIsAllowedLetsTheFlowGoOn(t *testing.T) {
 	})
 }
 
+// TestAFlowSaysWhatItsFailedStepSaid, also where others of its steps end later.
+func TestAFlowSaysWhatItsFailedStepSaid(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil)), step("other", b.addJob(nil))}}, nil))
+		b.finish(b.runOf(run, "first"), 500, "never")
+		b.finish(b.runOf(run, "other"), 200, "")
+		if r := b.ended(run); r.Outcome != event.Failed || !strings.HasPrefix(string(r.HandleMsg), "first: never") {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, r.HandleMsg)
+		}
+	})
+}
+
 // TestAStoppedFlowCleansUp: what asks for the stop starts when what it needs has ended, and the flow ends with it.
 func TestAStoppedFlowCleansUp(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,16 +31,24 @@ func (fs *Flows) moved(m *flowMove) {
 	}
 	for _, f := range m.decided {
 		if f.row.State == flowDecided {
-			fs.ended.add(flowResult(f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why, fs.cfg.Now()))
+			fs.ended.add(flowEnd{f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why})
 		}
 		fs.cfg.Changed(f.row.LogID)
 	}
 }
 
-// flowResult is the end of a run of a flow as a result of it.
-func flowResult(id int64, ends flow.State, step, why string, now time.Time) finishing {
-	item := finishing{id: id, code: wire.CodeFail, given: event.Failed, flow: true}
-	switch ends {
+// flowEnd is what a run of a flow ends as.
+type flowEnd struct {
+	log  int64
+	ends flow.State
+	step string // the one that failed first; "": none
+	why  string // what that said; "": that is to be read
+}
+
+// resultOfRun is the end of a run of a flow as a result of it.
+func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error) {
+	item := finishing{id: end.log, code: wire.CodeFail, given: event.Failed, flow: true}
+	switch end.ends {
 	case flow.Success, flow.Skipped:
 		item.code, item.given = wire.CodeSuccess, event.Succeeded
 	case flow.TimedOut:
@@ -48,25 +57,35 @@ func flowResult(id int64, ends flow.State, step, why string, now time.Time) fini
 		item.given = event.Killed
 	case flow.Waiting, flow.Running, flow.Approval, flow.Failed, flow.Rejected:
 	}
-	if step != "" && ends != flow.Success {
-		item.why = append(item.why, event.New(now, event.FlowFailed, step))
-		if why != "" {
-			item.msg = fmt.Sprintf("%s: %s", step, why)
+	if end.step == "" || end.ends == flow.Success {
+		return item, nil
+	}
+	item.why = append(item.why, event.New(fs.cfg.Now(), event.FlowFailed, end.step))
+	if end.why == "" {
+		rows, err := fs.queries.ListFlowResults(ctx, fs.cfg.Pool, db.ListFlowResultsParams{FlowLogID: end.log, Steps: []string{end.step}})
+		if err != nil {
+			return item, err
+		}
+		for _, r := range rows {
+			end.why = string(r.Message)
 		}
 	}
-	return item
+	if end.why != "" {
+		item.msg = fmt.Sprintf("%s: %s", end.step, end.why)
+	}
+	return item, nil
 }
 
 // flowEnds are the ends of runs of flows that are to be written.
 type flowEnds struct {
 	mu   sync.Mutex
-	list []finishing
+	list []flowEnd
 	wake chan struct{} // capacity 1
 }
 
 func newFlowEnds() *flowEnds { return &flowEnds{wake: make(chan struct{}, 1)} }
 
-func (q *flowEnds) add(items ...finishing) {
+func (q *flowEnds) add(items ...flowEnd) {
 	q.mu.Lock()
 	q.list = append(q.list, items...)
 	q.mu.Unlock()
@@ -76,7 +95,7 @@ func (q *flowEnds) add(items ...finishing) {
 	}
 }
 
-func (q *flowEnds) take() []finishing {
+func (q *flowEnds) take() []flowEnd {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	list := q.list
@@ -98,16 +117,18 @@ func (fs *Flows) endLoop(ctx context.Context) {
 	}
 }
 
-func (fs *Flows) end(ctx context.Context, items []finishing) error {
-	for len(items) > 0 {
-		part := items[:min(len(items), db.MaxBatch)]
-		items = items[len(part):]
-		if err := fs.cfg.Engine.complete(ctx, part); err != nil {
-			return err
+func (fs *Flows) end(ctx context.Context, ends []flowEnd) error {
+	for part := range slices.Chunk(ends, db.MaxBatch) {
+		items, ids := make([]finishing, len(part)), make([]int64, len(part))
+		for i, end := range part {
+			var err error
+			if items[i], err = fs.resultOfRun(ctx, end); err != nil {
+				return err
+			}
+			ids[i] = end.log
 		}
-		ids := make([]int64, len(part))
-		for i := range part {
-			ids[i] = part[i].id
+		if err := fs.cfg.Engine.complete(ctx, items); err != nil {
+			return err
 		}
 		if _, err := fs.queries.EndFlowRuns(ctx, fs.cfg.Pool, db.EndFlowRunsParams{EndedAt: fs.cfg.Now().UnixMilli(), LogIds: ids}); err != nil {
 			return err
@@ -217,14 +238,14 @@ func (fs *Flows) sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var items []finishing
+		var ends []flowEnd
 		for _, r := range rows {
 			after = r.LogID
 			if mine(r.LogID) {
-				items = append(items, flowResult(r.LogID, flow.State(r.Ends), r.FailedStep, "", fs.cfg.Now()))
+				ends = append(ends, flowEnd{r.LogID, flow.State(r.Ends), r.FailedStep, ""})
 			}
 		}
-		if err := fs.end(ctx, items); err != nil {
+		if err := fs.end(ctx, ends); err != nil {
 			return err
 		}
 		if len(rows) < db.MaxBatch {
