@@ -526,6 +526,50 @@ func (q *Queries) ListFlowResults(ctx context.Context, db DBTX, arg ListFlowResu
 	return items, nil
 }
 
+const listFlowRevisions = `-- name: ListFlowRevisions :many
+SELECT log_id, revision, state FROM punctual_flow_run WHERE log_id IN (/*SLICE:log_ids*/?)
+`
+
+type ListFlowRevisionsRow struct {
+	LogID    int64
+	Revision int64
+	State    int64
+}
+
+// Whether runs of flows are as an admin remembers them: each decision raises the revision.
+func (q *Queries) ListFlowRevisions(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowRevisionsRow, error) {
+	query := listFlowRevisions
+	var queryParams []interface{}
+	if len(logIds) > 0 {
+		for _, v := range logIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", strings.Repeat(",?", len(logIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowRevisionsRow
+	for rows.Next() {
+		var i ListFlowRevisionsRow
+		if err := rows.Scan(&i.LogID, &i.Revision, &i.State); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listFlowRuns = `-- name: ListFlowRuns :many
 SELECT log_id, job_id, job_group, text_id, revision, state, ends, asked, failed_step, wake_at, deadline, from_log_id, stopped_by, zone, began_at, ended_at FROM punctual_flow_run WHERE log_id IN (/*SLICE:log_ids*/?) ORDER BY log_id
 `

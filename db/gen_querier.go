@@ -577,6 +577,8 @@ type Querier interface {
 	ListFlowItems(ctx context.Context, db DBTX, arg ListFlowItemsParams) ([]FlowStep, error)
 	// What some steps gave, for the expressions that read it.
 	ListFlowResults(ctx context.Context, db DBTX, arg ListFlowResultsParams) ([]ListFlowResultsRow, error)
+	// Whether runs of flows are as an admin remembers them: each decision raises the revision.
+	ListFlowRevisions(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowRevisionsRow, error)
 	ListFlowRuns(ctx context.Context, db DBTX, logIds []int64) ([]FlowRun, error)
 	// Runs of flows with what decisions read of their rows in xxl_job_log.
 	ListFlowRunsDeciding(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowRunsDecidingRow, error)

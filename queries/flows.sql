@@ -11,6 +11,10 @@ SELECT * FROM punctual_flow_run WHERE log_id IN (sqlc.slice(log_ids)) ORDER BY l
 -- Waits for whoever is deciding about these runs. In the order of ids, so that two who want several do not wait for each other.
 SELECT log_id FROM punctual_flow_run WHERE log_id IN (sqlc.slice(log_ids)) ORDER BY log_id FOR UPDATE;
 
+-- name: ListFlowRevisions :many
+-- Whether runs of flows are as an admin remembers them: each decision raises the revision.
+SELECT log_id, revision, state FROM punctual_flow_run WHERE log_id IN (sqlc.slice(log_ids));
+
 -- name: ListFlowRunsDeciding :many
 -- Runs of flows with what decisions read of their rows in xxl_job_log.
 SELECT sqlc.embed(f), l.executor_param, COALESCE(l.planned_at, 0) AS planned_at, COALESCE(l.planned_for, 0) AS planned_for

@@ -192,10 +192,13 @@ func (fs *Flows) load(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*
 	for _, d := range m.deeds {
 		logs = appendNew(logs, d.log)
 	}
+	kept, unknown, logs, err := fs.findKept(ctx, tx, stepIDs, logs)
+	if err != nil {
+		return nil, nil, err
+	}
 	var rows []db.ListFlowRunsOfStepsRow
-	if len(stepIDs) > 0 {
-		var err error
-		if rows, err = fs.queries.ListFlowRunsOfSteps(ctx, tx, stepIDs); err != nil {
+	if len(unknown) > 0 {
+		if rows, err = fs.queries.ListFlowRunsOfSteps(ctx, tx, unknown); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -212,7 +215,11 @@ func (fs *Flows) load(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*
 		}
 	}
 	for _, r := range rows {
-		if r.FlowRun.State != flowGoing {
+		if r.FlowRun.State != flowGoing || kept[r.FlowRun.LogID] != nil {
+			continue
+		}
+		if f := fs.kept.at(r.FlowRun.LogID, r.FlowRun.Revision); f != nil {
+			kept[r.FlowRun.LogID] = f
 			continue
 		}
 		plan, err := fs.planOf(ctx, tx, r.FlowRun.TextID)
@@ -236,6 +243,12 @@ func (fs *Flows) load(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*
 			continue
 		}
 		old = append(old, id)
+	}
+	for id, f := range kept {
+		states[id] = f
+		for _, s := range f.steps {
+			items[s.ID] = s
+		}
 	}
 	if len(old) > 0 {
 		rows, err := fs.queries.ListFlowSteps(ctx, tx, old)

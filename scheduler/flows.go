@@ -65,6 +65,7 @@ type Flows struct {
 	plans   *cache[int64, *flowPlan]  // by the rows of definitions that runs go by
 	texts   *cache[string, *flowPlan] // by their digests
 	items   *cache[itemsKey, []any]
+	kept    *keptFlows
 	ended   *flowEnds
 	watched func(*flowMove) // nil; a test that counts what moves read and write
 }
@@ -95,7 +96,7 @@ type flowEngine interface {
 
 func newFlows(cfg flowsConfig) *Flows {
 	return &Flows{
-		cfg: cfg, queries: db.New(), ended: newFlowEnds(),
+		cfg: cfg, queries: db.New(), ended: newFlowEnds(), kept: newKeptFlows(maxKeptSteps),
 		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), items: newCache[itemsKey, []any](maxLists),
 	}
 }

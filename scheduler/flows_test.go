@@ -273,6 +273,112 @@ func TestAFlowSaysWhatItsFailedStepSaid(t *testing.T) {
 	})
 }
 
+// TestStepsAreReadOnce by an admin that decides about one end after another, and again when another admin has decided in between.
+func TestStepsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		b.engine = newEngine(t, pool, b.executors, nil)
+		b.group = b.addGroup("orders", addressA)
+		var mu sync.Mutex
+		read := -1
+		b.engine.flows.watched = func(m *flowMove) {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(m.ends) > 0 {
+				read = m.read
+			}
+		}
+		b.startEngine(b.engine)
+		two := b.second(nil)
+		finish := func(e *Engine, id int64, want int) {
+			t.Helper()
+			if err := e.Complete(t.Context(), []wire.Callback{{LogID: id, HandleCode: 200}}); err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if e == b.engine && read != want {
+				t.Errorf("%d rows of steps were read, want %d", read, want)
+			}
+		}
+		job := b.addJob(nil)
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("s1", job), step("s2", job, "s1"), step("s3", job, "s2"), step("s4", job, "s3"), step("s5", job, "s4")}}, nil))
+		first := b.runOf(run, "s1")
+		b.engine.flows.kept.keep(two.flowOf(t, run)) // whichever of the two began it
+		finish(b.engine, first, 0)
+		finish(b.engine, b.runOf(run, "s2"), 0)
+		finish(two, b.runOf(run, "s3"), 0)
+		finish(b.engine, b.runOf(run, "s4"), 5)
+		finish(b.engine, b.runOf(run, "s5"), 0)
+		if r := b.ended(run); r.Outcome != event.Succeeded {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, b.states(run))
+		}
+		b.await("nothing is kept of it", func() bool {
+			k := b.engine.flows.kept
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return len(k.runs) == 0 && len(k.steps) == 0
+		})
+	})
+}
+
+// flowOf is a run of a flow as a decision reads it.
+func (e *Engine) flowOf(t *testing.T, run int64) (f *flowState) {
+	t.Helper()
+	err := e.cfg.Pool.Tx(t.Context(), func(tx *sql.Tx) error {
+		states, _, err := e.flows.load(t.Context(), tx, &flowMove{look: []int64{run}})
+		f = states[run]
+		return err
+	})
+	if err != nil || f == nil {
+		t.Fatal(f, err)
+	}
+	f.row.Revision-- // as before the decision that left it so
+	return f
+}
+
+// TestNoMoreStepsAreKeptThanAllowed, and what is kept is a copy.
+func TestNoMoreStepsAreKeptThanAllowed(t *testing.T) {
+	t.Parallel()
+	plan, err := newFlowPlan(1, "steps:\n  - id: a\n    job: 1\n  - id: b\n    job: 1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newKeptFlows(5)
+	state := func(log, revision int64) *flowState {
+		f := &flowState{row: db.FlowRun{LogID: log, Revision: revision}, plan: plan}
+		for i := range 2 {
+			f.steps = append(f.steps, &flowStep{place: i, FlowStep: db.FlowStep{ID: 10*log + int64(i), FlowLogID: log, State: int64(flow.Running), Message: "long"}})
+		}
+		return f
+	}
+	for log := range int64(10) {
+		k.keep(state(log+1, 3))
+	}
+	if len(k.runs) != 2 || len(k.steps) != 4 || k.at(10, 4) == nil {
+		t.Errorf("%d runs and %d steps are kept", len(k.runs), len(k.steps))
+	}
+	if k.at(10, 3) != nil || k.at(10, 5) != nil {
+		t.Error("given with another revision")
+	}
+	k.keep(state(10, 2)) // told of late
+	f := k.at(10, 4)
+	if f == nil || f.steps[0].Message != "" || f.run.Steps[0].State != flow.Running {
+		t.Fatalf("kept %+v", f)
+	}
+	f.steps[0].State, f.run.Steps[0].State = int64(flow.Failed), flow.Failed
+	if f := k.at(10, 4); f.steps[0].State != int64(flow.Running) || f.run.Steps[0].State != flow.Running {
+		t.Error("a decision that was not committed changed what is kept")
+	}
+	ended := state(10, 4)
+	ended.row.State = flowDecided
+	k.keep(ended)
+	if k.at(10, 5) != nil || len(k.of([]int64{100, 101}, []int64{10})) != 0 {
+		t.Error("a run that has ended is kept")
+	}
+}
+
 // TestAStoppedFlowCleansUp: what asks for the stop starts when what it needs has ended, and the flow ends with it.
 func TestAStoppedFlowCleansUp(t *testing.T) {
 	t.Parallel()

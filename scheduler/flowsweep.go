@@ -30,6 +30,7 @@ func (fs *Flows) moved(m *flowMove) {
 		fs.watched(m)
 	}
 	for _, f := range m.decided {
+		fs.kept.keep(f)
 		if f.row.State == flowDecided {
 			fs.ended.add(flowEnd{f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why})
 		}
