@@ -128,7 +128,7 @@ func (e *Executor) enqueue(t *task, req *wire.RunRequest, body []byte) error {
 	j := e.jobs[t.run.JobID]
 	busy := j != nil
 	switch {
-	case e.live[t.run.LogID] != nil:
+	case e.live[t.run.LogID] != nil, e.seen.repeats(t.run.LogID, req.LogDateTime): // before any other reason: it says that the run is here
 		return refusal(fmt.Sprintf("repeat trigger job, logId:%d", t.run.LogID))
 	case busy && req.BlockStrategy == wire.BlockDiscardLater:
 		return refusal("block strategy effect：Discard Later")

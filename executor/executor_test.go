@@ -226,6 +226,10 @@ func TestDiscardLater(t *testing.T) {
 	h := newBlocker()
 	b := setup(t, executortest.Handlers{"h": h.handle})
 	b.mustRun(t, onJob(request(1), 7, wire.BlockDiscardLater))
+	// That it is here already comes before any other reason not to take it.
+	if answer := b.run(t, onJob(request(1), 7, wire.BlockDiscardLater)); !answer.Repeated() {
+		t.Errorf("the same run again: %+v", answer)
+	}
 	if answer := b.run(t, onJob(request(2), 7, wire.BlockDiscardLater)); answer.Code != 500 || answer.Msg != "block strategy effect：Discard Later" {
 		t.Errorf("answer %+v", answer)
 	}

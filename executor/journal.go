@@ -97,6 +97,11 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
+	if sync { // or a crash of the machine may have cost it what it knew
+		began = memoryBegan(dir, len(names) == 0)
+	}
+	j.seen.begins(began)
 	if len(names) == 0 {
 		return j, j.rotate()
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -231,4 +232,51 @@ func FuzzJournal(f *testing.F) {
 			t.Errorf("%d good bytes of %d, %v", size, len(records), err)
 		}
 	})
+}
+
+// TestHowFarTheMemoryReaches: back to the first journal of the folder, over every restart.
+func TestHowFarTheMemoryReaches(t *testing.T) {
+	t.Parallel()
+	reach := func(dir string, sync bool) time.Duration {
+		t.Helper()
+		j, err := openJournal(dir, sync, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, j.file.Close())
+		return j.seen.reach()
+	}
+	begin := func() (dir string) {
+		t.Helper()
+		dir = t.TempDir()
+		if got := reach(dir, true); got >= time.Hour {
+			t.Errorf("a new folder is remembered for %v", got)
+		}
+		must(t, os.WriteFile(filepath.Join(dir, "since"), strconv.AppendInt(nil, time.Now().Add(-time.Hour).UnixMilli(), 10), 0o600))
+		return dir
+	}
+	dir := begin()
+	if first, second := reach(dir, true), reach(dir, true); first < time.Hour || second < time.Hour {
+		t.Errorf("after a restart: %v, %v", first, second)
+	}
+	if got := reach(dir, false); got >= time.Hour {
+		t.Errorf("without syncs a crash of the machine is not known, and it reaches back %v", got)
+	}
+	names, err := journalFiles(dir)
+	must(t, err)
+	for _, name := range names {
+		must(t, os.Remove(filepath.Join(dir, name)))
+	}
+	if got := reach(dir, true); got >= time.Hour {
+		t.Errorf("with the journal gone it reaches back %v", got)
+	}
+	dir = begin()
+	must(t, os.WriteFile(filepath.Join(dir, "since"), []byte("long ago"), 0o600))
+	if got := reach(dir, true); got >= time.Hour {
+		t.Errorf("what cannot be read counts as %v", got)
+	}
+	must(t, os.Remove(filepath.Join(dir, "since"))) // a folder of an older version
+	if got := reach(dir, true); got >= time.Hour {
+		t.Errorf("a folder without a note reaches back %v", got)
+	}
 }

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // The journal's file: a magic line, then records of {length, CRC-32C, kind, body}. There is one file at a time; its
@@ -110,6 +112,21 @@ func journalFiles(dir string) ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// memoryBegan is when the first journal of dir was made, which is noted there. New says that this is now. What cannot be read, or noted,
+// began just now as well: less is promised then than is known.
+func memoryBegan(dir string, anew bool) time.Time {
+	file, now := filepath.Join(dir, "since"), time.Now()
+	if text, err := os.ReadFile(file); err == nil && !anew {
+		if at, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			return time.UnixMilli(at)
+		}
+	}
+	if err := os.WriteFile(file, strconv.AppendInt(nil, now.UnixMilli(), 10), 0o600); err != nil {
+		_ = os.Remove(file)
+	}
+	return now
 }
 
 func journalName(number int) string { return fmt.Sprintf("%012d%s", number, journalSuffix) }

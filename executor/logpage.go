@@ -154,7 +154,11 @@ func (e *Executor) readLog(req wire.LogRequest) (wire.LogResult, error) {
 		if e.seen.has(req.LogID) {
 			return pageOf(strings.NewReader(logQuiet), position{}, from, true)
 		}
-		return wire.LogResult{FromLineNum: req.FromLineNum, LogContent: wire.LogMissing, IsEnd: true}, nil
+		missing := wire.LogResult{FromLineNum: req.FromLineNum, LogContent: wire.LogMissing, IsEnd: true}
+		if req.FromLineNum >= wire.PastEnd {
+			missing.Remembers = max(0, e.seen.reach().Milliseconds())
+		}
+		return missing, nil
 	}
 	if err != nil {
 		return wire.LogResult{}, err

@@ -1,6 +1,9 @@
 package executor
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // seen remembers which runs were accepted, so that one sent twice is not run twice. Log ids rise, so they are kept as
 // bits in blocks of neighbours: millions of ids take a few hundred kilobytes, and the oldest blocks are dropped.
@@ -12,10 +15,12 @@ type seen struct {
 	blocks map[int64]*seenBlock
 	order  []int64 // keys of blocks, oldest first
 	limit  int
+	since  time.Time // every run that was accepted after it is remembered
 }
 
 type seenBlock struct {
-	latest int64 // latest trigger time, epoch milliseconds
+	latest int64     // latest trigger time, epoch milliseconds
+	added  time.Time // when an id was added last, as far as this process knows
 	bits   [seenBlockIDs / 64]uint64
 }
 
@@ -45,8 +50,37 @@ func (s *seen) add(logID, triggered int64) bool {
 		*b = seenBlock{}
 	}
 	b.bits[word] |= bit
-	b.latest = max(b.latest, triggered)
+	b.latest, b.added = max(b.latest, triggered), time.Now()
 	return true
+}
+
+// repeats says whether add would refuse the run.
+func (s *seen) repeats(logID, triggered int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, word, bit := s.place(logID)
+	return b != nil && b.bits[word]&bit != 0 && triggered <= b.latest+seenSlack
+}
+
+// reach is for how long everything that was accepted is remembered.
+func (s *seen) reach() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.since)
+}
+
+// begins says that nothing is known of what was accepted before a moment.
+func (s *seen) begins(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgets(at)
+}
+
+// forgets is begins. The caller holds mu.
+func (s *seen) forgets(at time.Time) {
+	if at.After(s.since) {
+		s.since = at
+	}
 }
 
 // has says whether the id was seen, whatever its time.
@@ -74,6 +108,7 @@ func (s *seen) place(logID int64) (b *seenBlock, word int, bit uint64) {
 // insert makes room if needed; the block made first goes first.
 func (s *seen) insert(key int64) *seenBlock {
 	if len(s.order) >= s.limit {
+		s.forgets(s.blocks[s.order[0]].added)
 		delete(s.blocks, s.order[0])
 		s.order = s.order[1:]
 	}
@@ -99,6 +134,7 @@ func (s *seen) restore(key int64, b *seenBlock) {
 	if s.blocks[key] == nil {
 		s.insert(key)
 	}
+	b.added = time.Now() // when it was is not known any more
 	s.blocks[key] = b
 }
 

@@ -2,7 +2,10 @@
 
 package executor
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestSeen(t *testing.T) {
 	t.Parallel()
@@ -62,5 +65,29 @@ func TestSeenIsPutBack(t *testing.T) {
 	}
 	if !after.add(2*seenBlockIDs, now) || after.has(1) || !after.has(seenBlockIDs) {
 		t.Error("the block that was made first does not go first")
+	}
+}
+
+// TestWhatWasDroppedIsNotSaidToBeRemembered: the oldest block goes, and with it the knowledge of the time until its last run.
+func TestWhatWasDroppedIsNotSaidToBeRemembered(t *testing.T) {
+	t.Parallel()
+	const now = 1_767_225_600_000
+	for name, fill := range map[string]func(s *seen){
+		"runs that came":          func(s *seen) { s.add(1, now); s.add(seenBlockIDs, now) },
+		"those of before a start": func(s *seen) { s.restore(0, new(seenBlock)); s.restore(1, new(seenBlock)) },
+	} {
+		s := newSeen(2)
+		s.begins(time.Now().Add(-time.Hour))
+		fill(s)
+		if got := s.reach(); got < time.Hour {
+			t.Errorf("%s: it reaches back %v", name, got)
+		}
+		s.add(2*seenBlockIDs, now)
+		if got := s.reach(); got >= time.Hour {
+			t.Errorf("%s: with a block dropped it reaches back %v", name, got)
+		}
+		if s.begins(time.Now().Add(-2 * time.Hour)); s.reach() >= time.Hour {
+			t.Errorf("%s: it has remembered something again", name)
+		}
 	}
 }

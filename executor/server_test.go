@@ -203,6 +203,9 @@ func TestAMissingLogAndALogOfAQuietRun(t *testing.T) {
 	if got, want := ask(99, 1), (wire.LogResult{FromLineNum: 1, LogContent: "readLog fail, logFile not exists", IsEnd: true}); got != want {
 		t.Errorf("missing: %+v", got)
 	}
+	if got := ask(99, wire.PastEnd); !got.Missing() || got.Remembers < 0 || got.NeverHad(time.Hour) {
+		t.Errorf("whether there is one, of an executor that was started a moment ago: %+v", got)
+	}
 	b.mustRun(t, request(1))
 	<-h.begun
 	if got := ask(1, 1); got.ToLineNum != 2 || got.IsEnd || strings.Count(got.LogContent, "\n") != 2 {

@@ -62,6 +62,7 @@ type dispatch struct {
 	fired      time.Time  // when the timer let it go
 	dead       time.Time  // since when nobody listens at the address that a broadcast passes over: it is not sent
 	unanswered time.Time  // when it was sent, if that brought no answer and it is not settled; see unanswered.go
+	called     time.Time  // when it was sent first, if that brought no answer
 	recheck    bool       // a retry: the run it repeats may have succeeded when it leaves
 	taken      bool       // taken over from a node that is gone: it may have been sent already
 	waiting    bool       // must be given a slot of its job's limit before it is sent

@@ -36,6 +36,8 @@ type fakeExecutors struct {
 	idle func(address string) (wire.Answer, error)                                            // nil: yes
 	log  func(address string) error                                                           // nil: answers
 	kill func(req wire.KillRequest) (wire.Answer, error)                                      // nil: yes
+
+	remembers time.Duration // for how long, as ours say; 0: they do not say
 }
 
 type received struct {
@@ -98,7 +100,7 @@ func (f *fakeExecutors) Log(_ context.Context, to wire.Target, req wire.LogReque
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.has[req.LogID] != to.Address {
-		return wire.LogResult{FromLineNum: req.FromLineNum, LogContent: "readLog fail, logFile not exists", IsEnd: true}, yes, nil
+		return wire.LogResult{FromLineNum: req.FromLineNum, LogContent: "readLog fail, logFile not exists", IsEnd: true, Remembers: f.remembers.Milliseconds()}, yes, nil
 	}
 	return wire.LogResult{FromLineNum: req.FromLineNum, ToLineNum: 1, LogContent: "line\n"}, yes, nil
 }

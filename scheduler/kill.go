@@ -212,7 +212,7 @@ func (e *Engine) pull(logID int64, user string) {
 	}
 	switch {
 	case d == nil:
-	case d.taken, !d.unanswered.IsZero(): // it may have been sent: that is found out first, and not only when its time comes
+	case d.taken, !d.unanswered.IsZero(), !d.called.IsZero(): // it may have been sent: that is found out first, and not only when its time comes
 		d.at = e.now()
 		e.timer.add(d)
 	default:

@@ -17,7 +17,8 @@ import (
 // declares what runs on addresses that were listed by hand lost after ten minutes (docs/compat.md §8.3 #31). The question is the
 // protocol's idle beat, which every executor knows: is anything of this job running or waiting with you?
 //
-// Yes settles it. No leaves two possibilities: the executor was started anew and has forgotten the run, or the handler has given
+// Yes settles it, but for an executor of ours: that is asked for its log of each run as well, since it knows them by their ids, and may
+// have begun anew without its memory. No leaves two possibilities: the executor was started anew and has forgotten the run, or the handler has given
 // the work to somebody else and will report later. So its log of the run is asked for. One that has none for [Config.IdleAfter]
 // has lost the run; one that has it is waited for as XXL-JOB does, for as long as it lives, unless its group says that a result
 // never comes later than the handler's end. Nobody listening there, for [Config.LostAfter], means that it is gone. An address
@@ -35,6 +36,7 @@ type sign int
 const (
 	signBusy    sign = iota // it runs or waits there, or the answer does not say
 	signIdle                // it does not, and has no log of the run or one that counts for nothing
+	signForgot              // other runs of the job do, and it does not know this one
 	signRefused             // nobody listens at the address
 	signSilent              // no answer in time
 )
@@ -146,16 +148,19 @@ func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs m
 		s.watch, s.logged = make(map[int64]watched), make(map[int64]time.Time)
 	}
 	for _, q := range order {
-		sign, asked := signs[q]
+		said, asked := signs[q]
 		if !asked {
 			continue
 		}
-		var lost []int64
-		waits := e.working(ctx, s, q, sign, runs[q])
+		lost := make(map[sign][]int64)
+		at := e.logsOf(ctx, s, q, said, runs[q])
 		for _, id := range runs[q] {
-			w, sign := s.watch[id], sign
-			if waits[id] {
+			w, sign := s.watch[id], said
+			switch {
+			case said == signIdle && at[id] == logThere:
 				sign = signBusy
+			case said == signBusy && at[id] == logUnknown:
+				sign = signForgot
 			}
 			switch {
 			case sign == signBusy:
@@ -163,44 +168,62 @@ func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs m
 			case w.sign != sign:
 				s.watch[id] = watched{sign: sign, since: now}
 			case now.Sub(w.since) >= e.patience(sign):
-				lost = append(lost, id)
+				lost[sign] = append(lost[sign], id)
 				delete(s.watch, id)
 			}
 		}
-		e.giveUp(ctx, s, q, sign, lost)
+		for sign, ids := range lost {
+			e.giveUp(ctx, s, q, sign, ids)
+		}
 	}
 }
 
-// working are the runs of a job that may go on although their executor has nothing of the job any more: it has a log of them,
-// or does not say that it has none. What is not asked in this sweep is taken for at work.
-func (e *Engine) working(ctx context.Context, s *sweeper, q question, sign sign, ids []int64) map[int64]bool {
+// logged is what an executor that was asked about a job says of one run.
+type logged int
+
+const (
+	logMissing logged = iota // it has no log of it
+	logThere                 // it has, or does not say that it has none, or was not asked in this sweep
+	logUnknown               // it has none, and is one of ours: it does not know the run
+)
+
+// logsOf asks for the logs of a job's runs, where it matters: whether they may go on although their executor has nothing of the job any
+// more, and whether one of ours that is busy with the job knows them.
+func (e *Engine) logsOf(ctx context.Context, s *sweeper, q question, said sign, ids []int64) map[int64]logged {
 	g := e.directory.get(q.group)
-	if sign != signIdle || g == nil || g.idleLost {
+	switch {
+	case said == signIdle && g != nil && !g.idleLost:
+	case said == signBusy && e.directory.takesEnvironment(q.group, q.address):
+	default:
 		return nil
 	}
 	var mu sync.Mutex
-	at := make(map[int64]bool, len(ids))
+	at := make(map[int64]logged, len(ids))
 	var calls errgroup.Group
 	calls.SetLimit(asksAtOnce)
 	now := e.now()
-	for i, id := range ids {
+	asks := 0
+	for _, id := range ids {
 		mu.Lock() // those that were begun write to both
-		later := i >= asksPerJob || now.Before(s.logged[id])
-		if later {
-			at[id] = true
-		}
+		later := asks >= asksPerJob || now.Before(s.logged[id])
+		at[id] = logThere
 		mu.Unlock()
 		if later {
 			continue
 		}
+		asks++
 		planned := s.planned[id]
 		calls.Go(func() error {
-			known, err := e.knows(ctx, &dispatch{id: id, job: &job{id: q.job, group: q.group}, planned: planned}, q.address)
+			log, err := e.askWhether(ctx, &dispatch{id: id, job: &job{id: q.job, group: q.group}, planned: planned}, q.address)
 			mu.Lock()
 			defer mu.Unlock()
-			at[id] = known || err != nil
-			if at[id] {
+			switch {
+			case err != nil || !log.Missing():
 				s.logged[id] = now.Add(askLogEvery)
+			case log.Remembers > 0:
+				at[id] = logUnknown
+			default:
+				at[id] = logMissing
 			}
 			return nil
 		})
@@ -218,7 +241,7 @@ const (
 // patience is how long a run may show no sign.
 func (e *Engine) patience(s sign) time.Duration {
 	switch s {
-	case signIdle:
+	case signIdle, signForgot:
 		return e.cfg.Limits().IdleAfter
 	case signSilent:
 		return 4 * e.cfg.Limits().LostAfter
@@ -267,6 +290,8 @@ func (e *Engine) giveUp(ctx context.Context, s *sweeper, q question, sign sign, 
 	switch sign {
 	case signIdle:
 		reason = event.LostIdle
+	case signForgot:
+		reason = event.LostForgot
 	case signRefused:
 		reason = event.LostGone
 	case signBusy, signSilent:

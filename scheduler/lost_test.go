@@ -32,14 +32,17 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 		idle   func() (wire.Answer, error)
 		has    bool   // it has a log of the run
 		thread bool   // the group says that results come before the handler's end
+		ours   bool   // it is one of ours, which knows runs by their ids
 		reason string // of the loss; "" when the run goes on
 	}{
-		{"nothing of the job is there any more, and no log", func() (wire.Answer, error) { return yes, nil }, false, false, event.LostIdle},
-		{"nothing of the job is there any more, but the log", func() (wire.Answer, error) { return yes, nil }, true, false, ""},
-		{"the log, of a group whose results come before the handler's end", func() (wire.Answer, error) { return yes, nil }, true, true, event.LostIdle},
-		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, true, false, event.LostGone},
-		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, true, false, event.LostSilent},
-		{"it is busy with the job", func() (wire.Answer, error) { return busy, nil }, false, false, ""},
+		{"nothing of the job is there any more, and no log", func() (wire.Answer, error) { return yes, nil }, false, false, false, event.LostIdle},
+		{"nothing of the job is there any more, but the log", func() (wire.Answer, error) { return yes, nil }, true, false, false, ""},
+		{"the log, of a group whose results come before the handler's end", func() (wire.Answer, error) { return yes, nil }, true, true, false, event.LostIdle},
+		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, true, false, false, event.LostGone},
+		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, true, false, false, event.LostSilent},
+		{"it is busy with the job", func() (wire.Answer, error) { return busy, nil }, false, false, false, ""},
+		{"one of ours is busy with the job, and knows the run", func() (wire.Answer, error) { return busy, nil }, true, false, true, ""},
+		{"one of ours is busy with other runs of the job, and does not know this one", func() (wire.Answer, error) { return busy, nil }, false, false, true, event.LostForgot},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -49,6 +52,12 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 				b := setup(t, pool, quick, addressA)
 				b.executors.idle = func(string) (wire.Answer, error) { asked.Add(1); return tt.idle() }
 				id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 })
+				if tt.ours {
+					b.executors.remembers = time.Hour
+					if err := b.engine.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA, TakesEnvironment: true}); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if tt.thread {
 					if err := b.engine.queries.SetGroupOptions(t.Context(), pool, db.SetGroupOptionsParams{AppName: "orders", IdleIsLost: 1}); err != nil {
 						t.Fatal(err)

@@ -107,7 +107,12 @@ func (e *Engine) sendQueued(aq *addressQueue, d *dispatch) {
 		}
 	}
 	if user, ok := e.pending.killed(d.id); ok && !d.taken {
-		e.endKilled(d, user)
+		if d.called.IsZero() {
+			e.endKilled(d, user)
+			return
+		}
+		d.unanswered = d.called // it was to be sent again: has it come meanwhile?
+		e.settleUnanswered(ctx, d)
 		return
 	}
 	if d.address == "" && !e.find(ctx, d) {
@@ -261,7 +266,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	switch {
 	case err == nil && answer.OK():
 		e.sent(d, began, "ok", answer.Code, event.Open, sentEvent(began, d.address, took, answer))
-	case err == nil && d.taken && answer.Repeated():
+	case err == nil && (d.taken || !d.called.IsZero()) && answer.Repeated():
 		e.sent(d, began, "repeat", wire.CodeSuccess, event.Open, event.New(began, event.Known, d.address, event.KnownRepeated, answer.Msg))
 	case err == nil && answer.Leaves() && e.goElsewhere(d, event.New(began, event.Refused, d.address, took, answer.Code, answer.Msg)):
 	case err == nil:
@@ -281,6 +286,8 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
+	}
+	if !wire.Delivered(err) && d.called.IsZero() {
 		d.orAgain()
 		why := event.New(began, event.Unreachable, d.address, took, wire.FaultOf(err), err)
 		if silent, ok := errors.AsType[*wire.SilentError](err); ok {
@@ -291,23 +298,29 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 	}
 	d.events = append(d.events, event.New(began, event.Unanswered, d.address, took, wire.FaultOf(err), err))
 	d.unanswered, d.pinned = began, true // whoever may have it is asked, also when the group changes
+	if d.called.IsZero() {
+		d.called = began
+	}
 	e.settleUnanswered(ctx, d)
 }
 
 // knows asks an executor whether it has received a run: whether it has a log of it (docs/compat.md §4.14).
 func (e *Engine) knows(ctx context.Context, d *dispatch, address string) (bool, error) {
+	log, err := e.askWhether(ctx, d, address)
+	return err == nil && !log.Missing(), err
+}
+
+// askWhether asks for a run's log and none of its text.
+func (e *Engine) askWhether(ctx context.Context, d *dispatch, address string) (wire.LogResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 	defer cancel()
 	log, answer, err := e.cfg.Executors.Log(ctx, e.target(d.job.group, address), wire.LogRequest{
 		LogDateTim: d.planned.UnixMilli(), LogDateTime: d.planned.UnixMilli(), LogID: d.id, FromLineNum: wire.PastEnd,
 	})
-	if err != nil {
-		return false, err
+	if err == nil && !answer.OK() {
+		err = answerError{answer}
 	}
-	if !answer.OK() {
-		return false, answerError{answer}
-	}
-	return !log.Missing(), nil
+	return log, err
 }
 
 // refusal is the code a refused run is stored with: never one that would read as "sent" or as "nothing yet".
@@ -426,6 +439,8 @@ func (e *Engine) noteLate(d *dispatch, sentAt int64) {
 		return
 	case d.taken:
 		cause = event.LateTakeover
+	case !d.called.IsZero():
+		cause = event.LateAgain
 	case d.claimed.After(d.planned.Add(lateAfter / 2)):
 		cause = event.LateClaim
 	case !d.fired.IsZero() && at.Sub(d.fired) > lateAfter/2:

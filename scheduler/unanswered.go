@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -15,6 +16,9 @@ import (
 // of it nor anything of its job, and that several times over [Config.UnansweredFor]. The question is never the run itself, sent
 // again: an executor that has begun a run would do it again.
 //
+// One of ours knows each run by its id, and since when it does. If it has never had the run, that is sent again at once: should the
+// first call arrive after all, whichever comes second is refused as one that it has seen.
+//
 // Until then nothing is recorded: a result that comes meanwhile is the run's end, as always, and there is no retry yet. A retry
 // that follows a run of which a result may still come looks at that run again as it leaves.
 
@@ -23,6 +27,15 @@ func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 	why, err := e.has(ctx, d, d.address)
 	_, killed := e.pending.killed(d.id)
 	now := e.now()
+	switch {
+	case errors.Is(err, errNeverHad) && !killed && now.Sub(d.called) < e.cfg.UnansweredFor:
+		d.events = append(d.events, event.New(now, event.SentAgain, d.address))
+		d.unanswered, d.at = time.Time{}, now
+		e.timer.add(d)
+		return
+	case errors.Is(err, errNeverHad):
+		err = nil
+	}
 	switch {
 	case why != "":
 		e.sent(d, d.unanswered, "ok", wire.CodeSuccess, event.Open, event.New(now, event.Known, d.address, why))
@@ -51,20 +64,26 @@ func (e *Engine) unansweredFor(err error) time.Duration {
 }
 
 // has tells from what it is known that an executor has a run: a log of it, or work of its job, among which it may wait. "" says
-// that it has neither, unless there is an error. The log is asked for last: a run that begins between the questions has one then.
+// that it has neither, unless there is an error; [errNeverHad] is certain. The log is asked for last: a run that begins between the
+// questions has one then.
 func (e *Engine) has(ctx context.Context, d *dispatch, address string) (why string, err error) {
 	idle, silent := e.idleBeat(ctx, d, address)
-	known, err := e.knows(ctx, d, address)
+	log, err := e.askWhether(ctx, d, address)
 	switch {
 	case err != nil:
 		return "", err
-	case known:
+	case !log.Missing():
 		return event.KnownLog, nil
+	case log.NeverHad(e.now().Sub(d.called)):
+		return "", errNeverHad // what it is busy with is another run
 	case silent == nil && !idle.OK():
 		return event.KnownBusy, nil
 	}
 	return "", silent
 }
+
+// errNeverHad is the answer of an executor that a run has not come to it.
+var errNeverHad = errors.New("the executor has never had the run")
 
 // idleBeat asks an executor whether it has nothing of a run's job.
 func (e *Engine) idleBeat(ctx context.Context, d *dispatch, address string) (wire.Answer, error) {

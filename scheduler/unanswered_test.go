@@ -53,6 +53,142 @@ func TestARunThatMayWaitAtItsExecutorIsNotRetried(t *testing.T) {
 	})
 }
 
+// TestARunThatItsExecutorHasNeverHadIsSentAgain although other runs of its job keep the executor busy: the call, or the answer that it went
+// with, was lost. Where the first call arrives after all the second is refused as one that was seen, which is no second run.
+func TestARunThatItsExecutorHasNeverHadIsSentAgain(t *testing.T) {
+	t.Parallel()
+	repeated := wire.Answer{Code: 500, Msg: "repeat trigger job, logId:1"}
+	for name, test := range map[string]struct {
+		remembers time.Duration
+		lost      int64       // calls that bring no answer
+		then      wire.Answer // to the call after those
+		calls     int         // in all
+		known     string      // from what it is known at last that the executor has the run; "": it took it
+	}{
+		"the call was lost":           {remembers: time.Hour, lost: 1, then: yes, calls: 2},
+		"three calls were lost":       {remembers: time.Hour, lost: 3, then: yes, calls: 4},
+		"the first came late":         {remembers: time.Hour, lost: 1, then: repeated, calls: 2, known: event.KnownRepeated},
+		"its memory began afterwards": {remembers: time.Nanosecond, lost: 1, calls: 1, known: event.KnownBusy},
+		"it does not say":             {lost: 1, calls: 1, known: event.KnownBusy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, func(c *Config) { c.AskAfter, c.UnansweredFor = time.Hour, time.Hour }, addressA)
+				var calls atomic.Int64
+				b.executors.remembers = test.remembers
+				b.executors.idle = func(string) (wire.Answer, error) { return busy, nil }
+				b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+					if calls.Add(1) <= test.lost {
+						return wire.Answer{}, errSlow
+					}
+					return test.then, nil
+				}
+				run := b.trigger(b.addJob(retried))
+				b.await("it counts as sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+				if n := len(b.executors.received()); n != test.calls {
+					t.Errorf("the executor was called %d times, want %d", n, test.calls)
+				}
+				events := b.eventsOf(run)
+				if late, is := events.Last(event.Late); is && test.calls > 1 && late.Text(1) != event.LateAgain {
+					t.Errorf("it says that it is late because of %s", late.Text(1))
+				}
+				if n := len(events.All(event.SentAgain)); n != test.calls-1 {
+					t.Errorf("it says %d times that it was sent again: %s", n, events)
+				}
+				if e, ok := events.Last(event.Known); ok != (test.known != "") || ok && e.Text(1) != test.known {
+					t.Errorf("events: %s", events)
+				}
+				if n := len(b.allRuns()); n != 1 {
+					t.Errorf("%d runs, want no retry", n)
+				}
+			})
+		})
+	}
+}
+
+// TestARunIsNotSentAgainForEver: one that never arrives is called not sent in the end, and retried.
+func TestARunIsNotSentAgainForEver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.UnansweredFor = 300 * time.Millisecond }, addressA)
+		b.executors.remembers = time.Hour
+		var first atomic.Int64
+		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			if first.CompareAndSwap(0, req.LogID); first.Load() == req.LogID {
+				return wire.Answer{}, errSlow
+			}
+			return yes, nil
+		}
+		run := b.trigger(b.addJob(retried))
+		b.await("it is retried, and the retry sent", func() bool {
+			runs := b.allRuns()
+			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
+		})
+		if r := b.run(run); r.Outcome != event.NotSent || !b.has(run, event.SentAgain) || !b.has(run, event.Unknown) {
+			t.Errorf("outcome %v: %s", r.Outcome, b.eventsOf(run))
+		}
+	})
+}
+
+// TestARunThatIsSentAgainMayBeUnreachableThen: nobody listens any more when it is sent again, which says nothing of the first call.
+func TestARunThatIsSentAgainMayBeUnreachableThen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter, c.UnansweredFor = time.Hour, time.Hour }, addressA)
+		b.executors.remembers = time.Hour
+		var calls atomic.Int64
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			switch calls.Add(1) {
+			case 1:
+				return wire.Answer{}, errSlow
+			case 2:
+				return wire.Answer{}, errRefused
+			}
+			return yes, nil
+		}
+		run := b.trigger(b.addJob(nil))
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+		if n := len(b.executors.received()); n != 3 {
+			t.Errorf("%d calls: %s", n, b.eventsOf(run))
+		}
+	})
+}
+
+// TestARunThatIsEndedBeforeItIsSentAgain is asked after, and not sent.
+func TestARunThatIsEndedBeforeItIsSentAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter, c.UnansweredFor = time.Hour, time.Hour }, addressA)
+		b.executors.remembers = time.Hour
+		asked, goOn := make(chan struct{}), make(chan struct{})
+		var calls, questions atomic.Int64
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			calls.Add(1)
+			return wire.Answer{}, errSlow
+		}
+		b.executors.log = func(string) error {
+			if questions.Add(1) == 1 {
+				close(asked)
+				<-goOn
+			}
+			return nil
+		}
+		run := b.trigger(b.addJob(nil))
+		<-asked
+		done := b.killing(b.engine, run)
+		b.await("the wish is known", func() bool { _, ok := b.engine.pending.killed(run); return ok })
+		close(goOn)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		b.await("it ends", func() bool { return b.run(run).Outcome == event.Killed })
+		if calls.Load() != 1 || b.has(run, event.SentAgain) {
+			t.Errorf("%d calls: %s", calls.Load(), b.eventsOf(run))
+		}
+	})
+}
+
 func TestAnExecutorIsAskedAgainBeforeARunIsCalledNotSent(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -215,6 +215,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 		{"not needed", timeline(runstate.Cancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
 		{"lost with its machine", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostGone, 0, "advice.lost.gone"},
 		{"forgotten", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostIdle, 0, "advice.lost.idle"},
+		{"forgotten with its folder", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostForgot, 0, "advice.lost.forgot"},
 		{"lost in silence", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostSilent, 0, "advice.lost.silent"},
 		{"lost while somebody wanted it ended", timeline(runstate.Killed, "CRON", address), event.LostRun + " " + event.LostGone, 0, "advice.lost.gone"},
 		{"ended", timeline(runstate.Killed, "CRON", address), event.KilledAt, 0, ""},

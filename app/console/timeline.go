@@ -238,6 +238,8 @@ func lostAdvice(page layout.Page, address string, why event.Event) string {
 	case why.Key != event.LostRun: // an XXL-JOB admin left it open, or gave it up
 	case why.Text(0) == event.LostGone:
 		key = "advice.lost.gone"
+	case why.Text(0) == event.LostForgot:
+		key = "advice.lost.forgot"
 	case why.Text(0) == event.LostIdle:
 		key = "advice.lost.idle"
 	case why.Text(0) == event.LostSilent:

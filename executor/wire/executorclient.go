@@ -95,6 +95,7 @@ func (c *ExecutorClient) Log(ctx context.Context, to Target, req LogRequest) (Lo
 		ToLineNum   loose     `json:"toLineNum"`
 		LogContent  looseText `json:"logContent"`
 		IsEnd       bool      `json:"isEnd"`
+		Remembers   loose     `json:"remembers"`
 	}
 	if answer.Data == nil {
 		return LogResult{FromLineNum: req.FromLineNum}, answer, nil
@@ -104,7 +105,7 @@ func (c *ExecutorClient) Log(ctx context.Context, to Target, req LogRequest) (Lo
 		return LogResult{}, answer, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
 	}
 	return LogResult{FromLineNum: int(l.FromLineNum), ToLineNum: int(l.ToLineNum),
-		LogContent: string(l.LogContent), IsEnd: l.IsEnd}, answer, nil
+		LogContent: string(l.LogContent), IsEnd: l.IsEnd, Remembers: int64(l.Remembers)}, answer, nil
 }
 
 func (c *ExecutorClient) send(ctx context.Context, to Target, path string, req any, limit int64) (Answer, error) {

@@ -3,7 +3,10 @@
 // It imports only the standard library, so that a program which embeds the executor gets nothing else with it.
 package wire
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Headers of the protocol (docs/compat.md §1.2).
 const (
@@ -83,6 +86,9 @@ type LogResult struct {
 	ToLineNum   int    `json:"toLineNum"`
 	LogContent  string `json:"logContent"`
 	IsEnd       bool   `json:"isEnd"`
+	// Remembers is for how many milliseconds the executor remembers whatever it was asked to run, said with [LogMissing] when it was asked
+	// from [PastEnd] on. Ours alone say so.
+	Remembers int64 `json:"remembers,omitempty"`
 }
 
 // PastEnd is a line that no log has: asked for from there, an executor says whether it has a log of a run, and sends none
@@ -92,10 +98,16 @@ const PastEnd = 1 << 30
 // LogMissing is what an executor returns as the content of a log that it does not have.
 const LogMissing = "readLog fail, logFile not exists"
 
-// Missing says that the executor has no log of the run. One of ours then never had the run, or has cleaned its log away;
-// one of upstream may still have it waiting.
+// Missing says that the executor has no log of the run. One of ours then does not remember the run, see [LogResult.NeverHad]; one of
+// upstream may still have it waiting.
 func (r LogResult) Missing() bool {
 	return r.ToLineNum == 0 && strings.HasPrefix(r.LogContent, "readLog fail")
+}
+
+// NeverHad says that a run which was first sent so long ago has not come to the executor. It is false where the executor does not say so:
+// it may have been begun anew since.
+func (r LogResult) NeverHad(sent time.Duration) bool {
+	return r.Missing() && r.Remembers > sent.Milliseconds()
 }
 
 // RegistryRequest is the body of /api/registry and /api/registryRemove (docs/compat.md §1.4).

@@ -52,6 +52,7 @@ const (
 	Unreachable  Key = "unreachable" // no connection: it cannot have arrived
 	Silent       Key = "silent"      // an executor that asks for its calls has not asked for too long: it cannot have arrived
 	Unanswered   Key = "unanswered"  // the request may have arrived, and no answer came
+	SentAgain    Key = "again"       // the executor says that it has never had the run, and is sent it again
 	Known        Key = "known"       // the executor says that it has the run
 	Unknown      Key = "unknown"     // the executor says that it does not have the run
 	MayHave      Key = "mayhave"     // an executor that may have it does not answer
@@ -148,6 +149,7 @@ var Specs = func() Book {
 		{Unreachable, []Arg{address, took, fault, said}, "not sent: {Address} cannot be reached ({Took}): {Fault}: {Text}"},
 		{Silent, []Arg{address, moment("Since")}, "not sent: {Address} has not asked for work since {Since}"},
 		{Unanswered, []Arg{address, took, fault, said}, "{Address} did not answer the call ({Took}): {Fault}: {Text}"},
+		{SentAgain, []Arg{address}, "{Address} has never had the run: sent again"},
 		{Known, []Arg{address, word("Why", "known."), said}, "{Address} has the run: {Why} {Text}"},
 		{Unknown, []Arg{address}, "{Address} does not have the run"},
 		{MayHave, []Arg{address, fault, said}, "{Address}, which may have the run, does not answer: {Fault}: {Text}"},

@@ -28,6 +28,7 @@ const (
 	// Why a run was given up.
 	LostSilent = "silent" // its executor does not answer
 	LostIdle   = "idle"   // its executor has nothing of the job any more
+	LostForgot = "forgot" // its executor, one of ours, does not know it any more, though it is busy with the job
 	LostGone   = "gone"   // nobody listens at its executor's address
 
 	// Why a run left late.
@@ -35,6 +36,7 @@ const (
 	LateQueue    = "queue"    // it waited for its turn at its executor
 	LateClaim    = "claim"    // the job was claimed late
 	LateTakeover = "takeover" // another admin's, which is gone
+	LateAgain    = "again"    // it was sent before, and did not arrive
 	LateUnknown  = "unknown"
 
 	// Why a child was not started.
@@ -53,8 +55,8 @@ var Vocabulary = map[string][]string{
 	"answer.":  {AnswerYes, AnswerNo, AnswerUnknown},
 	"known.":   {KnownLog, KnownBusy, KnownRepeated, KnownReported},
 	"killed.":  {KilledUnsent, KilledWaiting, KilledSending, KilledRunning},
-	"lost.":    {LostSilent, LostIdle, LostGone},
-	"late.":    {LateLease, LateQueue, LateClaim, LateTakeover, LateUnknown},
+	"lost.":    {LostSilent, LostIdle, LostForgot, LostGone},
+	"late.":    {LateLease, LateQueue, LateClaim, LateTakeover, LateAgain, LateUnknown},
 	"nochild.": {NoChildID, NoChildItself, NoChildJob, NoChildAgain},
 	"nottold.": {NotToldToken},
 }

@@ -621,3 +621,57 @@ func TestMuchIsHandedOverInParts(t *testing.T) {
 		}
 	})
 }
+
+// TestARunWhoseAnswerNeverComes is written as handed over, and the executor has never had it: other runs of the job are there, so that
+// it says that it is busy, and yet it is known by the run's id that it may be sent again. What comes twice is refused.
+func TestARunWhoseAnswerNeverComes(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for name, which := range map[string]func(one, two *admin) *admin{
+			"in memory": func(one, _ *admin) *admin { return one },
+			"as a row":  func(_, two *admin) *admin { return two },
+		} {
+			t.Run(name, func(t *testing.T) {
+				asked, other := newAdmin(t, pool, true), newAdmin(t, pool, true)
+				_, b := startExecutor(t, balance(t, asked))
+				calls := which(asked, other).client
+				answer, err := calls.Run(limited(t), target, runOf(7, "wait")) // another run of the job
+				ok(t, "run", answer, err)
+				began := time.Now()
+				short, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				asked.cut.Store(1 << 20)
+				lost := runOf(8, "count")
+				lost.JobID = 7
+				if _, err = calls.Run(short, target, lost); !wire.Delivered(err) || asked.cuts.Load() == 0 {
+					t.Fatalf("of which the answer was cut: %v; %d were", err, asked.cuts.Load())
+				}
+				asked.cut.Store(0)
+				answer, err = calls.IdleBeat(limited(t), target, wire.IdleBeatRequest{JobID: 7})
+				if err != nil || answer.OK() {
+					t.Errorf("idle beat of the busy job: %+v, %v", answer, err)
+				}
+				never := func(logID int64, is bool) {
+					t.Helper()
+					ago := time.Since(began) // the executor has been there only since a moment before
+					log, answer, err := calls.Log(limited(t), target, wire.LogRequest{LogDateTim: lost.LogDateTime, LogID: logID, FromLineNum: wire.PastEnd})
+					ok(t, "whether it has the run", answer, err)
+					if log.Missing() != is || log.NeverHad(ago) != is || log.NeverHad(24*time.Hour) {
+						t.Errorf("of run %d it says %+v", logID, log)
+					}
+				}
+				never(7, false)
+				never(8, true)
+				answer, err = calls.Run(limited(t), target, lost)
+				ok(t, "the run again", answer, err)
+				never(8, false)
+				if answer, err = calls.Run(limited(t), target, lost); err != nil || !answer.Repeated() {
+					t.Errorf("the run a third time: %+v, %v", answer, err)
+				}
+				answer, err = calls.Kill(limited(t), target, wire.KillRequest{JobID: 7, LogID: 7})
+				ok(t, "the end of the other run", answer, err)
+				eventually(t, "the run", func() bool { return b.of(8) == 1 })
+			})
+		}
+	})
+}

@@ -335,16 +335,16 @@ func (c *checker) departures() {
 	}
 }
 
-// saidAgain reports whether a run's row says that it was taken over, or found again.
+// saidAgain reports whether a run's row says that it was taken over, found again, or sent again.
 func (w *world) saidAgain(id int64) bool {
 	var note, events string
 	_ = w.oracle.QueryRowContext(context.Background(), "SELECT COALESCE(trigger_msg, ''), COALESCE(events, '') FROM xxl_job_log WHERE id = ?", id).Scan(&note, &events)
 	for _, e := range event.Parse(events) {
-		if e.Key == event.TakenOver || e.Key == event.FoundAgain {
+		if e.Key == event.TakenOver || e.Key == event.FoundAgain || e.Key == event.SentAgain {
 			return true
 		}
 	}
-	return strings.Contains(note, "taken over: ") || strings.Contains(note, "found again: ")
+	return strings.Contains(note, "taken over: ") || strings.Contains(note, "found again: ") || strings.Contains(note, "has never had the run: sent again")
 }
 
 func (c *checker) ends() {

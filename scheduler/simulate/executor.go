@@ -382,7 +382,11 @@ func (x *executor) log(req wire.LogRequest) wire.LogResult {
 	defer x.mu.Unlock()
 	known := x.life != nil && x.life.begun[req.LogID] || x.kind == ours && x.seen[req.LogID]
 	if !known {
-		return wire.LogResult{FromLineNum: req.FromLineNum, LogContent: wire.LogMissing, IsEnd: true}
+		missing := wire.LogResult{FromLineNum: req.FromLineNum, LogContent: wire.LogMissing, IsEnd: true}
+		if x.kind == ours && req.FromLineNum >= wire.PastEnd {
+			missing.Remembers = time.Hour.Milliseconds() // over a restart, too
+		}
+		return missing
 	}
 	return wire.LogResult{FromLineNum: req.FromLineNum, ToLineNum: 1, LogContent: "line\n"}
 }
