@@ -87,7 +87,7 @@ func (a *App) metrics() echo.HandlerFunc {
 }
 
 // adminRouter lists what operators' tools ask for.
-func (a *App) adminRouter() http.Handler {
+func (a *App) adminRouter() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{})
@@ -116,7 +116,7 @@ func (a *App) startAdmin() error {
 	a.adminAddr = listener.Addr().String()
 	a.listensAt(listener.Addr())
 	server := &http.Server{
-		Handler: a.adminRouter(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: heads{a.adminRouter()}, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
 	}
 	a.loops.Go(func() {

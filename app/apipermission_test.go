@@ -332,6 +332,9 @@ func TestTheAPIRefusesWhatIsNotAllowed(t *testing.T) {
 						continue
 					}
 					got := b.do(op.method, op.at(o), apiBody(op.id, o), op.match()...)
+					if op.method == http.MethodGet {
+						sameWithoutBody(t, b.name+", "+op.id, got, b.do(http.MethodHead, op.at(o), ""))
+					}
 					// What somebody may not see is as little there as what does not exist; a group they may not use is a fault of the field.
 					ok := got.status == http.StatusForbidden || got.status == http.StatusNotFound && o == foreign || got.status == http.StatusUnprocessableEntity && op.id == "createJob"
 					if !ok || got.header.Get("Content-Type") != "application/problem+json" || strings.Contains(got.body, secret) {
@@ -353,9 +356,13 @@ func TestTheAPIRefusesWhatIsNotAllowed(t *testing.T) {
 					if status := b.begin(op.at(o)); status != http.StatusOK {
 						t.Errorf("%s, %s: %d", b.name, op.id, status)
 					}
+					sameWithoutBody(t, b.name+", "+op.id, answer{status: http.StatusOK}, b.do(http.MethodHead, op.at(o), ""))
 					continue
 				}
 				got := b.do(op.method, op.at(o), apiBody(op.id, o), op.match()...)
+				if op.method == http.MethodGet {
+					sameWithoutBody(t, b.name+", "+op.id, got, b.do(http.MethodHead, op.at(o), ""))
+				}
 				if (op.id == "revokeToken" || op.id == "getToken") && got.status == http.StatusNotFound {
 					continue // which TestATokenRevokesItself gets right
 				}

@@ -46,6 +46,7 @@ func punctualTo(t *testing.T, out io.Writer, args ...string) error {
 		Backfills client.BackfillsCmd `cmd:""`
 		Calendars client.CalendarsCmd `cmd:""`
 		Pauses    client.PausesCmd    `cmd:""`
+		Notes     client.NotesCmd     `cmd:""`
 		Tokens    client.TokensCmd    `cmd:""`
 		Users     client.UsersCmd     `cmd:""`
 		Alarms    client.AlarmsCmd    `cmd:""`

@@ -69,8 +69,6 @@ func (h *errorHandler) HandleError(err error, c echo.Context) {
 		h.API(c, p)
 	case h.Protocol(r):
 		h.protocol(c, p)
-	case r.Method == http.MethodHead:
-		_ = c.NoContent(p.Kind.Status()) // the client is gone if this fails
 	case wantsJSON(r):
 		h.json(c, p)
 	case p.Kind == problem.Unauthenticated && typed(r):

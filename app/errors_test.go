@@ -65,7 +65,6 @@ func TestAnErrorIsDrawnForWhoAsked(t *testing.T) {
 		{"htmx gets a message", "POST", "/jobs/9/start", [2]string{"HX-Request", "true"}, scheduler.ErrJobNotFound, 404, "toast", "<!doctype html>"},
 		{"an executor gets its JSON", "POST", "/api/callback", [2]string{}, errors.New("x"), 200, `{"code":500,`, "<"},
 		{"an executor with too large a body too", "POST", "/api/callback", [2]string{}, &http.MaxBytesError{}, 200, `"code":500`, "<"},
-		{"HEAD gets a status", "HEAD", "/jobs/9", [2]string{}, echo.ErrNotFound, 404, "", "<"},
 		{"strangers are led to the login", "GET", "/jobs?q=a", [2]string{}, problem.New(problem.Unauthenticated, ""), 303, "", ""},
 		{"htmx of strangers is told and stays where it is", "POST", "/jobs/1/start", [2]string{"HX-Request", "true"}, problem.New(problem.Unauthenticated, ""), 401, `href="/login" target="_blank"`, "<!doctype html>"},
 		{"a stream of a stranger ends", "GET", "/runs/events", [2]string{"Accept", "text/event-stream"}, problem.New(problem.Unauthenticated, ""), 401, "", "<"},

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -23,7 +21,7 @@ func TestEveryAnswerSaysWhatItIsAndIsKeptByNobody(t *testing.T) {
 			t.Errorf("%s: %v", what, h)
 		}
 	}
-	for _, r := range a.server.Handler.(*echo.Echo).Routes() {
+	for _, r := range a.server.Handler.(heads).Routes() {
 		if r.Method != "GET" && r.Method != "POST" || strings.HasSuffix(r.Path, "/events") {
 			continue
 		}

@@ -305,7 +305,7 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 			}
 		}
 		var routes []string
-		for _, r := range a.server.Handler.(*echo.Echo).Routes() {
+		for _, r := range a.server.Handler.(heads).Routes() {
 			if r.Method == echo.RouteNotFound {
 				continue
 			}
@@ -397,6 +397,9 @@ func (p person) refused(t *testing.T, route, mode string, header []string, o obj
 	method, path, form := request(route, o)
 	got := p.do(method, path, form, header...)
 	what := fmt.Sprintf("%q, %s for group %d, as %s", p.name, route, o.group, mode)
+	if method == http.MethodGet {
+		sameWithoutBody(t, what, got, p.do(http.MethodHead, path, nil, header...))
+	}
 	if strings.Contains(got.body, secret) {
 		t.Errorf("%s: the answer tells a secret: %s", what, got.body)
 	}
@@ -462,6 +465,9 @@ func (p person) allowed(t *testing.T, a *App, routes []string) {
 		} else {
 			got = p.do(method, path, form, "Accept", "text/html")
 		}
+		if method == http.MethodGet { // of a stream too, which ends with its headers
+			sameWithoutBody(t, fmt.Sprintf("%q, %s", p.name, route), got, p.do(http.MethodHead, path, nil, "Accept", "text/html"))
+		}
 		refused := n.former && strings.Contains(got.body, forbiddenText) || got.status == http.StatusForbidden || got.status == http.StatusUnauthorized ||
 			got.status == http.StatusSeeOther && strings.HasPrefix(got.header.Get("Location"), "/login")
 		if refused || got.status >= 500 && got.status != http.StatusBadGateway {
@@ -479,6 +485,18 @@ func (p person) allowed(t *testing.T, a *App, routes []string) {
 		if got.status != http.StatusOK || strings.Contains(strings.ReplaceAll(got.body, `value="`+secret+`"`, ""), `>`+secret) {
 			t.Errorf("%q, %s: %d tells a secret", p.name, path, got.status)
 		}
+	}
+}
+
+// sameWithoutBody compares the answer to HEAD with that to GET. The headers of the latter may be unknown.
+func sameWithoutBody(t *testing.T, what string, get, head answer) {
+	t.Helper()
+	same := get.status == head.status && head.body == ""
+	for _, name := range []string{"Content-Type", "Location", "Allow", "Cache-Control"} {
+		same = same && (get.header == nil || get.header.Get(name) == head.header.Get(name))
+	}
+	if !same {
+		t.Errorf("%s: GET is answered with %d %v, HEAD with %d %v %.100s", what, get.status, get.header, head.status, head.header, head.body)
 	}
 }
 

@@ -195,6 +195,9 @@ func (a *API) refuseTheRest(group *echo.Group) {
 		}
 	}
 	for path, has := range methods {
+		if slices.Contains(has, http.MethodGet) {
+			has = append(has, http.MethodHead) // which comes here as GET
+		}
 		slices.Sort(has)
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions, http.MethodTrace} {
 			if !slices.Contains(has, method) {

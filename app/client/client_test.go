@@ -32,6 +32,7 @@ type commands struct {
 	Backfills BackfillsCmd `cmd:""`
 	Calendars CalendarsCmd `cmd:""`
 	Pauses    PausesCmd    `cmd:""`
+	Notes     NotesCmd     `cmd:""`
 	Tokens    TokensCmd    `cmd:""`
 	Users     UsersCmd     `cmd:""`
 	Alarms    AlarmsCmd    `cmd:""`
@@ -119,6 +120,8 @@ func TestWhatCommandsPrint(t *testing.T) {
 		"GET /api/v1/jobs/7/backfills": `{"items":[{"id":3,"state":"running","from":"2026-01-01T00:00:00Z","until":"2026-02-01T00:00:00Z","total":31,"sent":4,"succeeded":3,"failed":1,"at_once":2,"created_at":"2026-03-04T05:06:07Z","created_by":"安","ended_at":null}]}`,
 		"GET /api/v1/calendars":        `{"items":[{"name":"cn","title":"中国法定节假日","zone":"Asia/Shanghai","jobs":12,"missing":2027,"changed_at":null,"changed_by":""}]}`,
 		"GET /api/v1/pauses":           `{"items":[{"id":1,"state":"active","scope":"tag","tag":"结算","from":"2026-03-04T05:06:07Z","until":null,"strategy":"once","reason":"数据库迁移","made_by":"安"},{"id":2,"state":"planned","scope":"all","from":"2026-03-05T00:00:00Z","until":"2026-03-05T01:00:00Z","strategy":"skip","reason":"","made_by":"bob"}]}`,
+		"GET /api/v1/jobs/7/notes":     `{"items":[{"id":3,"group_id":1,"job_id":7,"run_id":41,"at":"2026-03-04T18:00:00Z","text":"数据库\u001b[2J 已满","made_by":"安","made_at":"2026-03-04T20:00:00Z"},{"id":2,"group_id":1,"job_id":7,"at":"2026-03-04T05:06:07Z","text":"handler rewritten","made_by":"bob","made_at":"2026-03-04T05:06:07Z"},{"id":1,"group_id":1,"at":"2026-03-03T05:06:07Z","text":"release 4.2","made_by":"ci","made_at":"2026-03-03T05:06:07Z"}]}`,
+		"POST /api/v1/groups/1/notes":  `{"id":4,"group_id":1,"at":"2026-03-04T05:06:07Z","text":"发布 4.3","made_by":"安","made_at":"2026-03-04T05:06:07Z"}`,
 		"GET /api/v1/tokens":           `{"items":[{"id":1,"name":"ci","owner":"root","scope":"admin","state":"active","expires_at":"2026-03-12T00:00:00Z","used_at":null,"used_from":"","group_ids":[],"hint":"pnc_ab","created_at":"2026-03-04T05:06:07Z"}]}`,
 		"GET /api/v1/users":            `{"items":[{"id":1,"name":"root","role":"admin","state":"active","rights":[],"teams":[],"login_at":"2026-03-04T05:06:07Z"}]}`,
 		"GET /api/v1/alarms/messages":  `{"items":[{"id":8,"state":"given_up","cause":"failed","job":"日终结算","channel":"值班","created_at":"2026-03-04T05:06:07Z","run_id":41,"recipient":"all","tries":9,"error":"connection refused"}]}`,
@@ -136,6 +139,7 @@ func TestWhatCommandsPrint(t *testing.T) {
 		"jobs-filter": "jobs list --state running", "job": "jobs show 7", "job-by-name": "jobs show 日终结算 -o yaml", "executors": "executors",
 		"runs": "runs", "runs-wide": "runs -o wide", "runs-name": "runs -o name", "run": "runs show 41", "run-why": "runs why 41", "run-why-json": "runs why 41 -o json",
 		"diff": "diff --source team -f " + jobsFile, "apply": "apply --dry-run --source team -f " + jobsFile, "backfills": "backfills 7 -o wide", "calendars": "calendars -o wide", "pauses": "pauses -o wide",
+		"notes": "notes --job 日终结算 -o wide", "note": "notes create 发布 --group 1",
 		"tokens": "tokens -o wide", "users": "users -o wide", "alarms": "alarms -o wide", "channels": "alarms channels", "webhooks": "webhooks -o wide", "audit-log": "audit-log -o wide",
 	} {
 		out, said, err := do(t, "", append(strings.Fields(args), "--url", url, "--token", "pnc_good")...)

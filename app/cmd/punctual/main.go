@@ -70,6 +70,7 @@ type commands struct {
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
 	Calendars client.CalendarsCmd `cmd:"" group:"client" help:"List, show and import the calendars that jobs keep to."`
 	Pauses    client.PausesCmd    `cmd:"" group:"client" help:"List, show, create and end times in which schedules hold still."`
+	Notes     client.NotesCmd     `cmd:"" group:"client" help:"List, write and strike out notes at runs, jobs and groups."`
 	Tokens    client.TokensCmd    `cmd:"" group:"client" help:"List, make and revoke API tokens."`
 	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
