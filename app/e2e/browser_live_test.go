@@ -95,6 +95,8 @@ func (c *cable) set(cut bool) {
 const (
 	pageIs   = `document.documentElement.dataset.live === `
 	liveMark = `document.querySelector("[data-live-mark]")`
+	// shownColor is the colour of what refreshes itself.
+	shownColor = `getComputedStyle(document.querySelector("[data-live-every], [data-live-runs], .run-head")).color`
 )
 
 // TestBrowserSaysWhatItKnows cuts every page that refreshes itself off from the admin, and ends its session: the page says so
@@ -110,14 +112,14 @@ func TestBrowserSaysWhatItKnows(t *testing.T) {
 	n.must(t, link.JobStart(beat), nil)
 	run := n.run(n.job("Settle", countdown), "")
 
-	for _, path := range []string{"/", "/jobs", "/runs", "/nodes", run} {
+	for _, path := range []string{"/", "/jobs", link.Job(beat), "/runs", "/nodes", link.WallPath, link.ForecastPath, link.TimelinePath, link.AlarmsOpenPath, run} {
 		n.visit(path)
 		n.do(holds(pageIs+`"live" && `+liveMark+`.checkVisibility() && `+liveMark+`.innerText.trim() === "Live"`),
-			chromedp.Evaluate(`window.same = true; window.color = getComputedStyle(document.querySelector("#dashboard .count-value, [data-results] td, .run-head h1")).color`, nil))
+			chromedp.Evaluate(`window.same = true; window.color = `+shownColor, nil))
 		way.set(true)
 		n.do(seenAgain(), holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"lost"`),
 			holds(`/^Connection lost · as of\s+(now|\d+ s ago)$/.test(`+liveMark+`.innerText.trim())`),
-			holds(`getComputedStyle(document.querySelector("#dashboard .count-value, [data-results] td, .run-head h1")).color !== window.color`))
+			holds(shownColor+` !== window.color && getComputedStyle(`+liveMark+`).color !== `+shownColor))
 		way.set(false)
 		n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"live" && window.same`), holds(liveMark+`.innerText.trim() === "Live"`))
 

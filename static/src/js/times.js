@@ -28,7 +28,7 @@ export function times() {
     if (document.hidden) return;
     for (const time of document.querySelectorAll("time[data-relative][datetime]")) {
       const left = Date.parse(time.dateTime) - Date.now();
-      const text = "due" in time.dataset ? due(left, time) : say(left);
+      const text = "due" in time.dataset || (left > 0 && time.title && cutOff()) ? due(left, time) : say(left);
       if (time.textContent !== text) time.textContent = text;
       // A time that has passed is none of the next ones.
       if (left < 0) time.closest("[data-coming]")?.remove();
