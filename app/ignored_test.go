@@ -22,6 +22,15 @@ func TestListsSayWhatTheyLeaveOut(t *testing.T) {
 				t.Errorf("%s with an unknown filter says %q", path, got)
 			}
 		}
+		for _, path := range []string{"/jobs", "/runs", "/timeline"} {
+			page := root.get(path + "?group=99").document(t)
+			if got := page.Find(".notice").Text(); !strings.Contains(got, "leaves out: group=99") || page.Find("[name=group] [selected]").Length() > 0 {
+				t.Errorf("%s with an unknown executor says %q", path, got)
+			}
+		}
+		if root.get("/jobs?group=99").document(t).Find("#results tbody tr").Length() != 1 {
+			t.Error("what is left out of the filter narrows the list")
+		}
 		if got := root.post("/users", url.Values{"name": {"newcomer"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
 			t.Fatalf("create user: %d", got.status)
 		}

@@ -133,8 +133,8 @@ func (b *bookmarks) set(file string, p position) {
 	b.marks[file] = p
 }
 
-// logQuiet stands for the lines of a quiet run that are not kept any more.
-const logQuiet = "the run wrote nothing to its log\n"
+// logQuiet stands for the lines of a quiet run that are not kept any more. A file that somebody deleted leaves no more behind than that.
+const logQuiet = "no log file: the run wrote nothing to its log, or the file was deleted\n"
 
 // readLog answers /log. isEnd is true when the run is over and everything was returned, or when there is no log; admins
 // of upstream, which find out the end by themselves, only look at it when nothing new came.

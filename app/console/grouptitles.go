@@ -42,6 +42,15 @@ func (g groupTitles) title(id int64) string {
 	return "#" + strconv.FormatInt(id, 10)
 }
 
+// known is a group of a filter, and 0 for one that somebody does not know: a list that were empty for it would have its pick list say
+// that it shows all groups.
+func (g groupTitles) known(id int64) int64 {
+	if _, ok := g.byID[id]; ok {
+		return id
+	}
+	return 0
+}
+
 // where are the groups in which somebody has a right.
 func (g groupTitles) where(p auth.Principal, right auth.Rights) groupTitles {
 	kept := groupTitles{byID: g.byID}

@@ -60,13 +60,14 @@ const maxPage = 100_000
 
 func (c *jobPages) jobList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
-	f := link.JobsFrom(ec.QueryParams())
-	address := link.Jobs(f)
-	f.Page = min(max(f.Page, 1), maxPage)
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
+	f := link.JobsFrom(ec.QueryParams())
+	f.Group = groups.known(f.Group)
+	address := link.Jobs(f)
+	f.Page = min(max(f.Page, 1), maxPage)
 	filter := c.jobFilter(f, c.zoneFor(who(ec)))
 	page := jobs.ListPage{Page: c.pageOfList(ec, address), Filter: f, Groups: groups.options(f.Group), CanCreate: p.CanAnywhere(auth.RightEdit)}
 	page.Look = look(page.Page, p, manage.ViewJobs)

@@ -54,13 +54,14 @@ const lateAfter = time.Second
 
 func (c *runPages) runList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
-	f := link.RunsFrom(ec.QueryParams())
-	page := runs.ListPage{Page: c.pageOfList(ec, link.Runs(f)), Filter: f}
-	page.Chips = runChips(page.Page, f)
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
+	f := link.RunsFrom(ec.QueryParams())
+	f.Group = groups.known(f.Group)
+	page := runs.ListPage{Page: c.pageOfList(ec, link.Runs(f)), Filter: f}
+	page.Chips = runChips(page.Page, f)
 	page.Groups = groups.options(f.Group)
 	names, err := c.jobs.Names(ctx, p, f.Group)
 	if err != nil {

@@ -40,12 +40,13 @@ const closeBars = 0.25
 
 func (c *timePages) timeline(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
-	f := link.TimelineFrom(ec.QueryParams())
-	page := timeline.Page{Page: c.pageOfList(ec, link.Timeline(f)), Filter: f, Grid: timeline.Grid{Now: -1}}
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
+	f := link.TimelineFrom(ec.QueryParams())
+	f.Group = groups.known(f.Group)
+	page := timeline.Page{Page: c.pageOfList(ec, link.Timeline(f)), Filter: f, Grid: timeline.Grid{Now: -1}}
 	page.Groups = groups.options(f.Group)
 	if f.Job != 0 {
 		j, err := c.jobs.Get(ctx, p, f.Job)

@@ -118,7 +118,7 @@ func TestBrowserSaysWhatItKnows(t *testing.T) {
 			chromedp.Evaluate(`window.same = true; window.color = `+shownColor, nil))
 		way.set(true)
 		n.do(seenAgain(), holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"lost"`),
-			holds(`/^Connection lost · as of\s+(now|\d+ s ago)$/.test(`+liveMark+`.innerText.trim())`),
+			holds(`/^Connection lost · as of\s+(now|\d+ (s|min) ago)$/.test(`+liveMark+`.innerText.trim())`),
 			holds(shownColor+` !== window.color && getComputedStyle(`+liveMark+`).color !== `+shownColor))
 		way.set(false)
 		n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"live" && window.same`), holds(liveMark+`.innerText.trim() === "Live"`))

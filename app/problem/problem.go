@@ -9,8 +9,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/invalid"
@@ -89,7 +91,9 @@ type Error struct {
 	Key    string // of a message that says more than the kind's general one; may be empty
 	Args   []any
 	Fields []Field // with Invalid
-	Err    error   // the cause, for the log; may be nil
+	// Fault is what was wrong with a call, where there are words for it: the "Reason" in the reader's language.
+	Fault wire.Fault
+	Err   error // the cause, for the log; may be nil
 }
 
 // New makes a problem with a message of its own.
@@ -101,12 +105,24 @@ func InvalidFields(fields ...Field) *Error { return &Error{Kind: Invalid, Fields
 // Text says more than the kind does, in a language; empty when there is no more to say.
 func (e *Error) Text(p *locales.Printer) string {
 	switch {
+	case e.saysFault():
+		return p.T(e.Key, append(slices.Clone(e.Args), "Reason", p.Word("fault.", string(e.Fault)))...)
 	case e.Key != "":
 		return p.T(e.Key, e.Args...)
 	case len(e.Fields) > 0:
 		return e.Fields[0].Text(p)
 	}
 	return ""
+}
+
+// saysFault is false where the words of the library or of the executor say more than the kind of fault does.
+func (e *Error) saysFault() bool {
+	switch e.Fault {
+	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultNotFetched, wire.FaultSilent, wire.FaultLate, wire.FaultBroken, wire.FaultStopped:
+		return true
+	case "", wire.FaultCertificate, wire.FaultTLS, wire.FaultStatus, wire.FaultProtocol, wire.FaultAnswer, wire.FaultOther:
+	}
+	return false
 }
 
 // Because adds the cause, for the log.
@@ -151,7 +167,7 @@ func From(err error) *Error {
 		return (&Error{Kind: TooLarge}).Because(big)
 	}
 	if e, ok := errors.AsType[*scheduler.ExecutorError](err); ok {
-		return New(Executor, "problem.executor", "Address", e.Address, "Reason", e.Err.Error()).Because(err)
+		return (&Error{Kind: Executor, Key: "problem.executor", Args: []any{"Address", e.Address, "Reason", e.Err.Error()}, Fault: wire.FaultOf(e.Err)}).Because(err)
 	}
 	switch {
 	case errors.Is(err, scheduler.ErrJobNotFound):

@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"syscall"
 	"testing"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 )
@@ -60,5 +63,20 @@ func TestFieldsAreSaidInWords(t *testing.T) {
 	}
 	if got := (&Error{Kind: Internal}).Text(p); got != "" {
 		t.Errorf("nothing more to say: %q", got)
+	}
+}
+
+// TestCallsThatFailAreSaidInWords: what a network does has words of the reader's language, and what an executor says keeps its own.
+func TestCallsThatFailAreSaidInWords(t *testing.T) {
+	t.Parallel()
+	dial := &wire.CallError{Stage: wire.StageDial, Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+	for err, want := range map[error]string{
+		dial: "执行器 http://a/ 未能完成操作：对方没有程序监听该端口",
+		&wire.CallError{Stage: wire.StageStatus, Err: errors.New("HTTP status 502")}: "执行器 http://a/ 未能完成操作：status: HTTP status 502",
+		errors.New("no such run"): "执行器 http://a/ 未能完成操作：no such run",
+	} {
+		if got := From(&scheduler.ExecutorError{Address: "http://a/", Err: err}).Text(locales.New().Printer(locales.Chinese)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
