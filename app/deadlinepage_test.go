@@ -94,3 +94,58 @@ func TestPagesSayWhatMayBeLate(t *testing.T) {
 		}
 	})
 }
+
+// TestADeadlineThatIsTooTightIsSaidBefore has a job that usually takes 20 minutes and is planned ten minutes before it has to be done: the
+// preview of its form says so, what is said when it is saved, and its page, before it has run once with them.
+func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+		values := form(url.Values{"name": {"nightly"}, "group": {"1"}, "schedule_type": {"CRON"}, "cron": {"0 50 5 * * ?"}, "time_zone": {""}, "start": {"1"}})
+		if got := admin.post("/jobs", values); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d", got.status)
+		}
+		save := func(doneBy string) string {
+			t.Helper()
+			values.Set("done_by", doneBy)
+			values.Del("version")
+			if got := admin.post("/jobs/1", values); got.status != http.StatusSeeOther {
+				t.Fatalf("save: %d %s", got.status, got.body)
+			}
+			return admin.get("/jobs").document(t).Find(".toast").Text()
+		}
+		preview := func(path string) string {
+			return admin.post(path, values).document(t).Find(".notice.warning").Text()
+		}
+		if said := save("06:00") + preview("/jobs/schedule-preview?job=1"); strings.Contains(said, "hardly") {
+			t.Errorf("without a run that tells: %q", said)
+		}
+		yesterday := time.Now().AddDate(0, 0, -1)
+		id := oldRun(t, a, 1, 1, 24*time.Hour, 200, 200, nil)
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET planned_at = ?, sent_at = ?, finished_at = ? WHERE id = ?",
+			yesterday.UnixMilli(), yesterday.UnixMilli(), yesterday.Add(20*time.Minute).UnixMilli(), id); err != nil {
+			t.Fatal(err)
+		}
+		const said = "The run at 05:50 will hardly be done by 06:00: "
+		if got := save("06:00"); !strings.Contains(got, said+"it usually takes up to 20 min.") {
+			t.Errorf("saved, it says %q", got)
+		}
+		if got := preview("/jobs/schedule-preview?job=1"); !strings.Contains(got, said+"this job usually takes up to 20 min, so until 06:10. Start it at least 10 min earlier.") {
+			t.Errorf("the preview says %q", got)
+		}
+		if got := preview("/jobs/schedule-preview"); strings.Contains(got, "hardly") {
+			t.Errorf("that of a new job says %q", got)
+		}
+		if got := admin.get("/jobs/1/edit").document(t).Find("#preview .notice.warning").Text(); !strings.Contains(got, said) {
+			t.Errorf("the form says %q", got)
+		}
+		if got := strings.Join(strings.Fields(admin.get("/jobs/1").document(t).Find(".job-summary .late-text").Text()), " "); got != "06:00 · usually ends at 06:10, 10 min too late" {
+			t.Errorf("the page says %q", got)
+		}
+		if got := save("06:15") + preview("/jobs/schedule-preview?job=1"); strings.Contains(got, "hardly") {
+			t.Errorf("with time enough: %q", got)
+		}
+	})
+}

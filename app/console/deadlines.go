@@ -3,7 +3,10 @@ package console
 import (
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/punctual-job/punctual/scheduler/deadline"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -18,7 +21,9 @@ func (c *frame) drawnDeadline(page layout.Page, s deadline.Standing, zone *time.
 	switch s.State {
 	case deadline.None:
 	case deadline.Ahead:
-		if d.Late = late; !s.Expected.IsZero() {
+		if d.Late = late; late {
+			key = "tight"
+		} else if !s.Expected.IsZero() {
 			key = "usually"
 		}
 	case deadline.OnTime:
@@ -42,4 +47,28 @@ func (c *frame) drawnDeadline(page layout.Page, s deadline.Standing, zone *time.
 		d.Text = page.T("job.doneby."+key, "At", clock(s.Expected), "Over", format.Duration(page.Printer, max(0, over).Truncate(time.Second)))
 	}
 	return d
+}
+
+// tight are the values of the sentence that a job needs longer than its deadline leaves it; nil: it does not, as far as is known.
+func (c *jobPages) tight(ec echo.Context, jobID int64, spec jobspec.Job) ([]string, error) {
+	s, ok, err := c.jobs.TooTight(ec.Request().Context(), who(ec), jobID, spec)
+	if err != nil || !ok {
+		return nil, err
+	}
+	zone, p := c.zoneOf(spec.Zone), c.Page(ec).Printer
+	clock := func(t time.Time) string { return t.In(zone).Format("15:04") }
+	return []string{"By", clock(s.By), "Fire", clock(s.Fire), "At", clock(s.Expected), "Usual", format.Duration(p, s.Usual), "Over", format.Duration(p, s.Expected.Sub(s.By).Truncate(time.Second))}, nil
+}
+
+// addDeadline warns beside the coming times of a form.
+func (c *jobPages) addDeadline(ec echo.Context, jobID int64, typed jobs.FormValues, v *jobs.Preview) error {
+	if v.Error != "" || typed[jobspec.FieldDoneBy] == "" {
+		return nil
+	}
+	j, _ := c.typedJob(typed)
+	args, err := c.tight(ec, jobID, j)
+	if args != nil {
+		v.Warnings = append(v.Warnings, flash{Key: "jobs.preview.tight", Args: args}.text(c.Page(ec).Printer))
+	}
+	return err
 }

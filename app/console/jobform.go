@@ -98,7 +98,13 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 	if err != nil {
 		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}, values, err)
 	}
-	return c.goTo(ec, backTo(ec, jobID), done("jobs.flash.saved", "Name", in.Name))
+	said := done("jobs.flash.saved", "Name", in.Name)
+	if args, err := c.tight(ec, jobID, in.Job); err != nil {
+		return err
+	} else if args != nil && !in.KeepOptions {
+		said = done("jobs.flash.saved.tight", append(args, "Name", in.Name)...)
+	}
+	return c.goTo(ec, backTo(ec, jobID), said)
 }
 
 // jobFormAgain shows a form again that was not accepted, with what was typed and why.
@@ -144,6 +150,9 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 		}
 	}
 	page.Preview = c.preview(page.Page, values)
+	if err := c.addDeadline(ec, page.ID, values, &page.Preview); err != nil {
+		return err
+	}
 	written, _ := c.typedJob(values)
 	written.ID = page.ID
 	if page.Flow, err = drawnFlow(ec.Request().Context(), page.Page, c.frame, c.jobs, who(ec), written, flows.FormValues{}); err != nil {
@@ -261,6 +270,9 @@ func (c *jobPages) schedulePreview(ec echo.Context) error {
 	drawn := jobs.PreviewPage{Page: page, Preview: c.preview(page, typedValues(ec))}
 	jobID, _ := strconv.ParseInt(ec.QueryParam("job"), 10, 64) // 0 is a new one
 	if err := c.addOthers(ec, jobID, &drawn.Preview); err != nil {
+		return err
+	}
+	if err := c.addDeadline(ec, jobID, typedValues(ec), &drawn.Preview); err != nil {
 		return err
 	}
 	return render(ec, http.StatusOK, jobs.SchedulePreview(drawn))

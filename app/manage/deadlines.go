@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/deadline"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runtimes"
 )
 
 // Deadline is how a job stands for the time of day by which it has to be done: for the coming deadline, or for the last one while that is
@@ -55,6 +57,44 @@ func (s *Jobs) MayBeLate(ctx context.Context, rows []db.ListJobsRow, held *Held)
 		}
 	}
 	return late, nil
+}
+
+// daysAhead is how far a deadline with a fire before it is looked for: a job of working days has none on some.
+const daysAhead = 8
+
+// TooTight says that a definition's next deadline comes sooner after its fire than the job usually needs: it is known before the job is
+// saved. ok is false where there is time, no deadline, or no run that tells. A job that is not there yet is 0; else it must be one the
+// principal may see.
+func (s *Jobs) TooTight(ctx context.Context, p auth.Principal, jobID int64, spec jobspec.Job) (standing deadline.Standing, ok bool, err error) {
+	clock, ok := jobspec.ParseClock(spec.DoneBy)
+	if !ok || jobID == 0 {
+		return standing, false, nil
+	}
+	if _, err := s.Get(ctx, p, jobID); err != nil {
+		return standing, false, err
+	}
+	schedule, err := s.scheduleOf(spec)
+	if err != nil {
+		return standing, false, nil //nolint:nilerr // the form says what is wrong with it
+	}
+	now := s.cfg.Now()
+	var next jobspec.Deadline
+	for at, day := now, 0; next.Fire.IsZero() || next.Fire.Before(now); day++ {
+		if day == daysAhead {
+			return standing, false, nil
+		}
+		// What has a beat of its own has it from its start on, which may be still to come.
+		if _, next, err = schedule.Deadlines(clock, time.Time{}, at); err != nil {
+			return standing, false, nil //nolint:nilerr // as above
+		}
+		at = next.By
+	}
+	usual, err := runtimes.Of(ctx, s.queries, s.cfg.Pool, jobID, 0)
+	if err != nil {
+		return standing, false, err
+	}
+	standing = deadline.Judge(next, now, nil, usual)
+	return standing, standing.Expected.After(standing.By), nil
 }
 
 // DeadlineOfRun is the moment by which the planned fire that a run came of has to be done; ok is false where it has none.

@@ -983,7 +983,7 @@ func schedule(p FormPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "\" hx-trigger=\"change, input changed delay:300ms, input changed delay:300ms from:#param\" hx-target=\"#preview\" hx-swap=\"outerHTML\" hx-include=\"#schedule, #param\" hx-params=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "\" hx-trigger=\"change, input changed delay:300ms, input changed delay:300ms from:#param, change from:#done_by\" hx-target=\"#preview\" hx-swap=\"outerHTML\" hx-include=\"#schedule, #param, #done_by\" hx-params=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -14,7 +14,7 @@ import (
 
 // previewParams are the fields that say when a job is due.
 var previewParams = strings.Join([]string{
-	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil, jobspec.FieldCalendar, jobspec.FieldRule, FieldParam,
+	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil, jobspec.FieldCalendar, jobspec.FieldRule, FieldParam, jobspec.FieldDoneBy,
 }, ",")
 
 // curlExample is shown where a command goes.
