@@ -57,3 +57,19 @@ func TestBrowserStopsAllOfAnExecutor(t *testing.T) {
 	running(many)
 	n.admin.noPanic(t)
 }
+
+// TestBrowserEditsManyJobs changes each of the fields of some jobs at once, and takes that back.
+func TestBrowserEditsManyJobs(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	for i := range 3 {
+		n.job(fmt.Sprintf("Payment %d", i), "true")
+	}
+	for field, to := range map[string]string{"timeout": "77", "retries": "3", "author": "Zoe", "alarm_email": "ops@example.com", "calendar": "cn"} {
+		n.visit(link.JobsPath + "?q=Payment")
+		n.do(click("[data-pick-all]"), click(`.bulk-bar [value=edit]`), holds(`document.querySelector("dialog[open] #bulk-field")`),
+			chromedp.SetValue("#bulk-field", field, chromedp.ByQuery), chromedp.SetValue("#bulk-"+field, to, chromedp.ByQuery), click("dialog[open] footer .primary"), holds(`document.querySelector("dialog[open] h1")?.textContent === "3 jobs are changed"`))
+		n.do(click("dialog[open] footer button"), holds(`!document.querySelector("dialog[open] footer .primary") || document.querySelectorAll("dialog[open] footer button").length === 1`))
+	}
+	n.admin.noPanic(t)
+}

@@ -127,6 +127,7 @@ func (p BulkPage) value(name string) ui.Field {
 		f = form.calendar()
 	}
 	f.Name, f.ID, f.Wrap = FieldTo+name, "bulk-"+name, "edit-"+name
+	f.Required = false // a browser sends no form with an empty one, seen or not
 	return f
 }
 
