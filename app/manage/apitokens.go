@@ -304,6 +304,9 @@ func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name st
 		} else if err != nil {
 			return err
 		}
+		if err := forgetUser(ctx, tx, id); err != nil {
+			return err
+		}
 		if _, err := s.queries.SetServiceAccount(ctx, tx, id); err != nil {
 			return err
 		}

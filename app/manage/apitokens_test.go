@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"database/sql"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 )
@@ -235,6 +237,69 @@ func TestServiceAccountsAreMadeByAdministrators(t *testing.T) {
 		b.token(t, b.admin, APITokenInput{Owner: id, Admin: true})
 		if list, err = b.APITokens.Accounts(ctx, b.admin); err != nil || len(list) != 1 || !list[0].Disabled || list[0].Role != auth.RoleAdmin {
 			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
+// TestANewUserHasNothingOfADeletedOne gives somebody the number of a user whom another program deleted, as MySQL 5.7 does after a restart.
+func TestANewUserHasNothingOfADeletedOne(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := tokenBundle(t, pool)
+		ctx := t.Context()
+		exec := func(query string, args ...any) {
+			t.Helper()
+			if _, err := pool.ExecContext(ctx, query, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		left := []string{"punctual_permission", "punctual_api_token", "punctual_favourite", "punctual_session", "punctual_factor", "punctual_login_place", "punctual_view"}
+		for way, create := range map[string]func() (int64, error){
+			"a person": func() (int64, error) {
+				id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "mina"})
+				return id, err
+			},
+			"a program": func() (int64, error) { return b.APITokens.CreateAccount(ctx, b.admin, "jenkins") },
+			"somebody whom a directory knows": func() (id int64, err error) {
+				err = pool.Tx(ctx, func(tx *sql.Tx) error {
+					p, err := b.Directories.keep(ctx, tx, directory.Identity{Provider: "ldap", Key: strings.Repeat("a", 64), Name: "otto", In: true}, 0)
+					id = p.UserID
+					return err
+				})
+				return id, err
+			},
+		} {
+			gone, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "gone" + strconv.Itoa(len(way)), Rights: map[int64]auth.Rights{b.group: auth.RightRun}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.token(t, auth.NewPrincipal(gone, "gone", auth.RoleUser, db.Text(strconv.FormatInt(b.group, 10))), APITokenInput{})
+			exec("INSERT INTO punctual_favourite (user_id, job_id) VALUES (?, 1)", gone)
+			exec("INSERT INTO punctual_session (id, user_id) VALUES (?, ?)", way, gone)
+			exec("INSERT INTO punctual_factor (user_id, kind, secret) VALUES (?, 'totp', '')", gone)
+			exec("INSERT INTO punctual_login_place (user_id, place) VALUES (?, 'x')", gone)
+			exec("INSERT INTO punctual_view (user_id, page, name) VALUES (?, 'runs', ?)", gone, way)
+			for _, table := range left {
+				var n int
+				if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE user_id = ?", gone).Scan(&n); err != nil || n == 0 {
+					t.Fatalf("%s: %d, %v", table, n, err)
+				}
+			}
+			exec("DELETE FROM xxl_job_user WHERE id = ?", gone)
+			if pool.Dialect() == db.SQLite {
+				exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'xxl_job_user'", gone-1)
+			} else {
+				exec("ALTER TABLE xxl_job_user AUTO_INCREMENT = " + strconv.FormatInt(gone, 10))
+			}
+			if id, err := create(); err != nil || id != gone {
+				t.Fatalf("%s has the number %d, not %d: %v", way, id, gone, err)
+			}
+			for _, table := range left {
+				var n int
+				if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE user_id = ?", gone).Scan(&n); err != nil || n != 0 {
+					t.Errorf("%s who is new has %d rows of %s of a deleted user, %v", way, n, table, err)
+				}
+			}
 		}
 	})
 }

@@ -198,6 +198,9 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 		} else if err != nil {
 			return auth.Principal{}, err
 		}
+		if err := forgetUser(ctx, tx, entry.ID); err != nil {
+			return auth.Principal{}, err
+		}
 	} else {
 		old, err := s.users.read(ctx, tx, userID)
 		if err != nil {

@@ -182,16 +182,7 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		} else if err != nil {
 			return err
 		}
-		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil { // of one whom another program deleted
-			return err
-		}
-		if _, err := s.queries.DeleteFavouritesOfUser(ctx, tx, id); err != nil {
-			return err
-		}
-		if _, err := s.queries.DeleteTeamsOfUser(ctx, tx, id); err != nil {
-			return err
-		}
-		if err := auth.ForgetFactors(ctx, tx, id); err != nil {
+		if err := forgetUser(ctx, tx, id); err != nil {
 			return err
 		}
 		if err := s.grant(ctx, tx, id, finer); err != nil {
@@ -330,25 +321,7 @@ func (s *Users) DeleteVersion(ctx context.Context, p auth.Principal, id int64, v
 		if _, err := s.queries.DeleteUser(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := s.grant(ctx, tx, id, nil); err != nil {
-			return err
-		}
-		if _, err := s.queries.DeleteTeamsOfUser(ctx, tx, id); err != nil {
-			return err
-		}
-		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
-			return err
-		}
-		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil {
-			return err
-		}
-		if err := auth.ForgetFactors(ctx, tx, id); err != nil {
-			return err
-		}
-		if _, err := s.queries.DeleteOwnViews(ctx, tx, id); err != nil {
-			return err
-		}
-		if _, err := s.queries.DeleteAPITokensOf(ctx, tx, id); err != nil {
+		if err := forgetUser(ctx, tx, id); err != nil {
 			return err
 		}
 		if err := s.keepOne(ctx, tx); err != nil {
@@ -360,6 +333,20 @@ func (s *Users) DeleteVersion(ctx context.Context, p auth.Principal, id int64, v
 		return fmt.Errorf("delete user: %w", err)
 	}
 	return nil
+}
+
+// forgetUser deletes what hangs on the id of a user: when the user is deleted, and when the id is somebody's who is new. Another program may
+// have deleted whoever had it, and MySQL before 8.0 and a restored database give it again: tokens and sessions would be the new one's.
+func forgetUser(ctx context.Context, tx db.DBTX, id int64) error {
+	q := db.New()
+	for _, drop := range []func(context.Context, db.DBTX, int64) (int64, error){
+		q.DeletePermissionsOf, q.DeleteTeamsOfUser, q.DeleteSessionsOfUser, q.DeletePlacesOfUser, q.DeleteAPITokensOf, q.DeleteOwnViews, q.DeleteFavouritesOfUser,
+	} {
+		if _, err := drop(ctx, tx, id); err != nil {
+			return db.Error(err)
+		}
+	}
+	return auth.ForgetFactors(ctx, tx, id)
 }
 
 // requireOther lets administrators change anybody but themselves (docs/compat.md §8.5 #73, by id and not by name).
