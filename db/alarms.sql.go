@@ -92,17 +92,6 @@ func (q *Queries) CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, not
 	return items, nil
 }
 
-const countOpenAlarmDeliveries = `-- name: CountOpenAlarmDeliveries :one
-SELECT COUNT(*) FROM punctual_alarm_delivery WHERE state IN (0, 1)
-`
-
-func (q *Queries) CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error) {
-	row := db.QueryRowContext(ctx, countOpenAlarmDeliveries)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const delayAlarmDeliveries = `-- name: DelayAlarmDeliveries :execrows
 UPDATE punctual_alarm_delivery SET next_at = ?, counted = ?
 WHERE id IN (/*SLICE:ids*/?) AND (state = 0 OR (state = 1 AND lease_until < ?))
@@ -575,21 +564,6 @@ type GiveUpAlarmDeliveriesOfChannelParams struct {
 
 func (q *Queries) GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error {
 	_, err := db.ExecContext(ctx, giveUpAlarmDeliveriesOfChannel, arg.Error, arg.DoneAt, arg.ChannelID)
-	return err
-}
-
-const hurryAlarmDeliveries = `-- name: HurryAlarmDeliveries :exec
-UPDATE punctual_alarm_delivery SET next_at = ? WHERE channel_id = ? AND state = 0 AND tries > 0
-`
-
-type HurryAlarmDeliveriesParams struct {
-	NowMs     int64
-	ChannelID int64
-}
-
-// After a channel was repaired its waiting messages go at once.
-func (q *Queries) HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error {
-	_, err := db.ExecContext(ctx, hurryAlarmDeliveries, arg.NowMs, arg.ChannelID)
 	return err
 }
 
@@ -2083,6 +2057,21 @@ func (q *Queries) ResealAlarmChannel(ctx context.Context, db DBTX, arg ResealAla
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const retryAlarmDeliveriesNow = `-- name: RetryAlarmDeliveriesNow :exec
+UPDATE punctual_alarm_delivery SET next_at = ? WHERE channel_id = ? AND state = 0 AND tries > 0
+`
+
+type RetryAlarmDeliveriesNowParams struct {
+	NowMs     int64
+	ChannelID int64
+}
+
+// After a channel was repaired its waiting messages go at once.
+func (q *Queries) RetryAlarmDeliveriesNow(ctx context.Context, db DBTX, arg RetryAlarmDeliveriesNowParams) error {
+	_, err := db.ExecContext(ctx, retryAlarmDeliveriesNow, arg.NowMs, arg.ChannelID)
+	return err
 }
 
 const setRunAlarmStatus = `-- name: SetRunAlarmStatus :execrows

@@ -108,7 +108,7 @@ type InsertCallbackParams struct {
 	ExpiresAt int64
 }
 
-// What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/awaited.go.
+// What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/callbacks.go.
 func (q *Queries) InsertCallback(ctx context.Context, db DBTX, arg InsertCallbackParams) error {
 	_, err := db.ExecContext(ctx, insertCallback,
 		arg.LogID,

@@ -18,18 +18,6 @@ func (q *Queries) DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int
 	return err
 }
 
-const deleteExecutorsOf = `-- name: DeleteExecutorsOf :execrows
-DELETE FROM punctual_executor WHERE app_name = ?
-`
-
-func (q *Queries) DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteExecutorsOf, appName)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const deleteGroupOptions = `-- name: DeleteGroupOptions :execrows
 DELETE FROM punctual_group WHERE app_name = ?
 `

@@ -114,34 +114,6 @@ func (q *Queries) InsertRecoveryCode(ctx context.Context, db DBTX, arg InsertRec
 	return err
 }
 
-const listFactorUsers = `-- name: ListFactorUsers :many
-SELECT DISTINCT user_id FROM punctual_factor ORDER BY user_id LIMIT ?
-`
-
-// Who has a second factor, for the list of users.
-func (q *Queries) ListFactorUsers(ctx context.Context, db DBTX, limit int32) ([]int64, error) {
-	rows, err := db.QueryContext(ctx, listFactorUsers, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var user_id int64
-		if err := rows.Scan(&user_id); err != nil {
-			return nil, err
-		}
-		items = append(items, user_id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listFactors = `-- name: ListFactors :many
 
 SELECT id, user_id, kind, name, secret, last_step, created_at, used_at FROM punctual_factor WHERE user_id = ? ORDER BY id LIMIT 50

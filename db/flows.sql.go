@@ -1205,19 +1205,19 @@ func (q *Queries) ListRunsOfStep(ctx context.Context, db DBTX, arg ListRunsOfSte
 	return items, nil
 }
 
-const listStrayFlowSteps = `-- name: ListStrayFlowSteps :many
+const listUnsettledFlowSteps = `-- name: ListUnsettledFlowSteps :many
 SELECT s.id, s.flow_log_id, s.job_id, s.run_id
 FROM punctual_flow_step s JOIN punctual_flow_run f ON f.log_id = s.flow_log_id LEFT JOIN xxl_job_log l ON l.id = s.run_id
 WHERE s.state = 1 AND s.run_id > 0 AND s.id > ? AND f.state = 0 AND (l.id IS NULL OR l.handle_code <> 0 OR l.trigger_code NOT IN (0, 200))
 ORDER BY s.id LIMIT ?
 `
 
-type ListStrayFlowStepsParams struct {
+type ListUnsettledFlowStepsParams struct {
 	AfterID int64
 	Limit   int32
 }
 
-type ListStrayFlowStepsRow struct {
+type ListUnsettledFlowStepsRow struct {
 	ID        int64
 	FlowLogID int64
 	JobID     int64
@@ -1226,15 +1226,15 @@ type ListStrayFlowStepsRow struct {
 
 // Steps and items that go on (state 1) although the run that stands in their row has ended, or is gone, from an id on: what the sweep
 // looks at. Their end is written in the transaction of the run's, so that there are none but broadcasts, and what others have ended.
-func (q *Queries) ListStrayFlowSteps(ctx context.Context, db DBTX, arg ListStrayFlowStepsParams) ([]ListStrayFlowStepsRow, error) {
-	rows, err := db.QueryContext(ctx, listStrayFlowSteps, arg.AfterID, arg.Limit)
+func (q *Queries) ListUnsettledFlowSteps(ctx context.Context, db DBTX, arg ListUnsettledFlowStepsParams) ([]ListUnsettledFlowStepsRow, error) {
+	rows, err := db.QueryContext(ctx, listUnsettledFlowSteps, arg.AfterID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []ListStrayFlowStepsRow
+	var items []ListUnsettledFlowStepsRow
 	for rows.Next() {
-		var i ListStrayFlowStepsRow
+		var i ListUnsettledFlowStepsRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.FlowLogID,

@@ -63,8 +63,6 @@ type Querier interface {
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
 	CountGroupsByAppName(ctx context.Context, db DBTX, arg CountGroupsByAppNameParams) (int64, error)
-	// Jobs in all and those running, for the metrics page.
-	CountJobStates(ctx context.Context, db DBTX) (CountJobStatesRow, error)
 	// Jobs and started jobs of each group. It reads all jobs, so the caller keeps the answer for a while.
 	CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByGroupRow, error)
 	// How many jobs fire at the very same time, for the form that is about to add one. It counts along the index of due jobs.
@@ -78,7 +76,6 @@ type Querier interface {
 	// Jobs that name addresses for alarm mails.
 	CountJobsWithMail(ctx context.Context, db DBTX) (int64, error)
 	CountMovedJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
-	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
 	// The undecided fires of a job from a low mark on, read by the index on handle_code. A trial of its script is none.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	// The open runs of ours, by group, from a low mark on.
@@ -138,7 +135,6 @@ type Querier interface {
 	DeleteDeliveriesOfWebhook(ctx context.Context, db DBTX, arg DeleteDeliveriesOfWebhookParams) (int64, error)
 	DeleteDeliveriesUpTo(ctx context.Context, db DBTX, arg DeleteDeliveriesUpToParams) (int64, error)
 	DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
-	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteFavourite(ctx context.Context, db DBTX, arg DeleteFavouriteParams) (int64, error)
@@ -373,8 +369,6 @@ type Querier interface {
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
 	// One admin sends to a webhook at a time.
 	HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParams) (int64, error)
-	// After a channel was repaired its waiting messages go at once.
-	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
 	// What touches punctual_api_token and service accounts.
 	InsertAPIToken(ctx context.Context, db DBTX, arg InsertAPITokenParams) (int64, error)
 	// What is there was found by an admin that started at the same moment.
@@ -398,7 +392,7 @@ type Querier interface {
 	InsertAuditMarkIfAbsent(ctx context.Context, db DBTX, arg InsertAuditMarkIfAbsentParams) error
 	// What touches punctual_backfill and punctual_backfill_run. Rows of the second are inserted many at a time, in db/bulk.go.
 	InsertBackfill(ctx context.Context, db DBTX, arg InsertBackfillParams) (int64, error)
-	// What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/awaited.go.
+	// What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/callbacks.go.
 	InsertCallback(ctx context.Context, db DBTX, arg InsertCallbackParams) error
 	InsertChainJob(ctx context.Context, db DBTX, arg InsertChainJobParams) error
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
@@ -548,8 +542,6 @@ type Querier interface {
 	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
 	// Started jobs of which a success is expected every so often.
 	ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpectedJobsParams) ([]ListExpectedJobsRow, error)
-	// Who has a second factor, for the list of users.
-	ListFactorUsers(ctx context.Context, db DBTX, limit int32) ([]int64, error)
 	// What touches second factors and recovery codes.
 	// A user's, the oldest first: a handful.
 	ListFactors(ctx context.Context, db DBTX, userID int64) ([]Factor, error)
@@ -804,9 +796,6 @@ type Querier interface {
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
 	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)
-	// Steps and items that go on (state 1) although the run that stands in their row has ended, or is gone, from an id on: what the sweep
-	// looks at. Their end is written in the transaction of the run's, so that there are none but broadcasts, and what others have ended.
-	ListStrayFlowSteps(ctx context.Context, db DBTX, arg ListStrayFlowStepsParams) ([]ListStrayFlowStepsRow, error)
 	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
@@ -834,6 +823,9 @@ type Querier interface {
 	ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUnsentRunsOfNodeParams) ([]ListUnsentRunsOfNodeRow, error)
 	// Handed to channels before a moment and not settled: mostly waiting for tries, but a crash may have come between.
 	ListUnsettledAlarmNotices(ctx context.Context, db DBTX, arg ListUnsettledAlarmNoticesParams) ([]int64, error)
+	// Steps and items that go on (state 1) although the run that stands in their row has ended, or is gone, from an id on: what the sweep
+	// looks at. Their end is written in the transaction of the run's, so that there are none but broadcasts, and what others have ended.
+	ListUnsettledFlowSteps(ctx context.Context, db DBTX, arg ListUnsettledFlowStepsParams) ([]ListUnsettledFlowStepsRow, error)
 	// Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
 	ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUsersRow, error)
 	// What touches punctual_view: filters of lists that people keep under a name.
@@ -930,6 +922,8 @@ type Querier interface {
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive. State 2 is that of a
 	// node that is gone and may have sent what it did not record: whoever leads looks for that, also when who declared it gone is gone too.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
+	// After a channel was repaired its waiting messages go at once.
+	RetryAlarmDeliveriesNow(ctx context.Context, db DBTX, arg RetryAlarmDeliveriesNowParams) error
 	RevokeAPIToken(ctx context.Context, db DBTX, arg RevokeAPITokenParams) (int64, error)
 	// When the first run from an id on was planned.
 	RunTimeFrom(ctx context.Context, db DBTX, id int64) (sql.NullTime, error)

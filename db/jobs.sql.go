@@ -14,23 +14,6 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-const countJobStates = `-- name: CountJobStates :one
-SELECT COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status > 0 THEN 1 ELSE 0 END), 0) AS SIGNED) AS running FROM xxl_job_info
-`
-
-type CountJobStatesRow struct {
-	Total   int64
-	Running int64
-}
-
-// Jobs in all and those running, for the metrics page.
-func (q *Queries) CountJobStates(ctx context.Context, db DBTX) (CountJobStatesRow, error) {
-	row := db.QueryRowContext(ctx, countJobStates)
-	var i CountJobStatesRow
-	err := row.Scan(&i.Total, &i.Running)
-	return i, err
-}
-
 const countJobsDueAt = `-- name: CountJobsDueAt :one
 SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status IN (1, 2) AND trigger_next_time = ? AND id <> ?
 `

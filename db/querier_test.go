@@ -107,7 +107,7 @@ var argValues = map[string]any{
 	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0), "InsertSignIn.ID": "new", "GetSignIn.NowMs": int64(0),
 	"DeleteSignInsBefore": int64(100), "SetPasswordDue.PasswordDue": int64(77), "ListSessionTimes.NowMs": int64(0),
 	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
-	"ListFactorUsers": int32(10), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
+	"UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
 
 	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "DeleteNotesBefore": int64(100),
 	"InsertFavourite.UserID": int64(50), "DeleteFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "DeleteTrialsWithoutRun": int64(100),
@@ -290,7 +290,7 @@ func fill(v reflect.Value, name string, value any) {
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
 	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "DeleteSignIn": "id", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
-	"WithdrawPull": "id", "ListPullAnswers": "asker", "DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "DeleteIdempotency": "id", "GetIdempotency": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
+	"WithdrawPull": "id", "ListPullAnswers": "asker", "DeleteToken": "app_name", "DeleteSession": "id", "DeleteIdempotency": "id", "GetIdempotency": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
 }
 
 // snake is the column behind a parameter's name.

@@ -257,15 +257,12 @@ WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder);
 -- Without those that say that somebody looks after it: they tell nobody of the alarm.
 SELECT state, COUNT(*) AS total FROM punctual_alarm_delivery WHERE notice_id = ? AND acked = 0 GROUP BY state;
 
--- name: CountOpenAlarmDeliveries :one
-SELECT COUNT(*) FROM punctual_alarm_delivery WHERE state IN (0, 1);
-
 -- name: RequeueAlarmDelivery :execrows
 -- By hand: a message that was given up, or that waits for its next try, is tried at once.
 UPDATE punctual_alarm_delivery SET state = 0, tries = 0, next_at = sqlc.arg(next_at), done_at = 0
 WHERE id = sqlc.arg(id) AND state IN (0, 3);
 
--- name: HurryAlarmDeliveries :exec
+-- name: RetryAlarmDeliveriesNow :exec
 -- After a channel was repaired its waiting messages go at once.
 UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(now_ms) WHERE channel_id = sqlc.arg(channel_id) AND state = 0 AND tries > 0;
 

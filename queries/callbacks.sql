@@ -1,4 +1,4 @@
--- What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/awaited.go.
+-- What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/callbacks.go.
 
 -- name: InsertCallback :exec
 INSERT INTO punctual_callback (log_id, token, job_id, expires_at) VALUES (?, ?, ?, ?);

@@ -17,9 +17,6 @@ ON DUPLICATE KEY UPDATE dialect = VALUES(dialect), updated_at = VALUES(updated_a
 INSERT INTO punctual_executor (app_name, address, disabled, updated_at) VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE disabled = VALUES(disabled), updated_at = VALUES(updated_at);
 
--- name: DeleteExecutorsOf :execrows
-DELETE FROM punctual_executor WHERE app_name = ?;
-
 -- name: ListCodeHandlers :many
 -- All of it: a few rows, of groups whose executors declare such handlers.
 SELECT group_id, handler FROM punctual_code_handler;

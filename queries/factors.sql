@@ -7,10 +7,6 @@ SELECT id, user_id, kind, name, secret, last_step, created_at, used_at FROM punc
 -- name: CountFactors :one
 SELECT COUNT(*) FROM punctual_factor WHERE user_id = ?;
 
--- name: ListFactorUsers :many
--- Who has a second factor, for the list of users.
-SELECT DISTINCT user_id FROM punctual_factor ORDER BY user_id LIMIT ?;
-
 -- name: InsertFactor :execlastid
 INSERT INTO punctual_factor (user_id, kind, name, secret, last_step, created_at) VALUES (?, ?, ?, ?, ?, ?);
 

@@ -70,7 +70,7 @@ WHERE theirs.flow_log_id = sqlc.arg(from_log_id) AND theirs.item >= sqlc.arg(fro
 -- name: ListFlowStepsByID :many
 SELECT * FROM punctual_flow_step WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
--- name: ListStrayFlowSteps :many
+-- name: ListUnsettledFlowSteps :many
 -- Steps and items that go on (state 1) although the run that stands in their row has ended, or is gone, from an id on: what the sweep
 -- looks at. Their end is written in the transaction of the run's, so that there are none but broadcasts, and what others have ended.
 SELECT s.id, s.flow_log_id, s.job_id, s.run_id

@@ -128,10 +128,6 @@ INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_ti
 -- name: DeleteGlueVersionsOfJob :exec
 DELETE FROM xxl_job_logglue WHERE job_id = ?;
 
--- name: CountJobStates :one
--- Jobs in all and those running, for the metrics page.
-SELECT COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status > 0 THEN 1 ELSE 0 END), 0) AS SIGNED) AS running FROM xxl_job_info;
-
 -- name: ListJobsWithConsequences :many
 -- Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
 -- their own whether its output is kept.

@@ -34,7 +34,7 @@
 // # The parts
 //
 // [Engine] is what all of this has in common: claim, send and finish. Four parts of it are types of their own, whose configs name all that
-// they know of the engine: [Flows] (flows.go), [Callbacks], the reports that runs of asynchronous calls wait for (awaited.go), [Outputs], what
+// they know of the engine: [Flows] (flows.go), [Callbacks], the reports that runs of asynchronous calls wait for (callbacks.go), [Outputs], what
 // runs wrote (outputs.go), and refusals, what executors said and nobody took (refused.go). Where they change runs, they do so in the engine's
 // transactions.
 //

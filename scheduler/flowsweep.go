@@ -254,7 +254,7 @@ func (fs *Flows) sweep(ctx context.Context) error {
 		}
 	}
 	for after := int64(0); ; {
-		rows, err := fs.queries.ListStrayFlowSteps(ctx, fs.cfg.Pool, db.ListStrayFlowStepsParams{AfterID: after, Limit: db.MaxBatch})
+		rows, err := fs.queries.ListUnsettledFlowSteps(ctx, fs.cfg.Pool, db.ListUnsettledFlowStepsParams{AfterID: after, Limit: db.MaxBatch})
 		if err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func (fs *Flows) sweep(ctx context.Context) error {
 }
 
 // settleStep records the end of a step whose first or last run has ended without that, unless others of it go on.
-func (fs *Flows) settleStep(ctx context.Context, s *db.ListStrayFlowStepsRow) error {
+func (fs *Flows) settleStep(ctx context.Context, s *db.ListUnsettledFlowStepsRow) error {
 	runs, err := fs.queries.ListRunsOfStep(ctx, fs.cfg.Pool, db.ListRunsOfStepParams{JobID: s.JobID, FromID: s.FlowLogID, FlowStep: s.ID})
 	if err != nil {
 		return err

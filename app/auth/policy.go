@@ -35,9 +35,3 @@ func (p Policy) end(created, seen int64, remembered bool) int64 {
 	}
 	return min(seen+p.Idle.Milliseconds(), created+p.Absolute.Milliseconds())
 }
-
-// DefaultPolicy holds until administrators decide otherwise.
-func DefaultPolicy() Policy {
-	const day = 24 * time.Hour
-	return Policy{Idle: 12 * time.Hour, Absolute: 30 * day, Remember: 30 * day}
-}

@@ -143,12 +143,6 @@ func (s *Sessions) Close(w http.ResponseWriter, r *http.Request) error {
 	return s.cookies.Save(r, w, cookie)
 }
 
-// EndAll ends every session of a user, after a change of the password.
-func (s *Sessions) EndAll(ctx context.Context, userID int64) error {
-	_, err := s.queries.DeleteSessionsOfUser(ctx, s.pool, userID)
-	return err
-}
-
 // maxListed bounds the sessions a page shows.
 const maxListed = 100
 

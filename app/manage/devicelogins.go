@@ -65,9 +65,6 @@ const (
 	DeviceExpired DeviceState = "expired" // too late, or fetched already
 )
 
-// MaxDeviceProgram is how many characters a program has to say what it is.
-const MaxDeviceProgram = maxAPITokenName
-
 // Begin notes that a program at an address asks, and gives what it shows and, apart from that, what it fetches its token with.
 func (s *DeviceLogins) Begin(ctx context.Context, address, program string) (d DeviceLogin, secret string, err error) {
 	now := s.cfg.Now()

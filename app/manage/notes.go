@@ -25,10 +25,9 @@ type Notes struct {
 
 // The names of the fields of a note, and how long its text may be.
 const (
-	FieldNote    = "remark"
-	FieldNoteAt  = "at"
-	FieldNoteAll = "all"
-	MaxNote      = 500
+	FieldNote   = "remark"
+	FieldNoteAt = "at"
+	MaxNote     = 500
 )
 
 // maxNotes is how many notes are read at once, of each kind.

@@ -19,7 +19,7 @@ func userBundle(t *testing.T, pool *db.Pool) *bundle {
 	t.Helper()
 	b := setup(t, pool, func(c *Config) {
 		c.Passwords = auth.NewPasswords(2)
-		c.Sessions = auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now, auth.DefaultPolicy)
+		c.Sessions = auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now, func() auth.Policy { return auth.Policy{Idle: time.Hour, Absolute: time.Hour} })
 		c.Logins = auth.NewLogins(pool, c.Passwords, auth.NewPlaces(pool, make([]byte, 32), time.Now), time.Now)
 	})
 	id, _, err := b.Users.Create(t.Context(), b.admin, UserInput{Name: "root", Password: "root-lamp-otter-9", Admin: true})

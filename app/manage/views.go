@@ -51,11 +51,8 @@ type ViewInput struct {
 	Replace bool // the filter of a view with the same name becomes this one
 }
 
-// The names of a view's fields, by which a problem.Field finds its place in a form.
-const (
-	ViewName   = "name"
-	ViewShared = "shared"
-)
+// ViewName is the name of a view's field, by which a problem.Field finds its place in a form.
+const ViewName = "name"
 
 // What a view's name, its filter and a user's views are limited to.
 const (

@@ -187,7 +187,7 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 				ChannelID: c.ID, Error: string(troubleOf(nil, reason(channelOff))), DoneAt: now,
 			})
 		}
-		return a.queries.HurryAlarmDeliveries(ctx, tx, db.HurryAlarmDeliveriesParams{ChannelID: c.ID, NowMs: now})
+		return a.queries.RetryAlarmDeliveriesNow(ctx, tx, db.RetryAlarmDeliveriesNowParams{ChannelID: c.ID, NowMs: now})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return refuse(FieldName, CodeTaken, "Value", c.Name)

@@ -268,31 +268,25 @@ func fromJSON(e *effort, args []any) (any, error) {
 }
 
 func keys(e *effort, args []any) (any, error) {
-	m, ok := args[0].(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("%s has no keys", kindOf(args[0]))
-	}
-	if err := e.use(len(m)); err != nil {
-		return nil, err
-	}
-	list := make([]any, 0, len(m))
-	for _, key := range sortedKeys(m) {
-		list = append(list, key)
-	}
-	return list, nil
+	return forKeys(e, args[0], func(_ map[string]any, key string) any { return key })
 }
 
 func valuesOf(e *effort, args []any) (any, error) {
-	m, ok := args[0].(map[string]any)
+	return forKeys(e, args[0], func(m map[string]any, key string) any { return m[key] })
+}
+
+// forKeys is a list of something for each key, in their order.
+func forKeys(e *effort, v any, of func(m map[string]any, key string) any) (any, error) {
+	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s has no keys", kindOf(args[0]))
+		return nil, fmt.Errorf("%s has no keys", kindOf(v))
 	}
 	if err := e.use(len(m)); err != nil {
 		return nil, err
 	}
 	list := make([]any, 0, len(m))
 	for _, key := range sortedKeys(m) {
-		list = append(list, m[key])
+		list = append(list, of(m, key))
 	}
 	return list, nil
 }

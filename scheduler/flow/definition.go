@@ -2,17 +2,16 @@ package flow
 
 // Limits of a definition.
 const (
-	MaxSteps     = 200
-	MaxItems     = 10_000 // of a foreach
-	MaxParallel  = 1000   // items of a foreach at a time
-	MaxID        = 64     // characters of a step's id
-	MaxName      = 255    // characters of what a step is called
-	MaxCondition = 2000   // bytes of an expression
-	MaxMessage   = 2000   // characters of what an approval says
-	MaxSeconds   = 31_536_000
-	MaxRetries   = 9999
-	MaxBackoff   = 128     // characters of a back-off, as of that of a job
-	MaxBytes     = 1 << 20 // of a definition as a text
+	MaxSteps    = 200
+	MaxItems    = 10_000 // of a foreach
+	MaxParallel = 1000   // items of a foreach at a time
+	MaxID       = 64     // characters of a step's id
+	MaxName     = 255    // characters of what a step is called
+	MaxMessage  = 2000   // characters of what an approval says
+	MaxSeconds  = 31_536_000
+	MaxRetries  = 9999
+	MaxBackoff  = 128     // characters of a back-off, as of that of a job
+	MaxBytes    = 1 << 20 // of a definition as a text
 )
 
 // DefaultParallel is how many items of a foreach run at a time when it does not say.

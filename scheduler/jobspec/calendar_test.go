@@ -118,7 +118,7 @@ func TestACalendarThatLeavesNoDayEnds(t *testing.T) {
 				t.Errorf("%s %s %s: %v, %v", s.Type, s.Conf, rule, next, err)
 			}
 			plan, err := jobspec.Decide(s, now, now, now.Add(time.Minute), 0)
-			if err != nil || len(plan.Fires) > 0 || !plan.Ended() && s.Type != jobspec.ScheduleFixDelay {
+			if err != nil || len(plan.Fires) > 0 || !plan.Next.IsZero() && s.Type != jobspec.ScheduleFixDelay {
 				t.Errorf("%s %s %s: %+v, %v", s.Type, s.Conf, rule, plan, err)
 			}
 		}
@@ -314,7 +314,7 @@ func TestDecideKeepsToTheCalendar(t *testing.T) {
 				t.Fatal(err)
 			}
 			want = checkPlan(t, s, plan, want, now, now.Add(8*time.Second))
-			if next = plan.Next; plan.Ended() {
+			if next = plan.Next; plan.Next.IsZero() {
 				return
 			}
 		}

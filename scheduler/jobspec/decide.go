@@ -58,14 +58,6 @@ type Plan struct {
 	Hold     time.Time   // the first due time that a pause goes on to hold back, and Next is when it ends; zero: none
 }
 
-// Ended reports whether the schedule has no due time left.
-func (p Plan) Ended() bool { return p.Next.IsZero() }
-
-// Empty reports whether nothing is due yet.
-func (p Plan) Empty() bool {
-	return p.Skipped == nil && p.Misfire == nil && len(p.MadeUp) == 0 && len(p.Fires) == 0 && len(p.Held) == 0
-}
-
 // Decide plans a job whose stored next due time is next. Due times up to the horizon fire; being late is no reason not to,
 // until a time lies more than misfireAfter ([DefaultMisfireAfter] when zero) behind now: then it is a misfire.
 //

@@ -124,7 +124,7 @@ func TestAFixedDelayGoesOnBehindAPause(t *testing.T) {
 	for strategy, want := range map[jobspec.Pausing]time.Time{jobspec.PauseSkip: end.Add(10 * time.Minute), jobspec.PauseOnce: jobspec.Waiting, jobspec.PauseEach: jobspec.Waiting} {
 		ps := jobspec.Pauses{pause(0, time.Hour, strategy)}
 		plan, err := jobspec.DecidePaused(s, ps, noon, noon, noon.Add(time.Second), 0)
-		if err != nil || !plan.Hold.Equal(noon) || !plan.Empty() {
+		if err != nil || !plan.Hold.Equal(noon) || !isEmpty(plan) {
 			t.Errorf("%s: in the pause %+v, %v", strategy, plan, err)
 		}
 		plan, err = jobspec.DecidePaused(s, ps, noon, end, end, 0)
@@ -142,7 +142,7 @@ func TestMissedBeforeAPauseIsMadeUpForBehindIt(t *testing.T) {
 	ps := jobspec.Pauses{pause(0, time.Hour, jobspec.PauseSkip)}
 	first := noon.Add(-30 * time.Minute)
 	plan, err := jobspec.DecidePaused(s, ps, first, noon.Add(30*time.Minute), noon.Add(30*time.Minute), 0)
-	if err != nil || !plan.Empty() || !plan.Hold.Equal(first) {
+	if err != nil || !isEmpty(plan) || !plan.Hold.Equal(first) {
 		t.Fatalf("in the pause: %+v, %v", plan, err)
 	}
 	end := noon.Add(time.Hour)

@@ -50,7 +50,6 @@ type OpenStep struct {
 
 // Names of the fields of the form.
 const (
-	FieldDeed      = "flow_deed"
 	FieldOpen      = "flow_open"
 	FieldShown     = "flow_shown"
 	FieldOnFailure = "flow_on_failure"
