@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -111,19 +112,9 @@ func alarms(ctx context.Context, s Settings, database string) error {
 		return err
 	}
 	y.stopAdmin()
-	pool, err := y.open(ctx)
-	if err != nil {
-		return err
-	}
-	if err := addWebhook(ctx, pool, "http://"+l.Addr().String()+"/"); err != nil {
-		pool.Close()
-		return err
-	}
-	if err := addJobsOf(ctx, pool, "fail", 0, 200, 10*time.Second, time.Now().Add(5*time.Second), true); err != nil {
-		pool.Close()
-		return err
-	}
-	if err := pool.Close(); err != nil {
+	if err := y.fill(ctx, func(pool *db.Pool) error {
+		return errors.Join(addWebhook(ctx, pool, "http://"+l.Addr().String()+"/"), addJobsOf(ctx, pool, "fail", 0, 200, 10*time.Second, time.Now().Add(5*time.Second), true))
+	}); err != nil {
 		return err
 	}
 	if _, err := y.startAdmin(ctx); err != nil {
@@ -136,7 +127,8 @@ func alarms(ctx context.Context, s Settings, database string) error {
 		return err
 	}
 	y.stopAdmin()
-	if pool, err = y.open(ctx); err != nil {
+	pool, err := y.open(ctx)
+	if err != nil {
 		return err
 	}
 	defer pool.Close()

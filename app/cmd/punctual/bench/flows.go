@@ -65,14 +65,9 @@ const flowSteps = 10
 // stepsASecond offers more flows than the machine can run, and counts the steps that were executed.
 func stepsASecond(ctx context.Context, s Settings, database string) error {
 	flows := max(1, s.Steps/flowSteps)
-	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+	w, err := windowOf(ctx, s, database, 8*time.Second, func(pool *db.Pool) error {
 		return addFlows(ctx, pool, flows, flowSteps, time.Second, time.Now().Add(3*time.Second))
 	})
-	if err != nil {
-		return err
-	}
-	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -86,14 +81,9 @@ func stepsASecond(ctx context.Context, s Settings, database string) error {
 // the way of the report to the admin, the commit of the decision, and the way of the request: more than what the admin alone takes.
 func nextStep(ctx context.Context, s Settings, database string) error {
 	const rate = 500
-	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+	w, err := windowOf(ctx, s, database, 8*time.Second, func(pool *db.Pool) error {
 		return addFlows(ctx, pool, rate/flowSteps, flowSteps, time.Second, time.Now().Add(3*time.Second))
 	})
-	if err != nil {
-		return err
-	}
-	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -140,29 +139,6 @@ func idlePullers(ctx context.Context, s Settings, database string) error {
 	s.report(database, fmt.Sprintf("pull, %d idle", s.Pollers), "CPU admin %.3f, database %.3f cores; admin %.0f MB; more by %.3f and %.3f cores, %.0f MB",
 		with, mariaWith, rssWith, with-admin, mariaWith-maria, rssWith-rss)
 	return nil
-}
-
-// unattended is [prepared] without an executor.
-func unattended(ctx context.Context, s Settings, database string, fill func(*db.Pool) error) (*system, error) {
-	y, err := newSystem(ctx, s, database)
-	if err != nil {
-		return nil, err
-	}
-	err = func() error {
-		pool, err := y.open(ctx)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(fill(pool), pool.Close()); err != nil {
-			return err
-		}
-		_, err = y.startAdmin(ctx)
-		return err
-	}()
-	if err != nil {
-		return nil, fmt.Errorf("%w (%v)", err, y.close())
-	}
-	return y, nil
 }
 
 // idle is a process of many executors that ask for calls and have nothing to do: what an executor of ours sends, without the rest of it.

@@ -101,32 +101,48 @@ func addJobsOf(ctx context.Context, pool *db.Pool, handler string, retries, n in
 
 // prepared is a system with jobs in its database and admin and executor running.
 func prepared(ctx context.Context, s Settings, database string, fill func(*db.Pool) error) (*system, error) {
+	y, err := unattended(ctx, s, database, fill)
+	if err != nil {
+		return nil, err
+	}
+	if err := y.startExecutor(ctx); err != nil {
+		return nil, fmt.Errorf("%w (%v)", err, y.close())
+	}
+	return y, nil
+}
+
+// unattended is [prepared] without an executor.
+func unattended(ctx context.Context, s Settings, database string, fill func(*db.Pool) error) (*system, error) {
 	y, err := newSystem(ctx, s, database)
 	if err != nil {
 		return nil, err
 	}
-	err = func() error {
-		// The executor must be known before the first fire, so the admin runs once with nothing to do.
-		pool, err := y.open(ctx)
-		if err != nil {
-			return err
-		}
-		if err := fill(pool); err != nil {
-			pool.Close()
-			return err
-		}
-		if err := pool.Close(); err != nil {
-			return err
-		}
-		if _, err := y.startAdmin(ctx); err != nil {
-			return err
-		}
-		return y.startExecutor(ctx)
-	}()
+	if err = y.fill(ctx, fill); err == nil {
+		_, err = y.startAdmin(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (%v)", err, y.close())
 	}
 	return y, nil
+}
+
+// fill does something to the database of a system whose admin does not run.
+func (y *system) fill(ctx context.Context, fill func(*db.Pool) error) error {
+	pool, err := y.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fill(pool), pool.Close())
+}
+
+// windowOf is a window of a [prepared] system, after a while in which it settles.
+func windowOf(ctx context.Context, s Settings, database string, settle time.Duration, fill func(*db.Pool) error) (w window, err error) {
+	y, err := prepared(ctx, s, database, fill)
+	if err != nil {
+		return w, err
+	}
+	defer y.close()
+	return y.window(ctx, settle, time.Duration(s.Seconds)*time.Second)
 }
 
 // window lets a running system settle, then measures it for a while.
@@ -221,14 +237,9 @@ func (y *system) during(do func() error) (w window, err error) {
 // saturation offers more one-second jobs than the machine can run and counts what gets through each stage per second. What
 // is too much is not lost: it is recorded as skipped, by the jobs' misfire strategy.
 func saturation(ctx context.Context, s Settings, database string) error {
-	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+	w, err := windowOf(ctx, s, database, 10*time.Second, func(pool *db.Pool) error {
 		return addJobs(ctx, pool, s.Rate, time.Second, time.Now().Add(3*time.Second), true)
 	})
-	if err != nil {
-		return err
-	}
-	defer y.close()
-	w, err := y.window(ctx, 10*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -256,7 +267,7 @@ func (w window) mean(seconds, rows string) string {
 // lateness runs jobs at a rate the machine can follow, their phases spread over the second, and asks the executor how long
 // after the planned millisecond each was called. idle adds started jobs that are not due.
 func lateness(ctx context.Context, s Settings, database string, rate, idle int) error {
-	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+	w, err := windowOf(ctx, s, database, 8*time.Second, func(pool *db.Pool) error {
 		if idle > 0 {
 			if err := addJobs(ctx, pool, idle, 24*time.Hour, time.Now().Add(time.Hour), true); err != nil {
 				return err
@@ -264,11 +275,6 @@ func lateness(ctx context.Context, s Settings, database string, rate, idle int) 
 		}
 		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second), true)
 	})
-	if err != nil {
-		return err
-	}
-	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -291,14 +297,9 @@ func latenessOf(w window) []figure {
 // how long it takes until the last of the crowd is served.
 func onTheSecond(ctx context.Context, s Settings, database string) error {
 	const rate = 1000
-	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+	w, err := windowOf(ctx, s, database, 8*time.Second, func(pool *db.Pool) error {
 		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second).Truncate(time.Second), false)
 	})
-	if err != nil {
-		return err
-	}
-	defer y.close()
-	w, err := y.window(ctx, 8*time.Second, time.Duration(s.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -315,14 +316,9 @@ func startUp(ctx context.Context, s Settings, database string) error {
 		return err
 	}
 	defer y.close()
-	pool, err := y.open(ctx)
-	if err != nil {
-		return err
-	}
-	if err := addJobs(ctx, pool, 10_000, 24*time.Hour, time.Now().Add(time.Hour), true); err != nil {
-		return err
-	}
-	if err := pool.Close(); err != nil {
+	if err := y.fill(ctx, func(pool *db.Pool) error {
+		return addJobs(ctx, pool, 10_000, 24*time.Hour, time.Now().Add(time.Hour), true)
+	}); err != nil {
 		return err
 	}
 	if _, err := y.startAdmin(ctx); err != nil { // the first start makes the administrator
