@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -288,6 +289,70 @@ func TestP3AResultThatComesBeforeATakeoverIsConfirmedIsNoted(t *testing.T) {
 		}
 		if n := len(b.executors.received()); n != 0 {
 			t.Errorf("%d runs were sent", n)
+		}
+	})
+}
+
+// TestP1ACommitIsTakenForUnconfirmedOnlyWhenNothingElseExplainsIt: a look waits for the transactions that were under way at the one before,
+// settles the commits that one was about and no newer one, and finds more than a batch.
+func TestP1ACommitIsTakenForUnconfirmedOnlyWhenNothingElseExplainsIt(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { alone(c); c.SweepEvery = time.Hour }, addressA)
+		e := b.engine
+		row, err := e.queries.GetJob(t.Context(), pool, b.addJob(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		unconfirmed := func(n int) (ids []int64) {
+			t.Helper()
+			_, err := e.commit(t.Context(), func(tx *sql.Tx) (runs []*dispatch, err error) {
+				for range n {
+					runs = append(runs, e.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now()})...)
+				}
+				if err := e.insert(t.Context(), tx, runs); err != nil {
+					return nil, err
+				}
+				for _, d := range runs {
+					ids = append(ids, d.id)
+				}
+				return runs, tx.Commit() // so that the commit after it fails
+			})
+			if !errors.Is(err, sql.ErrTxDone) {
+				t.Fatalf("commit: %v, want an error", err)
+			}
+			return ids
+		}
+		var look inDoubt
+		sweep := func(what string, sent, left int) {
+			t.Helper()
+			if err := e.sweepInDoubt(t.Context(), &look); err != nil {
+				t.Fatal(err)
+			}
+			b.await(fmt.Sprintf("%d are sent %s", sent, what), func() bool { return len(b.executors.received()) == sent && b.countRuns("trigger_code = 200") == sent })
+			if _, n := e.pending.commitsInDoubt(); n != left {
+				t.Errorf("%s %d commits are left in doubt, want %d", what, n, left)
+			}
+		}
+		const many = db.MaxBatch + 1
+		first := unconfirmed(many)
+		slow := e.pending.begin(math.MaxInt64) // one of these runs may be its own, for all that a look knows
+		sweep("at the first look", 0, 1)
+		sweep("while a transaction of before is under way", 0, 1)
+		e.pending.commit(slow, nil)
+		second := unconfirmed(1)
+		sweep("at the second look", many, 1)
+		sweep("at the first look at the next", many, 1)
+		look.node-- // this admin has another identity since: what it knew of the runs of the old one says nothing
+		sweep("at a look under another name", many, 1)
+		sweep("at the second one", many+1, 0)
+		var sent []int64
+		for _, r := range b.executors.received() {
+			sent = append(sent, r.req.LogID)
+		}
+		slices.Sort(sent)
+		if want := append(first, second...); !slices.Equal(sent, want) { // each once
+			t.Errorf("sent were %v, want %v", sent, want)
 		}
 	})
 }
