@@ -41,7 +41,7 @@ var families = withTables(map[string][]string{
 	"alarms.message.":    listed("views/link", "MessageStates"),
 	"alarms.quiet.":      typed("scheduler/alarm", "QuietMode"),
 	"alarms.scope.":      typed("scheduler/alarm", "Scope"),
-	"job.doneby.":        {"usually", "expected", "atrisk", "missed", "done", "late"}, "runs.doneby.": {"late", "over", "atrisk"},
+	"job.doneby.":        {"usually", "tight", "expected", "atrisk", "missed", "done", "late"}, "runs.doneby.": {"late", "over", "atrisk"},
 	"job.told.":        typed("scheduler/alarm", "Scope"),
 	"alarms.security.": typed("scheduler/alarm", "Security"),
 	"alarms.state.":    typed("views/alarms", "State"),
