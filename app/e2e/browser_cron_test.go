@@ -15,6 +15,8 @@ func TestBrowserCronWordsInTaiwan(t *testing.T) {
 		"0 0 2 * * ?":             "每天 02:00",
 		"0 0 9-18 * * ?":          "09:00 至 18:00 每小時",
 		"15 0 * * * ?":            "整點第 15 秒",
+		"0 30 * * * ?":            "每小時 第 30 分鐘",
+		"5,25 * * * * ?":          "每分鐘 第 5、25 秒",
 		"0 0/30 9-18 ? * MON-FRI": "星期一至星期五 09:00 至 18:59 每 30 分鐘",
 		"0 0 3 1,10,20 * ?":       "每月 1 日、10 日、20 日 03:00",
 		"0 0 2 LW * ?":            "每月最後一個工作日 02:00",
@@ -32,6 +34,8 @@ func TestBrowserCronWords(t *testing.T) {
 		"0 0 10,14,16 * * ?":          "每天 10:00、14:00、16:00",
 		"0 0 9-18 * * ?":              "09:00 至 18:00 每小时",
 		"15 0 * * * ?":                "整点第 15 秒",
+		"0 30 * * * ?":                "每小时 第 30 分钟",
+		"15 * * * * ?":                "每分钟 第 15 秒",
 		"0 0 3 ? * MON,WED,FRI":       "星期一、星期三、星期五 03:00",
 		"0 0/30 9-18 ? * MON-FRI":     "星期一至星期五 09:00 至 18:59 每 30 分钟",
 		"0 0 3 1,10,20 * ?":           "每月 1 日、10 日、20 日 03:00",
@@ -41,6 +45,16 @@ func TestBrowserCronWords(t *testing.T) {
 		"0 0 0 1 1 ? 2027":            "2027 年 一月 1 日 00:00",
 		"0 10,44 14 ? 3 WED":          "三月 星期三 14:00 第 10、44 分钟",
 		"no cron at all, and no more": "",
+	})
+}
+
+// TestBrowserCronWordsInEnglish: what happens each hour is not said to happen each day, too.
+func TestBrowserCronWordsInEnglish(t *testing.T) {
+	cronWords(t, "en", map[string]string{
+		"0 0 2 * * ?":    "At 02:00, every day",
+		"0 30 * * * ?":   "At 30 minutes past the hour, every hour",
+		"15 * * * * ?":   "At 15 seconds past the minute, every minute",
+		"0 30 8 ? * MON": "At 08:30, only on Monday",
 	})
 }
 

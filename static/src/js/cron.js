@@ -41,7 +41,7 @@ function traditional(words) {
     .replace(/月 每月的? ?/, "月 ")
     .replace(/^(?=[\d:、]+$)/, "每天 ")
     .replace(/整點 (\d)/, "整點第 $1")
-    .replace(/(:\d\d |每小時 )(?=\d+(、| 到 ))/, "$1第 ")
+    .replace(/(:\d\d |每小時 |每分鐘 )(?=\d)/, "$1第 ")
     .replace(/分$/, "分鐘")
     .replace("個 星期", "個星期")
     .replace(/每月的 ?(?=[\d最])/, "每月 ")
@@ -51,13 +51,16 @@ function traditional(words) {
 const lang = document.documentElement.lang in orders ? document.documentElement.lang : "en";
 const locale = lang.replace("-", "_");
 
+// What happens each minute, or each hour, does so each hour and each day.
+const each = /(, (?:every (?:minute|hour)|每分[钟鐘]|每小[时時])), .*$/;
+
 function sentence(text) {
   try {
     const say = (verbose) => cronstrue.toString(text.trim(), { locale, verbose, dayOfWeekStartIndexZero: false, use24HourTimeFormat: true });
     // "At 02:00" leaves open on which days; the long form says "every day".
     const short = say(false);
     const words = /^(At |在)/.test(short) && !short.includes(",") ? say(true) : short;
-    return orders[lang](words);
+    return orders[lang](words.replace(each, "$1"));
   } catch {
     return ""; // the server's preview says what is wrong
   }
