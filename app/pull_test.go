@@ -3,19 +3,60 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
+
+// TestAPullBeginsItsAnswerEarly when it is asked to, so that who asks knows that the admin lives; what follows is the answer as ever.
+func TestAPullBeginsItsAnswerEarly(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, orders, _, _ := programs(t, o)
+		pull := func(early bool) (begin time.Duration, h http.Header, rest string) {
+			t.Helper()
+			body := fmt.Sprintf(`{"registryKey":"orders","registryValue":"pull://box","instance":"a.1","pull":"a.1.%v","max":1,"wait":1000,"early":%v}`, early, early)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, orders.base+"/api/pull", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set(wire.HeaderToken, orders.token)
+			began := time.Now()
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin = time.Since(began)
+			defer func() { _ = resp.Body.Close() }()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return begin, resp.Header, string(text)
+		}
+		_, h, text := pull(true)
+		answer, err := wire.DecodeAnswer([]byte(text))
+		if err != nil || !answer.OK() || !strings.HasPrefix(text, " {") || h.Get("Content-Length") != "" || h.Get("X-Accel-Buffering") != "no" || !strings.HasPrefix(h.Get("Content-Type"), "application/json") {
+			t.Errorf("%q, %v; %v", text, err, h)
+		}
+		if begin, h, text := pull(false); begin < time.Second || !strings.HasPrefix(text, "{") || h.Get("Content-Length") == "" {
+			t.Errorf("one that does not ask for it: after %s %q; %v", begin, text, h)
+		}
+	})
+}
 
 // TestAnExecutorThatAsksServesItsGroup: it registers with the group's own token, gets runs beside one that is called, its output is read, a
 // run is ended there, and people see it by its name.

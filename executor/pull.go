@@ -44,7 +44,12 @@ const (
 	troubleWait  = 2 * time.Second
 	troubleGrace = 2 * time.Second
 	troubleFor   = 30 * time.Second
-	troubleMore  = 4
+	troubleMore  = 6
+	// fewerAfter is for how long there have to be fewer admins until fewer pulls are open.
+	fewerAfter = time.Minute
+	// Where the beginning of an answer is seen to come early, one that does not is given up after so long, and what the way takes: the
+	// admin is frozen. An answer to a call gets as long in a time of trouble.
+	silence = 500 * time.Millisecond
 	// maxApart is how many pulls are open at such an address, whatever the admins say that they are.
 	maxApart = 8
 	// Where a pull comes to an admin at which another is open already it is sent again, so often for each admin that there is, and every
@@ -98,12 +103,28 @@ type puller struct {
 // place is an address of admins.
 type place struct {
 	admins  int           // that it is to be asked for, 1 unless it is a balancer's; 0: nobody has said it
+	counted time.Time     // when there were so many last
 	askers  int           // that ask there
 	trouble time.Time     // until when it is known that one of them holds what it is asked
+	early   early         // whether the beginning of an answer comes as early as it is sent
+	way     time.Duration // how long an answer was under way lately, at most
+	silent  int           // how many were given up in a row because nothing came
 	last    string        // the admin that answered last
 	same    int           // how many answers in a row came from it
 	short   chan struct{} // more may have to ask
 }
+
+// early is what is known of whether the beginnings of answers come early.
+type early int
+
+const (
+	unknownEarly   early = iota // no admin has said that it does so
+	neverEarly                  // something between gathers answers, or so it looks
+	perhapsEarly                // an admin does so
+	certainlyEarly              // one was seen
+)
+
+var errSilent = errors.New("the admin says nothing")
 
 // asker has one pull open at a time, over connections of its own: a balancer that knows connections only sends it elsewhere by a new one.
 type asker struct {
@@ -250,7 +271,10 @@ func (a *asker) loop(ctx context.Context) {
 			p.e.logger.Warn("cannot ask the admin for calls, trying again", "group", p.e.config.AppName, "executor", p.e.address, "error", err)
 			failing = true
 		}
-		a.renew() // the connection may lead to one that is frozen, or to nobody
+		a.renew()                      // the connection may lead to one that is frozen, or to nobody
+		if errors.Is(err, errSilent) { // which took its time
+			again = firstPullAgain
+		}
 		if !pause(ctx, again/2+rand.N(again/2)) {
 			return
 		}
@@ -271,7 +295,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 // manner is how a pull is made.
 type manner struct {
 	wait, grace time.Duration
+	silence     time.Duration // within which the answer has to begin; 0: that is not known
 	apart       bool
+	early       bool // the beginning of the answer is asked for
 	tries       int  // of those that are apart, one after the other
 	carries     bool // answers go with it
 }
@@ -285,7 +311,7 @@ func (p *puller) manner(a *asker) (m manner, needed bool) {
 		at.askers--
 		return m, false
 	}
-	m = manner{apart: at.admins > 1, tries: at.admins * maxElsewhere}
+	m = manner{apart: at.admins > 1 && !at.troubled(), tries: at.admins * maxElsewhere}
 	switch {
 	case at.admins == 0: // how many there are is known at once
 		m.grace = pullGrace
@@ -296,7 +322,38 @@ func (p *puller) manner(a *asker) (m manner, needed bool) {
 	default:
 		m.wait, m.grace, m.carries = sharedWait, sharedGrace, true
 	}
+	m.early = at.admins > 1
+	if m.early && at.early >= perhapsEarly {
+		m.silence = wire.PullEarly + at.patience()
+	}
 	return m, true
+}
+
+// patience is how long an answer may be under way that is given at once. It grows when none comes any more: the way may be longer than it was.
+func (at *place) patience() time.Duration {
+	return (silence + 3*at.way) << min(at.silent/(2*maxApart), 4)
+}
+
+// clock learns from an answer how long the way is, and whether its beginning came early. It began, and was there, so long after the request.
+func (p *puller) clock(admin int, r *wire.PullResponse, began, took time.Duration) {
+	held := time.Duration(r.Held) * time.Millisecond
+	way := max(0, took-held)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := &p.places[admin]
+	at.silent = 0
+	switch {
+	case !r.Early:
+	case held < 2*wire.PullEarly:
+		if at.early == unknownEarly {
+			at.early = perhapsEarly
+		}
+	case began < held-wire.PullEarly/2:
+		at.early, way = certainlyEarly, max(0, began-wire.PullEarly)
+	default:
+		at.early = neverEarly
+	}
+	at.way = max(min(way, sharedGrace), at.way*7/8)
 }
 
 // learn goes by what an admin says of how many there are: as many ask as share one address. same is true when all answers come from one.
@@ -304,7 +361,11 @@ func (p *puller) learn(admin int, r *wire.PullResponse) (same bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := &p.places[admin]
-	at.admins = min(max(r.Admins-len(p.places)+1, 1), maxApart)
+	n := min(max(r.Admins-len(p.places)+1, 1), maxApart)
+	// One that is frozen is soon not counted any more, and the balancer goes on sending there.
+	if n >= at.admins || !at.troubled() && time.Since(at.counted) > fewerAfter {
+		at.admins, at.counted = n, time.Now()
+	}
 	if at.askers < at.wanted() {
 		at.look()
 	}
@@ -371,14 +432,28 @@ func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, m.wait+m.grace)
 	defer cancel()
-	response, err := a.client.Load().Pull(limited, a.admin, req)
+	var first atomic.Int64 // how long after it was asked the answer began
+	begun := func() { first.Store(int64(time.Since(began))) }
+	if m.silence > 0 {
+		silent := time.AfterFunc(m.silence, cancel)
+		defer silent.Stop()
+		begun = func() {
+			silent.Stop()
+			first.Store(int64(time.Since(began)))
+		}
+	}
+	response, err := a.client.Load().Pull(limited, a.admin, req, begun)
 	if err != nil {
 		p.lose(req.Pull)
 		a.unload()
 		if limited.Err() != nil && ctx.Err() == nil {
 			p.noteTrouble(a.admin)
+			err = fmt.Errorf("%w: %w", errSilent, err)
 		}
 		return response, err
+	}
+	if m.early {
+		p.clock(a.admin, &response, time.Duration(first.Load()), time.Since(began))
 	}
 	p.note()
 	a.carried = slices.DeleteFunc(a.carried, func(answer pulledAnswer) bool {
@@ -461,6 +536,9 @@ func (p *puller) noteTrouble(admin int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := &p.places[admin]
+	if at.silent++; at.silent > 2*maxApart && at.early == perhapsEarly {
+		at.early = neverEarly
+	}
 	at.trouble = time.Now().Add(troubleFor)
 	at.look()
 }
@@ -471,7 +549,7 @@ func (p *puller) request(m manner) *wire.PullRequest {
 	p.next++
 	req := &wire.PullRequest{
 		RegistryKey: p.e.config.AppName, RegistryValue: p.e.address, Instance: p.instance, Pull: p.instance + "." + strconv.FormatInt(p.next, 36),
-		Max: min(max(maxPulled-len(p.slots), 1), wire.MaxPull), Wait: int(m.wait.Milliseconds()), Apart: m.apart,
+		Max: min(max(maxPulled-len(p.slots), 1), wire.MaxPull), Wait: int(m.wait.Milliseconds()), Apart: m.apart, Early: m.early,
 	}
 	kept := p.lost[:0]
 	for _, l := range p.lost {
@@ -589,7 +667,7 @@ func (a *asker) deliver(answers []pulledAnswer) {
 	for try := 1; ; try++ {
 		attempt, end := ctx, context.CancelFunc(func() {})
 		if tries > maxElsewhere { // it is answered at once, unless it came to one that is frozen
-			attempt, end = context.WithTimeout(ctx, answerLimit)
+			attempt, end = context.WithTimeout(ctx, p.answerLimit(a.admin))
 		}
 		left, err := a.client.Load().AnswerPulled(attempt, a.admin, req)
 		if late := attempt.Err() != nil && ctx.Err() == nil; late {
@@ -614,6 +692,16 @@ func (a *asker) deliver(answers []pulledAnswer) {
 			return
 		}
 	}
+}
+
+// answerLimit is how long the admin may take that an answer comes to, where there are several.
+func (p *puller) answerLimit(admin int) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := &p.places[admin]; at.troubled() {
+		return min(at.patience(), answerLimit)
+	}
+	return answerLimit
 }
 
 // shared is how many admins are behind an address.

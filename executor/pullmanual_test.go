@@ -23,13 +23,13 @@ func TestTheManualsNumbersAboutAsking(t *testing.T) {
 	for page, sentences := range map[string][]string{
 		"executor.md": {
 			fmt.Sprintf("Requests last up to %d s, behind a balancer %d s;", pullWait/time.Second, sharedWait/time.Second),
-			fmt.Sprintf("is noticed after %d s at the latest, behind a balancer after %d s; for the next %d s there are %d requests more then, and they last %d s. %d calls are under way at once",
-				(pullWait+pullGrace)/time.Second, (sharedWait+sharedGrace)/time.Second, troubleFor/time.Second, troubleMore, troubleWait/time.Second, maxPulled),
+			fmt.Sprintf("is noticed after %d s at the latest, behind a balancer after %d s, or after %d ms where the beginning of an answer comes through at once; for the next %d s there are %d requests more then, and they last %d s. %d calls are under way at once",
+				(pullWait+pullGrace)/time.Second, (sharedWait+sharedGrace)/time.Second, (wire.PullEarly+silence)/time.Millisecond, troubleFor/time.Second, troubleMore, troubleWait/time.Second, maxPulled),
 		},
 		"zh-CN/executor.md": {
 			fmt.Sprintf("请求最长持续 %d 秒，在负载均衡之后为 %d 秒", pullWait/time.Second, sharedWait/time.Second),
-			fmt.Sprintf("最迟 %d 秒后被发现，在负载均衡之后为 %d 秒；此后 %d 秒内会多开 %d 个请求，每个持续 %d 秒。同时进行的调用最多 %d 个",
-				(pullWait+pullGrace)/time.Second, (sharedWait+sharedGrace)/time.Second, troubleFor/time.Second, troubleMore, troubleWait/time.Second, maxPulled),
+			fmt.Sprintf("最迟 %d 秒后被发现，在负载均衡之后为 %d 秒，若应答的开头能立即传到则为 %d 毫秒；此后 %d 秒内会多开 %d 个请求，每个持续 %d 秒。同时进行的调用最多 %d 个",
+				(pullWait+pullGrace)/time.Second, (sharedWait+sharedGrace)/time.Second, (wire.PullEarly+silence)/time.Millisecond, troubleFor/time.Second, troubleMore, troubleWait/time.Second, maxPulled),
 		},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "docs", filepath.FromSlash(page)))

@@ -3,6 +3,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -24,6 +25,9 @@ type balanced struct {
 	next  func() int // whose turn it is
 	names []string
 	calls func(admin int) []wire.PulledCall // what one has when it is asked
+
+	early    bool // they begin their answers early
+	gathered bool // and something between keeps the beginnings back
 
 	mu     sync.Mutex
 	frozen map[int]bool
@@ -54,7 +58,8 @@ func (b *balanced) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}
-	response := wire.PullResponse{Admins: len(b.names), Admin: b.names[at]}
+	response := wire.PullResponse{Admins: len(b.names) - len(b.frozen), Admin: b.names[at], Early: b.early}
+	arrived := time.Now()
 	for _, a := range req.Answers {
 		switch {
 		case strings.HasPrefix(a.ID, b.names[at]+"."):
@@ -76,6 +81,10 @@ func (b *balanced) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		if len(response.Calls) == 0 {
 			b.mu.Unlock()
+			if wait := time.Duration(req.Wait) * time.Millisecond; b.early && req.Early && !b.gathered && wait > wire.PullEarly {
+				time.Sleep(wire.PullEarly)
+				return b.begin(r, req, at, arrived.Add(wait), response), nil
+			}
 			select {
 			case <-time.After(time.Duration(req.Wait) * time.Millisecond):
 			case <-r.Context().Done():
@@ -90,8 +99,36 @@ func (b *balanced) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
+	response.Held = time.Since(arrived).Milliseconds()
+	return answered(r, response), nil
+}
+
+// begin is an answer that has begun, and ends at a time.
+func (b *balanced) begin(r *http.Request, req wire.PullRequest, at int, until time.Time, response wire.PullResponse) *http.Response {
+	response.Held = int64(req.Wait)
+	whole := answered(r, response)
+	content := whole.Body
+	reader, writer := io.Pipe()
+	go func() {
+		select {
+		case <-time.After(time.Until(until)):
+		case <-r.Context().Done():
+		}
+		b.mu.Lock()
+		if b.open[at]--; b.open[at] == 0 {
+			b.left[at] = time.Now()
+		}
+		b.mu.Unlock()
+		_, err := io.Copy(writer, content)
+		_ = writer.CloseWithError(cmp.Or(r.Context().Err(), err))
+	}()
+	whole.Body = reader
+	return whole
+}
+
+func answered(r *http.Request, response wire.PullResponse) *http.Response {
 	value, _ := json.Marshal(response)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, value)))), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, value)))), Request: r}
 }
 
 func (b *balanced) sees(admin int) (open, asked int, gap time.Duration) {
@@ -215,6 +252,62 @@ func TestAFrozenAdminBehindABalancerHidesNobody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAFrozenAdminIsLeftSoon where the beginnings of answers come early: the other one hands over what it has within a second or two, also
+// when it does not count the frozen one any more.
+func TestAFrozenAdminIsLeftSoon(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]bool{"at rest": false, "with work": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				b := newBalanced(func() int { n++; return n % 2 }, "a", "b")
+				b.early = true
+				var given time.Time
+				if busy {
+					b.calls = func(int) []wire.PulledCall {
+						if time.Since(given) < 50*time.Millisecond {
+							return nil
+						}
+						given = time.Now()
+						return []wire.PulledCall{{ID: "b.1", Path: "/beat", Left: 1000}}
+					}
+				}
+				asking(t, b, "http://balancer")
+				time.Sleep(20 * time.Second)
+				b.mu.Lock()
+				b.frozen[0] = true
+				b.gap = make(map[int]time.Duration)
+				b.mu.Unlock()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if _, asked, gap := b.sees(1); gap >= 3*time.Second { // for as long calls wait
+					t.Errorf("the other was not asked for %s, and %d times in all", gap, asked)
+				}
+			})
+		})
+	}
+}
+
+// TestWhereBeginningsAreKeptBackNobodyIsTakenForFrozen, but for a moment.
+func TestWhereBeginningsAreKeptBackNobodyIsTakenForFrozen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		b := newBalanced(func() int { n++; return n % 2 }, "a", "b")
+		b.early, b.gathered = true, true
+		asking(t, b, "http://balancer")
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		before := n
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if made := n - before; made > 60 {
+			t.Errorf("%d requests in a minute", made)
+		}
+	})
 }
 
 // TestAnswersComeToTheAdminThatWaits, without being written down by the other.

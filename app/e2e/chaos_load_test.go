@@ -146,6 +146,7 @@ func (l *load) account(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	covered := make(map[int64]map[int64]int, len(l.jobs))
+	why := make(map[string]int)
 	var skipped, failed, takenOver, repeated, reported, late int
 	for _, r := range l.database.runs(t) {
 		if covered[r.job] == nil {
@@ -187,6 +188,9 @@ func (l *load) account(t *testing.T) {
 			t.Errorf("run %d was sent and executed %d times, result %d %q: %s", r.id, calls, r.handled, r.result, r.message)
 		case r.code != wire.CodeSuccess:
 			failed++
+			if reason, ok := r.events.Reason(r.outcome); ok {
+				why[string(reason.Key)]++
+			}
 			if calls != 0 && r.outcome != event.Unconfirmed {
 				t.Errorf("run %d says it was not sent, but was executed: %s", r.id, r.message)
 			}
@@ -212,6 +216,9 @@ func (l *load) account(t *testing.T) {
 	}
 	t.Logf("%d fires planned: %d skipped, %d not sent, %d late, %d taken over, of which %d had been sent already and %d reported; the executor refused %d",
 		len(l.jobs)*l.fires, skipped, failed, late, takenOver, repeated, reported, l.executor.Stats().Refused)
+	if failed > 0 {
+		t.Logf("not sent, by reason: %v", why)
+	}
 	if failed > len(l.jobs)*l.fires*l.unsent/100 {
 		t.Errorf("%d runs were not sent, which is too many for what happened here", failed)
 	}

@@ -30,16 +30,20 @@ func balancer(t *testing.T, ports ...string) string {
 	return server.URL
 }
 
+// portsOf are the ports of addresses.
+func portsOf(addresses []string) (ports []string) {
+	for _, a := range addresses {
+		ports = append(ports, a[strings.LastIndexByte(a, ':')+1:])
+	}
+	return ports
+}
+
 // TestKillAdminsOfAnExecutorThatAsks kills admins at random moments under load, while the executor that they hand their runs to reaches them
 // through a balancer only, each request another one.
 func TestKillAdminsOfAnExecutorThatAsks(t *testing.T) {
 	waits(t)
-	var ports []string
 	l := newLoadOn(t, newDatabase(t, db.MySQL), 2, 100, 22, func(c *executor.Config) {
-		for _, admin := range c.Admins {
-			ports = append(ports, admin[strings.LastIndexByte(admin, ':')+1:])
-		}
-		c.Mode, c.Name, c.Admins = executor.Pull, "behind-nat", []string{balancer(t, ports...)}
+		c.Mode, c.Name, c.Admins = executor.Pull, "behind-nat", []string{balancer(t, portsOf(c.Admins)...)}
 	})
 	l.unsent = 25 // while an admin is away every other request ends at the balancer, and what waited too long says so
 	admins := []*admin{l.start(t, 0), l.start(t, 1)}
@@ -61,13 +65,17 @@ func TestKillAdminsOfAnExecutorThatAsks(t *testing.T) {
 func TestFreezeAnAdminOfAnExecutorThatAsks(t *testing.T) {
 	const from, length = 3, 20
 	for name, test := range map[string]struct {
-		dialect db.Dialect
-		admins  int
-	}{"one of two": {db.MySQL, 2}, "the only one": {db.SQLite, 1}} {
+		dialect  db.Dialect
+		admins   int
+		balanced bool
+	}{"one of two": {db.MySQL, 2, false}, "the only one": {db.SQLite, 1, false}, "one of two behind a balancer": {db.MySQL, 2, true}} {
 		t.Run(name, func(t *testing.T) {
 			waits(t)
 			l := newLoadOn(t, newDatabase(t, test.dialect), test.admins, 60, from+length+10, func(c *executor.Config) {
 				c.Mode, c.Name = executor.Pull, "behind-nat"
+				if test.balanced { // which does not know that one is frozen
+					c.Admins = []string{balancer(t, portsOf(c.Admins)...)}
+				}
 			})
 			l.unsent = 25 // those that are due before the executor asks again, after it gave up the requests that the admin held
 			admins := make([]*admin, test.admins)

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/pull"
 )
 
 // Engine is what the executor API needs of the scheduler.
@@ -211,7 +212,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 	case "declare":
 		return a.declare(r.Context(), r.RemoteAddr, body, who)
 	case "pull":
-		return a.pull(r.Context(), body, who)
+		return a.pull(pull.WithHeld(r.Context(), func() { begin(w) }), body, who)
 	}
 	if _, ok := jobMethods[name]; ok {
 		return a.job(r.Context(), name, r.RemoteAddr, body, who)
@@ -236,6 +237,15 @@ const contentType = "application/json;charset=UTF-8"
 func answer(w http.ResponseWriter, code int, text string, data []byte) {
 	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 128), code, text, data)) // the executor is gone if this fails
+}
+
+// begin sends the beginning of an answer whose end is not known yet: the blank belongs to what follows. Balancers that gather answers are
+// told not to.
+func begin(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Accel-Buffering", "no")
+	_, _ = w.Write([]byte(" "))
+	_ = http.NewResponseController(w).Flush() // who asks does without it
 }
 
 // printable keeps a foreign name short and harmless in an answer.

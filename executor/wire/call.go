@@ -164,8 +164,14 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 		}
 		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
 	}
+	if begun, ok := ctx.Value(begunKey{}).(func()); ok {
+		begun()
+	}
 	return readAnswer(resp, limit)
 }
+
+// begunKey is under what a call's context holds whom to tell that the answer begins.
+type begunKey struct{}
 
 // readAnswer reads a bounded body and closes it; a body read to its end lets the connection be used again. Of one that is
 // not the protocol's only the beginning is read: a page of megabytes, thirty times a second, would take the processor from

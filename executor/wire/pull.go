@@ -81,6 +81,8 @@ type PullRequest struct {
 	// Apart asks to be told at once when a pull of the same process is open at this admin already, so that of several through a balancer one
 	// comes to each; and which answers are to calls of other admins, instead of having them written down.
 	Apart bool `json:"apart,omitempty"`
+	// Early asks for the beginning of the answer after [PullEarly], also while there is nothing to say yet: it shows that the admin lives.
+	Early bool `json:"early,omitempty"`
 	// Answers are those of calls that it had before.
 	Answers []PulledAnswer `json:"answers,omitempty"`
 }
@@ -101,6 +103,8 @@ type PullResponse struct {
 	Left []string `json:"left,omitempty"`
 	// Admins is how many admins share the work, each of which hands over its own calls at once if it is asked. 0: one.
 	Admins int `json:"admins,omitempty"`
+	// Early says that this admin begins an answer early when it is asked to.
+	Early bool `json:"early,omitempty"`
 	// Admin is this one's name, where there are several.
 	Admin string `json:"admin,omitempty"`
 }
@@ -119,6 +123,7 @@ type PulledCall struct {
 const (
 	MaxPull        = 200
 	MaxPullWait    = 25 * time.Second
+	PullEarly      = 250 * time.Millisecond
 	maxPullID      = 80
 	maxPullLost    = 100
 	maxPullAnswers = 1000
@@ -181,12 +186,15 @@ func pullID(text string) bool {
 // Len is how many admins the client knows.
 func (c *AdminClient) Len() int { return len(c.admins) }
 
-// Pull asks one of the admins for calls. The context bounds the wait.
-func (c *AdminClient) Pull(ctx context.Context, which int, req *PullRequest) (PullResponse, error) {
+// Pull asks one of the admins for calls. The context bounds the wait. begun, if not nil, is called when the answer begins.
+func (c *AdminClient) Pull(ctx context.Context, which int, req *PullRequest, begun func()) (PullResponse, error) {
 	a := c.admins[which]
 	body, err := encode(req)
 	if err != nil {
 		return PullResponse{}, fmt.Errorf("encode: %w", err)
+	}
+	if begun != nil {
+		ctx = context.WithValue(ctx, begunKey{}, begun)
 	}
 	answer, err := c.post(ctx, a.base+"/api/pull", c.token, c.appName, body, maxLogAnswer)
 	if err != nil {

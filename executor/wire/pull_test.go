@@ -77,7 +77,7 @@ func TestRequestsGoByTheProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := NewAdminClient(NewHTTPClient(1, WithProxy(http.ProxyURL(address))), []string{"http://admin.invalid"}, "", "orders", 0)
-	got, err := client.Pull(context.Background(), 0, &PullRequest{RegistryKey: "orders", RegistryValue: "pull://box"})
+	got, err := client.Pull(context.Background(), 0, &PullRequest{RegistryKey: "orders", RegistryValue: "pull://box"}, nil)
 	if err != nil || got.Held != 7 {
 		t.Errorf("%+v, %v", got, err)
 	}

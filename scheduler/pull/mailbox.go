@@ -308,6 +308,13 @@ func (m *Mailbox) drop(id string) {
 	poke(m.wake)
 }
 
+type heldKey struct{}
+
+// WithHeld has held called, once, when a pull whose request asks for it has waited for a moment, so that its answer may begin.
+func WithHeld(ctx context.Context, held func()) context.Context {
+	return context.WithValue(ctx, heldKey{}, held)
+}
+
 // Pull takes answers and waits for calls, as long as the request asks for. An error means that none were handed over.
 func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResponse, error) {
 	arrived := time.Now()
@@ -321,7 +328,7 @@ func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResp
 	}
 	response := wire.PullResponse{Left: left}
 	if n := m.cfg.Admins(); n > 1 {
-		response.Admins, response.Admin = n, m.name
+		response.Admins, response.Admin, response.Early = n, m.name, true
 	}
 	if req.Max > 0 {
 		p := &pull{req: req, wake: make(chan struct{}, 1), rows: make(chan []string, 1), ended: make(chan struct{})}
@@ -423,6 +430,13 @@ func (m *Mailbox) close(of box, p *pull) {
 func (m *Mailbox) wait(ctx context.Context, of box, p *pull) ([]wire.PulledCall, error) {
 	limit := time.NewTimer(min(time.Duration(p.req.Wait)*time.Millisecond, wire.MaxPullWait))
 	defer limit.Stop()
+	var early <-chan time.Time
+	held, _ := ctx.Value(heldKey{}).(func())
+	if held != nil && p.req.Early {
+		soon := time.NewTimer(wire.PullEarly)
+		defer soon.Stop()
+		early = soon.C
+	}
 	for {
 		if calls := m.take(ctx, of, p); len(calls) > 0 {
 			m.metrics.calls.WithLabelValues("memory").Add(float64(len(calls)))
@@ -438,6 +452,9 @@ func (m *Mailbox) wait(ctx context.Context, of box, p *pull) ([]wire.PulledCall,
 				return calls, err
 			}
 			m.busy(p, false)
+		case <-early:
+			early = nil
+			held()
 		case <-limit.C:
 			return nil, nil
 		case <-p.ended:

@@ -171,7 +171,7 @@ func (c *ExecutorCmd) idle(ctx context.Context, n int) error {
 			for k := 0; wait(ctx, share(10*time.Second)) == nil; k++ {
 				for ; ctx.Err() == nil; k++ {
 					req.Pull = fmt.Sprintf("idle.%d.%d", i, k)
-					if _, err := client.Pull(ctx, 0, &req); err != nil && ctx.Err() == nil {
+					if _, err := client.Pull(ctx, 0, &req, nil); err != nil && ctx.Err() == nil {
 						fmt.Fprintln(os.Stderr, "pull:", err)
 						break
 					}
