@@ -16,14 +16,16 @@ const (
 	busyCycles = 3
 	calmFor    = time.Minute
 	calmCycles = 20
-	// usualPercent is the runtime's own setting, and mostPercent the highest that is used.
-	usualPercent, mostPercent = 100, 400
+	// restCycles is the same for a heap that is kept small, because next to nothing is to be done: by thousands of executors that wait, say.
+	restCycles = 5
+	// usualPercent is the runtime's own setting, restPercent the lowest and mostPercent the highest that is used.
+	restPercent, usualPercent, mostPercent = 25, 100, 400
 	// spareMemory is how much garbage may lie about while there is much to do, bytes.
 	spareMemory = 192 << 20
 )
 
 // paceGarbage lets the heap grow further between two collections while there is much to do, until ctx ends. At 12,000 runs a second the
-// runtime's own setting costs a sixth of the processor time; at rest the memory counts more. GOGC in the environment stands.
+// runtime's own setting costs a sixth of the processor time; at rest the memory counts more, and less garbage lies about than by that setting. GOGC in the environment stands.
 func paceGarbage(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -41,9 +43,10 @@ func paceGarbage(ctx context.Context) {
 		}
 		cycles, live := garbage()
 		if percent := p.next(cycles, live, paceEvery); percent != p.percent {
+			less := percent < p.percent
 			p.percent = percent
 			debug.SetGCPercent(percent)
-			if percent == usualPercent {
+			if less && percent <= usualPercent {
 				debug.FreeOSMemory() // by itself the runtime would give it back within many minutes
 			}
 		}
@@ -54,7 +57,7 @@ func paceGarbage(ctx context.Context) {
 type pace struct {
 	cycles  uint64
 	calm    time.Duration // for how long there has been little to collect
-	few     int           // the collections in that time, as many as they would be by the usual setting
+	few     int           // the collections in that time, each as its percentage: by the usual setting there would be a hundredth of it
 	percent int
 }
 
@@ -66,20 +69,30 @@ func (p *pace) next(cycles, live uint64, passed time.Duration) int {
 	if live > 0 {
 		most = int(min(mostPercent, max(usualPercent, spareMemory*100/live)))
 	}
-	switch {
-	case ran >= busyCycles:
+	if ran >= busyCycles {
 		p.calm, p.few = 0, 0
 		return most
-	case p.percent == usualPercent:
-		return usualPercent
 	}
-	p.calm, p.few = p.calm+passed, p.few+int(ran)*p.percent/usualPercent
+	allowed := calmCycles
+	if p.percent <= usualPercent {
+		allowed = restCycles
+	}
+	p.calm, p.few = p.calm+passed, p.few+int(ran)*p.percent
 	switch {
-	case p.few > calmCycles:
+	case p.few > allowed*usualPercent:
 		p.calm, p.few = 0, 0
+		if p.percent == restPercent {
+			return usualPercent
+		}
 	case p.calm >= calmFor:
 		p.calm, p.few = 0, 0
+		if p.percent <= usualPercent {
+			return restPercent
+		}
 		return usualPercent
+	}
+	if p.percent <= usualPercent {
+		return p.percent
 	}
 	return min(p.percent, most)
 }

@@ -23,8 +23,13 @@ func TestTheHeapGrowsFurtherWhileThereIsMuchToDo(t *testing.T) {
 		times     int
 		want      int
 	}{
-		{"at rest", 0, 15 * mb, 100, usualPercent},
-		{"a collection now and then", 2, 15 * mb, 100, usualPercent},
+		{"at the start", 0, 15 * mb, int(calmFor/paceEvery) - 1, usualPercent},
+		{"at rest", 0, 15 * mb, 1, restPercent},
+		{"for long", 0, 15 * mb, 100, restPercent},
+		{"a collection now and then", 1, 15 * mb, 4 * restCycles, restPercent},
+		{"more of them", 2, 15 * mb, 4 * restCycles, usualPercent},
+		{"for long", 1, 15 * mb, 100, usualPercent},
+		{"seldom", 0, 15 * mb, 2*int(calmFor/paceEvery) - 1, restPercent},
 		{"much to do", 12, 40 * mb, 1, mostPercent},
 		{"less often for it", 3, 40 * mb, 10, mostPercent},
 		{"more is held", 3, 96 * mb, 1, 200},
@@ -36,6 +41,7 @@ func TestTheHeapGrowsFurtherWhileThereIsMuchToDo(t *testing.T) {
 		{"calm, but not for long", 0, 96 * mb, int(calmFor/paceEvery) - 10, 200},
 		{"few", 1, 96 * mb, 4, 200},
 		{"calm for a while", 0, 96 * mb, 6, usualPercent},
+		{"calm for longer", 0, 96 * mb, int(calmFor / paceEvery), restPercent},
 		{"nothing is known of what is held", 9, 0, 1, usualPercent},
 	} {
 		got := 0
