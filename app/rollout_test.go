@@ -17,9 +17,19 @@ import (
 )
 
 // TestARolloutLosesNoRun replaces executors one after another while runs of jobs without retries come in, wait at them and go on:
-// each is done once, whoever shuts down.
+// each is done once, whoever shuts down, and whether they are called or ask.
 func TestARolloutLosesNoRun(t *testing.T) {
 	t.Parallel()
+	for name, mode := range map[string]executor.Mode{"called": executor.Push, "asking": executor.Pull} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rolloutLosesNoRun(t, mode)
+		})
+	}
+}
+
+func rolloutLosesNoRun(t *testing.T, mode executor.Mode) {
+	t.Helper()
 	onBoth(t, func(t *testing.T, o Options) {
 		a := start(t, o)
 		group, err := db.New().InsertGroup(t.Context(), a.pool, db.InsertGroupParams{AppName: "orders", Title: "orders"})
@@ -34,10 +44,16 @@ func TestARolloutLosesNoRun(t *testing.T) {
 		began := 0
 		begin := func() *executor.Executor {
 			t.Helper()
-			ex, err := executor.New(executor.Config{
-				AppName: "orders", Admins: []string{a.Welcome().URL}, Token: o.AccessToken, DataDir: t.TempDir(), Listen: "127.0.0.1:0",
+			cfg := executor.Config{
+				AppName: "orders", Admins: []string{a.Welcome().URL}, Token: o.AccessToken, DataDir: t.TempDir(), Mode: mode,
 				NoSync: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-			})
+			}
+			if mode == executor.Pull {
+				cfg.Name = "box-" + strconv.Itoa(began)
+			} else {
+				cfg.Listen = "127.0.0.1:0"
+			}
+			ex, err := executor.New(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
