@@ -129,7 +129,7 @@ func idlePullers(ctx context.Context, s Settings, database string) error {
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, 100*time.Second); err != nil { // after so long what it took to come is collected
+	if err := wait(ctx, min(100*time.Second, 7*time.Duration(s.Seconds)*time.Second)); err != nil { // after 100 s what it took to come is collected
 		return err
 	}
 	with, mariaWith, rssWith, err := cost()

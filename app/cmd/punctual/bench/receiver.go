@@ -28,48 +28,20 @@ const (
 // of the end of every run, the other of sending and end of each fiftieth job's. With -waiting, so many events more wait from the moment on
 // at which they go away, of runs that are in the log from the beginning: what an hour makes can be seen in minutes.
 func receiverDown(ctx context.Context, s Settings, database string) error {
-	if s.Waiting%1000 != 0 || s.Waiting > 0 && database == embedded {
-		return errors.New("-waiting is for MariaDB, and in thousands")
-	}
-	r, err := newReceivers()
+	r, y, admin, first, err := withReceivers(ctx, s, database)
 	if err != nil {
 		return err
 	}
 	defer r.down()
-	var first time.Time
-	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
-		began := time.Now()
-		if err := addRuns(ctx, pool, s.Waiting, began.Add(-time.Hour), began); err != nil {
-			return err
-		}
-		first = time.Now().Add(20 * time.Second)
-		if err := addJobs(ctx, pool, downRate, time.Second, first, true); err != nil {
-			return err
-		}
-		if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_group (app_name, title, address_type) VALUES ('bench', 'few', 0)"); err != nil {
-			return err
-		}
-		_, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET job_group = (SELECT MAX(id) FROM xxl_job_group) WHERE id % ? = 0", downFew)
-		return err
-	})
-	if err != nil {
-		return err
-	}
 	defer y.close()
-	admin, err := y.tellReceivers(ctx, database, r)
-	if err != nil {
-		return err
-	}
-	if time.Now().After(first) {
-		return errors.New("the first job was due before the webhooks were there")
-	}
+	minute := min(time.Minute, time.Duration(s.Seconds)*time.Second)
 	say := func(what string, w window) {
 		all, few := r.count()
 		behindAll, behindFew := r.behind()
 		s.report(database, "receivers "+what, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; events taken %d and %d, the newest %.1f and %.1f s old",
 			float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P99, w.executor.Max, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS, all, few, behindAll.Seconds(), behindFew.Seconds())
 	}
-	w, err := y.window(ctx, time.Until(first)+10*time.Second, time.Minute)
+	w, err := y.window(ctx, time.Until(first)+10*time.Second, minute)
 	if err != nil {
 		return err
 	}
@@ -83,7 +55,7 @@ func receiverDown(ctx context.Context, s Settings, database string) error {
 	var p99 []float64
 	worst := 0.0
 	for left := time.Duration(s.Seconds) * time.Second; left > 0; left = time.Duration(s.Seconds)*time.Second - time.Since(away) {
-		if w, err = y.window(ctx, 0, min(left, time.Minute)); err != nil {
+		if w, err = y.window(ctx, 0, min(left, minute)); err != nil {
 			return err
 		}
 		p99, worst = append(p99, w.executor.P99), max(worst, w.executor.Max)
@@ -107,7 +79,7 @@ func receiverDown(ctx context.Context, s Settings, database string) error {
 	// Until they know of what happened two seconds ago.
 	caughtUp := time.Duration(0)
 	for caughtUp == 0 && time.Since(back) < max(20*time.Minute, time.Duration(s.Seconds)*time.Second) {
-		if w, err = y.window(ctx, 0, time.Minute); err != nil {
+		if w, err = y.window(ctx, 0, minute); err != nil {
 			return err
 		}
 		say(fmt.Sprintf("back, %.0f min", time.Since(back).Minutes()), w)
@@ -147,6 +119,115 @@ func receiverDown(ctx context.Context, s Settings, database string) error {
 	s.report(database, "receivers away", "of %d ended runs %d not told; %d events told again, %d of unknown runs, %d not kept; of the runs told with their sending %d in the wrong order, %d with their end alone",
 		runs, missing, again, unknown, dropped, outOfOrder, onlyEnd)
 	return nil
+}
+
+// withReceivers is an installation with the jobs, the first of which is due some seconds later, and with both webhooks.
+func withReceivers(ctx context.Context, s Settings, database string) (r *receivers, y *system, admin caller, first time.Time, err error) {
+	if s.Waiting%1000 != 0 || s.Waiting > 0 && database == embedded {
+		return r, y, admin, first, errors.New("-waiting is for MariaDB, and in thousands")
+	}
+	if r, err = newReceivers(); err != nil {
+		return r, y, admin, first, err
+	}
+	defer func() {
+		if err != nil {
+			r.down()
+		}
+	}()
+	y, err = prepared(ctx, s, database, func(pool *db.Pool) error {
+		began := time.Now()
+		if err := addRuns(ctx, pool, s.Waiting, began.Add(-time.Hour), began); err != nil {
+			return err
+		}
+		first = time.Now().Add(20 * time.Second)
+		if err := addJobs(ctx, pool, downRate, time.Second, first, true); err != nil {
+			return err
+		}
+		if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_group (app_name, title, address_type) VALUES ('bench', 'few', 0)"); err != nil {
+			return err
+		}
+		_, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET job_group = (SELECT MAX(id) FROM xxl_job_group) WHERE id % ? = 0", downFew)
+		return err
+	})
+	if err != nil {
+		return r, y, admin, first, err
+	}
+	if admin, err = y.tellReceivers(ctx, database, r); err == nil && time.Now().After(first) {
+		err = errors.New("the first job was due before the webhooks were there")
+	}
+	if err != nil {
+		y.close()
+	}
+	return r, y, admin, first, err
+}
+
+// downRounds are how often receiverRounds has its webhooks on and off.
+const downRounds = 5
+
+// receiverRounds runs 1,000 jobs a second with receivers that are away and by turns with the webhooks switched off, -seconds each: how
+// late the jobs are with events that nobody takes, and without any. Whatever else the machine does, it does to both.
+func receiverRounds(ctx context.Context, s Settings, database string) error {
+	r, y, admin, first, err := withReceivers(ctx, s, database)
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	r.down()
+	if err := y.leaveWaiting(ctx, s.Waiting); err != nil {
+		return err
+	}
+	if err := wait(ctx, time.Until(first)+10*time.Second); err != nil {
+		return err
+	}
+	var p50, p99 [2][]float64
+	var cpu [2]float64
+	states := []string{"on", "off"}
+	for round := range downRounds {
+		for turn := range states {
+			i := (round + turn) % 2 // each begins a round as often, since what a window left undone burdens the next
+			state := states[i]
+			for hook := range 2 {
+				if err := admin.call(ctx, http.MethodPatch, fmt.Sprintf("/webhooks/%d", hook+1), map[string]any{"enabled": state == "on"}, nil); err != nil {
+					return err
+				}
+			}
+			w, err := y.window(ctx, 5*time.Second, time.Duration(s.Seconds)*time.Second) // both admins and deliveries know of it by then
+			if err != nil {
+				return err
+			}
+			p50[i], p99[i], cpu[i] = append(p50[i], w.executor.P50), append(p99[i], w.executor.P99), cpu[i]+(w.adminCPU+w.dbCPU)/downRounds
+			s.report(database, "receivers, "+state, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; CPU admin %.2f, database %.2f cores; admin %.0f MB",
+				float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P99, w.executor.Max, w.adminCPU, w.dbCPU, w.adminRSS)
+		}
+	}
+	for i := range states {
+		slices.Sort(p50[i])
+		slices.Sort(p99[i])
+	}
+	rows, size, err := y.waiting(ctx, database)
+	if err != nil {
+		return err
+	}
+	s.report(database, "receivers by turns", "away against off, medians of %d rounds: lateness p50 %.1f and %.1f ms, p99 %.1f and %.1f ms, admin and database %.2f and %.2f cores; %d events wait in %.0f MB",
+		downRounds, p50[0][downRounds/2], p50[1][downRounds/2], p99[0][downRounds/2], p99[1][downRounds/2], cpu[0], cpu[1], rows, size)
+	return nil
+}
+
+// waiting is how many events wait, and how many MB their table has; of the embedded database that is not known.
+func (y *system) waiting(ctx context.Context, database string) (rows int64, size float64, err error) {
+	if database == embedded {
+		y.stopAdmin() // one process's at a time
+	}
+	pool, err := y.open(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer pool.Close()
+	if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_webhook_delivery").Scan(&rows); err != nil || database == embedded {
+		return rows, 0, err
+	}
+	err = pool.QueryRowContext(ctx, "SELECT (data_length + index_length) / 1e6 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'punctual_webhook_delivery'").Scan(&size)
+	return rows, size, err
 }
 
 // tellReceivers makes the two webhooks, and an administrator who may stop the jobs.

@@ -43,6 +43,7 @@ func scenarios() []scenario {
 		{"retention", retention},
 		{"pages", pages},
 		{"receivers away", receiverDown},
+		{"receivers by turns", receiverRounds},
 		{"pull, one admin", pulling(1, false, "one admin")},
 		{"pull, two admins", pulling(2, false, "two admins")},
 		{"pull, two behind a balancer", pulling(2, true, "two behind a balancer")},
