@@ -181,7 +181,7 @@ func TestJobCronIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		change := db.JobChange(j.Spec())
-		change.JobGroup, change.OldNextTime, change.OldStatus, change.NewNextTime = j.JobGroup, j.TriggerNextTime, j.TriggerStatus, j.TriggerNextTime
+		change.JobGroup, change.OldNextTime, change.OldStatus, change.OldRevision, change.NewNextTime = j.JobGroup, j.TriggerNextTime, j.TriggerStatus, j.Revision, j.TriggerNextTime
 		change.ScheduleType, change.ScheduleConf = jobspec.ScheduleType(kind), db.Text(conf)
 		if err := pool.Tx(t.Context(), func(tx *sql.Tx) error { return schedules.Edit(t.Context(), tx, change) }); err != nil {
 			t.Fatal(err)

@@ -1042,8 +1042,8 @@ type Querier interface {
 	UpdateAlarmState(ctx context.Context, db DBTX, arg UpdateAlarmStateParams) (int64, error)
 	UpdateDeclaredJob(ctx context.Context, db DBTX, arg UpdateDeclaredJobParams) error
 	UpdateGroup(ctx context.Context, db DBTX, arg UpdateGroupParams) (int64, error)
-	// Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
-	// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
+	// Changes a definition and its next time together. Guarded by the next time and the revision that were read, so that neither a claim
+	// nor somebody's change in between is undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
 	// What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 	UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error)
 	// A new version of a GLUE job's source.

@@ -1411,7 +1411,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     misfire_within = ?, runbook = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
-WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
+WHERE id = ? AND trigger_next_time = ? AND trigger_status = ? AND revision = ?
 `
 
 type UpdateJobParams struct {
@@ -1454,10 +1454,11 @@ type UpdateJobParams struct {
 	ID                     int64
 	OldNextTime            int64
 	OldStatus              int64
+	OldRevision            int64
 }
 
-// Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
-// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
+// Changes a definition and its next time together. Guarded by the next time and the revision that were read, so that neither a claim
+// nor somebody's change in between is undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
 // What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error) {
 	result, err := db.ExecContext(ctx, updateJob,
@@ -1502,6 +1503,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.ID,
 		arg.OldNextTime,
 		arg.OldStatus,
+		arg.OldRevision,
 	)
 	if err != nil {
 		return 0, err

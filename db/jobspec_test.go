@@ -43,7 +43,7 @@ func TestARowHoldsTheWholeDefinition(t *testing.T) {
 	want := fullJob(t)
 	row := reflect.New(reflect.TypeFor[db.Job]()).Elem()
 	for _, from := range []reflect.Value{reflect.ValueOf(db.JobRow(want)), reflect.ValueOf(db.JobChange(want))} {
-		theirs := []string{"JobGroup", "AddTime", "UpdateTime", "GlueUpdateTime", "NewNextTime", "OldNextTime", "OldStatus"}
+		theirs := []string{"JobGroup", "AddTime", "UpdateTime", "GlueUpdateTime", "NewNextTime", "OldNextTime", "OldStatus", "OldRevision"}
 		for i := range from.NumField() {
 			name := from.Type().Field(i).Name
 			if from.Field(i).IsZero() != slices.Contains(theirs, name) {

@@ -326,6 +326,7 @@ func TestGuards(t *testing.T) {
 			{"edit a job that a claim has moved", func() (int64, error) { return update(999, 1) }, 0},
 			{"edit a job that was stopped meanwhile", func() (int64, error) { return update(1000, 0) }, 0},
 			{"edit a job", func() (int64, error) { return update(1000, 1) }, 1},
+			{"edit a job that somebody has edited meanwhile", func() (int64, error) { return update(2000, 1) }, 0},
 			{"stop it", func() (int64, error) {
 				return q.StopJob(ctx, pool, db.StopJobParams{ID: job, OldNextTime: 2000, UpdateTime: at})
 			}, 1},

@@ -77,8 +77,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0);
 
 -- name: UpdateJob :execrows
--- Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
--- never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
+-- Changes a definition and its next time together. Guarded by the next time and the revision that were read, so that neither a claim
+-- nor somebody's change in between is undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
 -- What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 UPDATE xxl_job_info
 SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time = sqlc.arg(update_time),
@@ -96,7 +96,7 @@ SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time 
     misfire_within = sqlc.arg(misfire_within), runbook = sqlc.arg(runbook), keep_output = sqlc.arg(keep_output), when_lost = sqlc.arg(when_lost), revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> sqlc.arg(new_next_time) AND claimed_until > sqlc.arg(new_next_time) THEN 0 ELSE claimed_until END,
     trigger_next_time = sqlc.arg(new_next_time)
-WHERE id = sqlc.arg(id) AND trigger_next_time = sqlc.arg(old_next_time) AND trigger_status = sqlc.arg(old_status);
+WHERE id = sqlc.arg(id) AND trigger_next_time = sqlc.arg(old_next_time) AND trigger_status = sqlc.arg(old_status) AND revision = sqlc.arg(old_revision);
 
 -- name: UpdateJobSource :execrows
 -- A new version of a GLUE job's source.

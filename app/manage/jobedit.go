@@ -308,7 +308,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	}
 	now := s.wall()
 	row := db.JobChange(in.Job)
-	row.JobGroup, row.OldNextTime, row.OldStatus, row.NewNextTime, row.UpdateTime = in.Group, old.TriggerNextTime, old.TriggerStatus, next, now
+	row.JobGroup, row.OldNextTime, row.OldStatus, row.OldRevision, row.NewNextTime, row.UpdateTime = in.Group, old.TriggerNextTime, old.TriggerStatus, old.Revision, next, now
 	err = s.schedules.Edit(ctx, tx, row)
 	if err != nil {
 		return err

@@ -659,8 +659,12 @@ func (w *world) edit(ctx context.Context, j *job, r *rand.Rand) error {
 		p := j.row
 		p.ScheduleType, p.ScheduleConf = other.kind, db.Text(other.conf())
 		j.row, j.when = p, other
+		var revision int64
+		if err := tx.QueryRowContext(ctx, "SELECT revision FROM xxl_job_info WHERE id = ?", j.id).Scan(&revision); err != nil {
+			return err
+		}
 		err = w.schedules.Edit(ctx, tx, db.UpdateJobParams{
-			ID: j.id, OldNextTime: next, OldStatus: 1, NewNextTime: first.UnixMilli(),
+			ID: j.id, OldNextTime: next, OldStatus: 1, OldRevision: revision, NewNextTime: first.UnixMilli(),
 			JobGroup: p.JobGroup, JobDesc: p.JobDesc, UpdateTime: p.UpdateTime, Author: p.Author, ScheduleType: p.ScheduleType, ScheduleConf: p.ScheduleConf,
 			MisfireStrategy: p.MisfireStrategy, MisfireMore: p.MisfireMore, MisfireLast: p.MisfireLast, MisfireWithin: p.MisfireWithin, ExecutorRouteStrategy: p.ExecutorRouteStrategy, ExecutorHandler: p.ExecutorHandler,
 			ExecutorBlockStrategy: p.ExecutorBlockStrategy, ExecutorFailRetryCount: p.ExecutorFailRetryCount, ChildJobIDs: p.ChildJobIDs,

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ var (
 	blocks    = regexp.MustCompile("(?ms)^ *```(\\w*)\n(.*?)^ *```")
 	continued = regexp.MustCompile(`\\\n\s*`)
 	comment   = regexp.MustCompile(`(?m)\s+#( .*|[^"']*)$|^#.*$`)
-	program1  = regexp.MustCompile(`^(?:\w+=(?:'[^']*'|"[^"]*"|\S*)\s+)*([\w./*-]+)`)
+	firstWord = regexp.MustCompile(`^(?:\w+=(?:'[^']*'|"[^"]*"|\S*)\s+)*([\w./*-]+)`)
 )
 
 // examplesOf are the commands of the English pages and of the README. The Chinese ones have the same, but for comments: docs.TestBothLanguagesSayTheSame.
@@ -65,19 +66,19 @@ func examplesOf(t *testing.T) (all []example) {
 				for line := range strings.Lines(continued.ReplaceAllString(b[2], "")) {
 					if line = strings.TrimSpace(comment.ReplaceAllString(strings.TrimSpace(line), "")); line != "" {
 						all = append(all, example{page, line})
-						known[filepath.Base(program1.FindStringSubmatch(line)[1])] = true
+						known[filepath.Base(firstWord.FindStringSubmatch(line)[1])] = true
 					}
 				}
 			case "":
 				for line := range strings.Lines(b[2]) {
-					if m := program1.FindStringSubmatch(line); m != nil {
+					if m := firstWord.FindStringSubmatch(line); m != nil {
 						unmarked[m[1]] = page + ": " + line
 					}
 				}
 			}
 		}
 		for line := range strings.Lines(blocks.ReplaceAllString(string(raw), "")) {
-			if m := program1.FindStringSubmatch(strings.TrimPrefix(line, "    ")); m != nil && strings.HasPrefix(line, "    ") {
+			if m := firstWord.FindStringSubmatch(strings.TrimPrefix(line, "    ")); m != nil && strings.HasPrefix(line, "    ") {
 				unmarked[m[1]] = page + ": " + line
 			}
 		}
@@ -277,7 +278,6 @@ type machine struct {
 	dir   string
 	admin *admin
 	data  *database
-	path  string
 	env   []string
 	said  map[string]string // what earlier commands of the page left to later ones
 }
@@ -288,8 +288,7 @@ func newMachine(t *testing.T) *machine {
 	for _, name := range []string{"punctual", "punctual-executor"} {
 		m.link(t, "bin/"+name, program(t, name))
 	}
-	m.path = filepath.Join(m.dir, "bin") + ":" + os.Getenv("PATH")
-	m.env = []string{"PATH=" + m.path, "HOME=" + m.dir, "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off"}
+	m.env = []string{"PATH=" + filepath.Join(m.dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + m.dir, "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off"}
 	for _, name := range []string{"GOPATH", "GOMODCACHE", "GOCACHE", "GOFLAGS"} {
 		out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
 		if err != nil {
@@ -486,6 +485,33 @@ while [ "$1" != -o ]; do shift; done
 	}
 }
 
+// start begins a command that does not end by itself. When the test does, what it has started is ended in order.
+func (m *machine) start(t *testing.T, env []string, command string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command("bash", "-e", "-c", command), ended: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = m.dir, env, &p.stdout, &p.stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait() // until all of them have ended
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		for _, with := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			_ = syscall.Kill(-p.cmd.Process.Pid, with) // they may be gone already
+			select {
+			case <-p.ended:
+				return
+			case <-time.After(patience):
+				t.Errorf("%s does not end", command)
+			}
+		}
+	})
+	return p
+}
+
 // startsAdmin runs a command that is an admin, until it is ready.
 func (m *machine) startsAdmin(t *testing.T, command string) {
 	t.Helper()
@@ -494,7 +520,7 @@ func (m *machine) startsAdmin(t *testing.T, command string) {
 	}
 	port := freePort(t)
 	env := append(slices.Clone(m.env), "PUNCTUAL_LISTEN=127.0.0.1:"+port, "PUNCTUAL_DATA_DIR="+t.TempDir())
-	p := startProcess(t, "/bin/bash", env, "-e", "-c", "cd "+m.dir+"; "+strings.Replace(command, "make run", "exec make --no-print-directory run", 1))
+	p := m.start(t, env, command)
 	a := &admin{process: p, url: "http://127.0.0.1:" + port, port: port}
 	eventually(t, "ready: "+command, func() error {
 		select {
@@ -533,7 +559,7 @@ func (m *machine) startsExecutor(t *testing.T, command string) {
 	if !strings.Contains(command, "_LISTEN=") && !strings.Contains(command, "_PULL=") {
 		env = append(env, "PUNCTUAL_EXECUTOR_LISTEN=127.0.0.1:"+freePort(t))
 	}
-	p := startProcess(t, "/bin/bash", env, "-e", "-c", "cd "+m.dir+"; "+command)
+	p := m.start(t, env, command)
 	eventually(t, "registered: "+command, func() error {
 		select {
 		case <-p.ended:
