@@ -139,7 +139,7 @@ func TestTwoPipelinesAtOnce(t *testing.T) {
 		file := func(jobs ...string) string {
 			text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n"
 			for _, j := range jobs {
-				text += "      - {author: ann, handler: h, description: " + j + "}\n"
+				text += "      - {author: ann, handler: h, schedule: CRON, cron: '0 0 2 * * ?', description: " + j + "}\n"
 			}
 			body, err := json.Marshal(map[string]any{"files": []any{map[string]string{"name": "a.yaml", "text": text}}, "source": "team/jobs", "prune": true})
 			if err != nil {
@@ -149,12 +149,13 @@ func TestTwoPipelinesAtOnce(t *testing.T) {
 		}
 		for round := range 4 {
 			wants := [][]string{{"both", fmt.Sprintf("left %d", round), "l"}, {"both", fmt.Sprintf("right %d", round)}}
-			done := 0
+			done, refusals := 0, ""
 			for _, got := range tries(6, func(i int) answer { return c.do(http.MethodPost, "/jobs/apply", file(wants[i%2]...)) }) {
 				switch got.status {
 				case http.StatusOK:
 					done++
 				case http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity: // somebody was faster
+					refusals += got.body
 				default:
 					t.Errorf("%d %s", got.status, got.body)
 				}
@@ -169,7 +170,7 @@ func TestTwoPipelinesAtOnce(t *testing.T) {
 			}
 			got := slices.Sorted(maps.Keys(names))
 			if len(list.Items) != len(got) || done == 0 || !slices.ContainsFunc(wants, func(want []string) bool { return slices.Equal(slices.Sorted(slices.Values(want)), got) }) {
-				t.Errorf("round %d, %d were done: %v", round, done, names)
+				t.Errorf("round %d, %d were done: %v\n%s", round, done, names, refusals)
 			}
 		}
 	})

@@ -1,7 +1,9 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,6 +49,15 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 	defer cancel()
 	var done []Item
 	err = s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
+		// One after the other: of two that create the same job at once both would, as nothing says that names are unique. The mark of the
+		// pauses is a row that each of them can write, which costs a look at the jobs that are paused.
+		err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error { return s.queries.RaisePauseRevision(ctx, tx) })
+		if err != nil {
+			return err
+		}
+		if again, err := s.Plan(ctx, p, f, opts); err != nil || again.Digest != digest {
+			return cmp.Or[error](err, problem.New(problem.Conflict, "problem.import.changed"))
+		}
 		w := &work{s: s, jobs: s.cfg.Jobs.Of(opts.Source), p: p, opts: opts, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
 		for i := range w.items {
 			if err := w.do(ctx, i); err != nil {
