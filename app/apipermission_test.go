@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/webhook"
@@ -261,6 +262,7 @@ func (c *caller) json(status int, into any, method, path, body string, header ..
 func TestTheAPIRefusesWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
+		o.apiLimit = api.Limit{Burst: 1 << 20, Every: time.Microsecond}
 		a := start(t, o)
 		root := open(t, a).mustLogin()
 		for _, name := range []string{"orders", secret} {
