@@ -178,8 +178,11 @@ func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
-			return errors.Join(err, fs.SkipDir)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
+			return fs.SkipDir
 		}
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil
