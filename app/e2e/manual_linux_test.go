@@ -474,7 +474,7 @@ while [ "$1" != -o ]; do shift; done
 	case strings.HasPrefix(command, "journalctl "):
 		m.write(t, "bin/journalctl", "#!/bin/sh\ncat first.log\n")
 		m.env = append(m.env, "PUNCTUAL_LISTEN=127.0.0.1:0")
-		m.must(t, `(timeout 60 punctual > first.log 2>&1 & p=$!; until grep -q Password first.log; do sleep 0.05; done; kill $p; wait $p; true)`) // timeout passes the signal on twice, and the second one ends a program at once
+		m.must(t, `(punctual > first.log 2>&1 & p=$!; until grep -q Password first.log; do sleep 0.05; done; kill $p; wait $p; true)`) // timeout passes the signal on twice, and the second one ends a program at once
 	case strings.Contains(command, "php artisan"):
 		m.write(t, "bin/php", "#!/bin/sh\n[ \"$*\" = \"artisan orders:close --branch=north\" ]\n")
 	case strings.Contains(command, "psql "):
