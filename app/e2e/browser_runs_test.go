@@ -138,7 +138,7 @@ func (n *night) findsInOutput(s screen) {
 
 // losesConnection kills the admin under the open page. The executor goes on; when the admin is back, so are the lines.
 func (n *night) losesConnection() {
-	n.expect("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "503")
+	n.expect("ERR_CONNECTION_REFUSED", "ERR_SOCKET_NOT_CONNECTED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "503")
 	n.admin.kill()
 	n.do(holds(`document.querySelector(".log [data-live-mark]").classList.contains("lost")`), chromedp.Evaluate(`window.before = `+outputList+`.at(-1).value`, nil))
 	n.admin = startAdmin(n.t, n.settings)

@@ -150,7 +150,7 @@ func (s *story) followsAndKills(run string) {
 
 // restarts ends the program with Ctrl-C and starts it again. The browser waits on a page that is live.
 func (s *story) restarts(killed string) {
-	s.expect("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "503")
+	s.expect("ERR_CONNECTION_REFUSED", "ERR_SOCKET_NOT_CONNECTED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "503")
 	s.visit("/runs")
 	s.do(chromedp.Evaluate(`window.top0 = document.querySelector("tbody tr").dataset.id`, nil))
 	if err := s.admin.signal(s.t, os.Interrupt); err != nil {
