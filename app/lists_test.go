@@ -92,6 +92,26 @@ func TestListsAreSorted(t *testing.T) {
 				t.Errorf("runs by %s: new ones would come in on top", sort)
 			}
 		}
+
+		// Their last runs are in the order that the column says.
+		for i, job := range []int64{2, 4, 1} {
+			oldRun(t, a, 1, job, time.Hour-time.Duration(i)*time.Minute, 200, 200, nil)
+		}
+		for sort, want := range map[string][]string{"-last": {"1", "4", "2", "3"}, "last": {"2", "4", "1", "3"}} {
+			for _, filter := range []string{"", "&group=1", "&author=ann", "&q=a"} {
+				doc := admin.get("/jobs?sort=" + sort + filter).document(t)
+				if got := doc.Find("tbody tr").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("data-id", "") }); !slices.Equal(got, want) {
+					t.Errorf("%s%s: %v, want %v", sort, filter, got, want)
+				}
+				if got := doc.Find("th:has(#sort-last)").AttrOr("aria-sort", ""); got != map[bool]string{true: "descending", false: "ascending"}[sort == "-last"] {
+					t.Errorf("%s%s: the heading says %q", sort, filter, got)
+				}
+			}
+			names := texts(admin.get("/jobs?sort="+sort).document(t), "tbody a.title")
+			if got := namesPageAfterPage(t, program, "text=a&sort="+sort); !slices.Equal(got, names) {
+				t.Errorf("%s, for programs: %v, want %v", sort, got, names)
+			}
+		}
 	})
 }
 

@@ -10,11 +10,12 @@ import (
 // JobOrder is what jobs are sorted by.
 type JobOrder string
 
-// The orders. There is none by the last run: nothing keeps it beside a job, and each fire would have to write it.
+// The orders. What jobs are sorted by is in the database, but for the last run: see [FindLastRuns].
 const (
 	OrderNewest JobOrder = ""     // the newest first
 	OrderName   JobOrder = "name" // as the database compares texts
 	OrderNext   JobOrder = "next" // started schedules by their next time, then those that are stopped
+	OrderLast   JobOrder = "last" // by their newest run, then those that never ran
 )
 
 // JobPlace is a place in an order: what it goes by, of the job that stands there.
@@ -22,6 +23,7 @@ type JobPlace struct {
 	Name    string
 	Started bool
 	Next    int64
+	Last    int64 // the newest run; 0: it never ran
 	ID      int64
 }
 

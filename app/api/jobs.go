@@ -29,7 +29,7 @@ type JobID struct {
 type jobQuery struct {
 	Limit   int       `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many at most."`
 	Cursor  string    `query:"cursor" pattern:"^[A-Za-z0-9_-]*$" maxLength:"2500" doc:"What the page before said as next; without it the list begins. It is good for the sort it was made with."`
-	Sort    string    `query:"sort" enum:"name,-name,next,-next" doc:"By name, or by next time with the stopped ones last; with a minus from the other end. Without it the newest come first."`
+	Sort    string    `query:"sort" enum:"name,-name,next,-next,last,-last" doc:"By name, by next time with the stopped ones last, or by the newest run with those that never ran last; with a minus from the other end. Without it the newest come first."`
 	Group   int64     `query:"group_id" minimum:"1" doc:"Only jobs of this group."`
 	State   string    `query:"state" enum:"running,stopped,paused" doc:"Only jobs whose schedule is started, or is not, or is started and held still by a pause now."`
 	Text    string    `query:"text" maxLength:"255" doc:"Only jobs with this in their description, or with this number."`
@@ -170,16 +170,21 @@ type jobPlace struct {
 	Name    string `json:"n,omitempty"`
 	Started bool   `json:"s,omitempty"`
 	Next    int64  `json:"t,omitempty"`
+	Last    int64  `json:"l,omitempty"`
 	ID      int64  `json:"i"`
 }
 
 // placeOf is where a job stands in an order.
-func placeOf(j db.Job, order db.JobOrder) string {
+func placeOf(j manage.PlacedJob, order db.JobOrder) string {
 	at := jobPlace{ID: j.ID}
-	if order == db.OrderName {
-		at.Name = j.JobDesc
-	} else {
-		at.Started, at.Next = jobspec.Started(j.TriggerStatus), j.TriggerNextTime
+	switch order {
+	case db.OrderNewest:
+	case db.OrderName:
+		at.Name = j.Place.Name
+	case db.OrderNext:
+		at.Started, at.Next = j.Place.Started, j.Place.Next
+	case db.OrderLast:
+		at.Last = j.Place.Last
 	}
 	text, _ := json.Marshal(at) // numbers and a text always can
 	return base64.RawURLEncoding.EncodeToString(text)
@@ -226,13 +231,13 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 	if err != nil {
 		return nil, err
 	}
-	page := cut(rows, in.Limit, func(j db.Job) int64 { return j.ID })
+	page := cut(rows, in.Limit, func(j manage.PlacedJob) int64 { return j.ID })
 	if page.Body.Next != "" && f.Order != db.OrderNewest {
 		page.Body.Next = placeOf(rows[in.Limit-1], f.Order)
 	}
 	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
 	for _, row := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, a.readJob(p, row, &held, nil, true))
+		out.Body.Items = append(out.Body.Items, a.readJob(p, row.Job, &held, nil, true))
 	}
 	return out, nil
 }

@@ -104,13 +104,13 @@ func TestWhatCommandsPrint(t *testing.T) {
 	time.Local = time.FixedZone("", 8*3600)
 	t.Cleanup(func() { time.Local = was })
 	url := admin(t, map[string]string{
-		"GET /api/v1/jobs":               `{"items":[` + pulse + `],"next":"12"}`,
-		"GET /api/v1/jobs?cursor=12":     `{"items":[` + closeDay + `]}`,
-		"GET /api/v1/jobs?state=running": `{"items":[` + closeDay + `]}`,
-		"GET /api/v1/jobs/7":             closeDay,
+		"GET /api/v1/jobs":                                           `{"items":[` + pulse + `],"next":"12"}`,
+		"GET /api/v1/jobs?cursor=12":                                 `{"items":[` + closeDay + `]}`,
+		"GET /api/v1/jobs?sort=-last&state=running":                  `{"items":[` + closeDay + `]}`,
+		"GET /api/v1/jobs/7":                                         closeDay,
 		"GET /api/v1/jobs?text=%E6%97%A5%E7%BB%88%E7%BB%93%E7%AE%97": `{"items":[` + closeDay + `]}`,
-		"GET /api/v1/groups": groups,
-		"GET /api/v1/runs":   `{"items":[` + failed + `,{"id":42,"job_id":7,"state":"success","trigger":"CRON","triggered_at":"2026-03-04T05:06:07Z","message":""}]}`,
+		"GET /api/v1/groups":                                         groups,
+		"GET /api/v1/runs":                                           `{"items":[` + failed + `,{"id":42,"job_id":7,"state":"success","trigger":"CRON","triggered_at":"2026-03-04T05:06:07Z","message":""}]}`,
 		"GET /api/v1/runs/41": failed[:len(failed)-1] + `,"events":[{"key":"planned","at":"2026-03-04T18:00:00Z","text":"按计划触发"},{"key":"sent","at":"2026-03-04T18:00:01Z","text":"已发送至 10.0.0.1:9999"},
 			{"key":"failed","text":"失败\u001b[2J"}],"said":["java.lang.IllegalStateException: no rows","\tat Orders.close(Orders.java:7)"]}`,
 		"POST /api/v1/jobs/apply?dry_run=true": `{"done":false,"digest":"d","new_groups":["billing"],"jobs":[{"id":0,"app_name":"billing","description":"开票","outcome":"create"},
@@ -136,7 +136,7 @@ func TestWhatCommandsPrint(t *testing.T) {
 	ends := map[string]int{"diff": codeRefused, "apply": codeRefused} // one job is refused
 	for name, args := range map[string]string{
 		"jobs": "jobs --limit=0", "jobs-wide": "jobs --limit=0 -o wide", "jobs-json": "jobs --limit=0 -o json", "jobs-yaml": "jobs --limit=0 -o yaml", "jobs-name": "jobs --limit=0 -o name",
-		"jobs-filter": "jobs list --state running", "job": "jobs show 7", "job-by-name": "jobs show 日终结算 -o yaml", "executors": "executors",
+		"jobs-filter": "jobs list --state running --sort=-last", "job": "jobs show 7", "job-by-name": "jobs show 日终结算 -o yaml", "executors": "executors",
 		"runs": "runs", "runs-wide": "runs -o wide", "runs-name": "runs -o name", "run": "runs show 41", "run-why": "runs why 41", "run-why-json": "runs why 41 -o json",
 		"diff": "diff --source team -f " + jobsFile, "apply": "apply --dry-run --source team -f " + jobsFile, "backfills": "backfills 7 -o wide", "calendars": "calendars -o wide", "pauses": "pauses -o wide",
 		"notes": "notes --job 日终结算 -o wide", "note": "notes create 发布 --group 1",

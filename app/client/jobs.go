@@ -14,7 +14,7 @@ import (
 
 // JobsCmd looks after jobs.
 type JobsCmd struct {
-	List    jobsList    `cmd:"" default:"withargs" help:"List jobs, the newest first."`
+	List    jobsList    `cmd:"" default:"withargs" help:"List jobs."`
 	Show    jobsShow    `cmd:"" help:"Show a job."`
 	Start   jobsStart   `cmd:"" help:"Start the schedules of jobs."`
 	Stop    jobsStop    `cmd:"" help:"Stop the schedules of jobs; runs that are under way go on."`
@@ -77,11 +77,16 @@ func (f jobFilter) query() url.Values {
 type jobsList struct {
 	Target
 	jobFilter
-	Limit int `default:"100" help:"How many at most; 0 for all."`
+	Sort  string `enum:"newest,name,-name,next,-next,last,-last" default:"newest" help:"By newest, name, next (time) or last (run); --sort=-name, -next and -last from the other end."`
+	Limit int    `default:"100" help:"How many at most; 0 for all."`
 }
 
 func (c jobsList) Run(ctx context.Context, s Streams) error {
-	return c.get(ctx, s, "/jobs", c.query(), c.Limit, jobColumns)
+	q := c.query()
+	if c.Sort != "newest" {
+		q.Set("sort", c.Sort)
+	}
+	return c.get(ctx, s, "/jobs", q, c.Limit, jobColumns)
 }
 
 // jobRef is what commands take for a job: its number, or its whole description.

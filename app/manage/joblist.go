@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // JobFilter narrows the job list. Zero values stand for "any", except Status.
@@ -155,19 +156,33 @@ func (s *Jobs) IDs(ctx context.Context, p auth.Principal, f JobFilter) ([]int64,
 	return s.find(ctx, p, f, new(JobList))
 }
 
-// Following are the jobs of a page with everything that is known of them, the newest first, and without counting how many there are.
-func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) ([]db.Job, error) {
+// PlacedJob is a job, and where it stands in the order of its list.
+type PlacedJob struct {
+	db.Job
+
+	Place db.JobPlace
+}
+
+// Following are the jobs of a page with everything that is known of them, and without counting how many there are.
+func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) ([]PlacedJob, error) {
 	q, ok, err := s.query(ctx, p, f)
 	if err != nil || !ok {
 		return nil, err
 	}
-	find := db.SortJobs
-	if q.Plain() && q.Order == db.OrderNewest {
-		find = func(ctx context.Context, pool *db.Pool, q db.JobFilter, offset, limit int64) ([]int64, error) {
-			return db.FindJobs(ctx, pool, q, offset, limit)
+	var ids []int64
+	last := map[int64]int64{}
+	switch offset, limit := int64(f.Offset), int64(f.Limit); {
+	case q.Order == db.OrderLast:
+		var found []lastRun
+		found, err = s.byLastRun(ctx, q, offset, limit)
+		for _, r := range found {
+			ids, last[r.job] = append(ids, r.job), r.run
 		}
+	case q.Plain() && q.Order == db.OrderNewest:
+		ids, err = db.FindJobs(ctx, s.cfg.Pool, q, offset, limit)
+	default:
+		ids, err = db.SortJobs(ctx, s.cfg.Pool, q, offset, limit)
 	}
-	ids, err := find(ctx, s.cfg.Pool, q, int64(f.Offset), int64(f.Limit))
 	if err != nil {
 		return nil, db.Error(err)
 	}
@@ -175,10 +190,10 @@ func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) ([]
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]db.Job, 0, len(ids))
+	jobs := make([]PlacedJob, 0, len(ids))
 	for _, id := range ids {
 		if j, ok := byID[id]; ok && p.CanUseGroup(j.JobGroup) { // else it was deleted or moved just now
-			jobs = append(jobs, j)
+			jobs = append(jobs, PlacedJob{j, db.JobPlace{Name: j.JobDesc, Started: jobspec.Started(j.TriggerStatus), Next: j.TriggerNextTime, Last: last[id], ID: id}})
 		}
 	}
 	return jobs, nil
@@ -198,6 +213,17 @@ func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *Jo
 // findCounting is find, but how many there are may be known only when counting is done.
 func (s *Jobs) findCounting(ctx context.Context, q db.JobFilter, f JobFilter, list *JobList, counting *errgroup.Group) (ids []int64, err error) {
 	pool, offset, limit := s.cfg.Pool, int64(f.Offset), int64(f.Limit)
+	if q.Order == db.OrderLast {
+		counting.Go(func() (err error) {
+			list.Total, err = db.CountJobs(ctx, pool, q)
+			return err
+		})
+		found, err := s.byLastRun(ctx, q, offset, limit)
+		for _, r := range found {
+			ids = append(ids, r.job)
+		}
+		return ids, err
+	}
 	if !q.Plain() && q.Order != db.OrderNewest && offset+limit >= sortedReading {
 		limit = max(0, sortedReading-offset)
 		defer func() { list.Ends = list.More }()

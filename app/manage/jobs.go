@@ -26,6 +26,7 @@ type Jobs struct {
 	figures   *dashboard.Dashboard
 	pauses    *Pauses
 	names     *jobNames
+	last      *lastRuns
 	source    string // whose files are being applied; empty: somebody changes jobs by hand
 }
 

@@ -65,7 +65,7 @@ type JobFilter struct {
 }
 
 // JobSorts are the orders of jobs, each with a minus before it from its other end.
-func JobSorts() []string { return []string{"name", "-name", "next", "-next"} }
+func JobSorts() []string { return []string{"name", "-name", "next", "-next", "-last", "last"} }
 
 // RunSorts are the orders of runs.
 func RunSorts() []string { return []string{"-duration", "duration", "-lateness", "lateness"} }

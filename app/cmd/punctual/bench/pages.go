@@ -195,6 +195,8 @@ func consolePages(f pageFacts, admin bool) []page {
 		{name: "jobs, author", path: path("/jobs?author=author%d", some(40))},
 		{name: "jobs, tag", path: fixed("/jobs?tag=finance")},
 		{name: "jobs, no such tag", path: fixed("/jobs?tag=none")},
+		{name: "jobs, by last run", path: fixed("/jobs?sort=-last")},
+		{name: "jobs, by last run, in the middle", path: fixed("/jobs?sort=last&page=1000")},
 		{name: "jobs, everything at once", path: fixed("/jobs?group=3&state=running&q=payments&handler=1&author=author1&tag=eu")},
 		{name: "jobs, count of a text", path: fixed("/jobs/count?q=payments"), part: true},
 		{name: "job, new", path: fixed("/jobs/new")},
