@@ -96,13 +96,12 @@ func TestPagesSayWhatMayBeLate(t *testing.T) {
 }
 
 // TestADeadlineThatIsTooTightIsSaidBefore has a job that usually takes 20 minutes and is planned ten minutes before it has to be done: the
-// preview of its form says so, what is said when it is saved, and its page, before it has run once with them.
+// preview of its form says so, what is said when it is saved, its page, the list and API v1, before it has run once with them.
 func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a := start(t, o)
+		a, program := apiCaller(t, o)
 		admin := open(t, a).mustLogin()
-		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
 		values := form(url.Values{"name": {"nightly"}, "group": {"1"}, "schedule_type": {"CRON"}, "cron": {"0 50 5 * * ?"}, "time_zone": {""}, "start": {"1"}})
 		if got := admin.post("/jobs", values); got.status != http.StatusSeeOther {
 			t.Fatalf("create: %d", got.status)
@@ -144,8 +143,36 @@ func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 		if got := strings.Join(strings.Fields(admin.get("/jobs/1").document(t).Find(".job-summary .late-text").Text()), " "); got != "06:00 · usually ends at 06:10, 10 min too late" {
 			t.Errorf("the page says %q", got)
 		}
+		mark := admin.get("/jobs").document(t).Find("tbody .late-text")
+		if got := mark.Text() + ": " + mark.AttrOr("title", ""); got != "Too tight: 06:00: usually ends at 06:10, 10 min too late" {
+			t.Errorf("the list says %q", got)
+		}
+		type standing struct {
+			Deadline *struct {
+				By       *time.Time
+				State    string
+				TooTight bool `json:"too_tight"`
+			}
+		}
+		deadlines := func(tight bool) {
+			t.Helper()
+			var list struct{ Items []standing }
+			var one standing
+			program.json(200, &list, "GET", "/jobs", "")
+			program.json(200, &one, "GET", "/jobs/1", "")
+			for where, d := range map[string]standing{"a list": list.Items[0], "one": one} {
+				if d.Deadline == nil || d.Deadline.State != "ahead" || d.Deadline.By == nil || d.Deadline.TooTight != tight {
+					t.Errorf("for programs, in %s: %+v", where, d.Deadline)
+				}
+			}
+		}
+		deadlines(true)
 		if got := save("06:15") + preview("/jobs/schedule-preview?job=1"); strings.Contains(got, "hardly") {
 			t.Errorf("with time enough: %q", got)
 		}
+		if got := admin.get("/jobs").document(t).Find("tbody .late-text").Text(); got != "" {
+			t.Errorf("with time enough, the list says %q", got)
+		}
+		deadlines(false)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/deadline"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -33,6 +34,7 @@ const (
 	fieldUpdated = "updated_at"
 	fieldPaused  = "paused"
 	fieldUses    = "used_in"
+	fieldDone    = "deadline"
 )
 
 // The states of a job.
@@ -193,7 +195,7 @@ func (o *object) end() json.RawMessage {
 }
 
 // readJob is a job as p may see it. A script is for those who may write one, and in no list.
-func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, uses *jobUses, listed bool) job {
+func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, deadlines map[int64]deadline.Standing, uses *jobUses, listed bool) job {
 	spec := row.Spec()
 	hasSource := jobspec.HasSource(spec.Glue)
 	omitted := hasSource && listed || jobspec.IsScript(spec.Glue) && !a.Manage.Jobs.CanScript(p, row.JobGroup)
@@ -219,10 +221,25 @@ func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, uses *job
 	if now := pausedNow(held, row); now != nil {
 		o.set(fieldPaused, now)
 	}
+	if standing, ok := deadlines[row.ID]; ok {
+		o.set(fieldDone, deadlineOf(standing))
+	}
 	if uses != nil {
 		o.set(fieldUses, uses)
 	}
 	return job{row.ID, o.end()}
+}
+
+// jobDeadline is how a job stands for the time of day by which it has to be done.
+type jobDeadline struct {
+	By       *time.Time `json:"by" doc:"The deadline that the rest is about: the coming one, or the last one while that is missed; null: no run is planned before one."`
+	State    string     `json:"state" enum:"none,ahead,ontime,atrisk,missed,done,late" doc:"Of the last planned run before it: none (nothing has to be done: no run, a pause, or a job that was stopped or changed since), ahead (still to come), ontime (not done, and expected in time), atrisk (expected too late), missed (not done in time), done or late (done after the time)."`
+	Expected *time.Time `json:"expected_at" doc:"When that run will probably end, by how long the job usually takes, or when it ended; null: not known."`
+	TooTight bool       `json:"too_tight" doc:"Whether the run is still to come, and the job usually takes longer than from its beginning to the deadline."`
+}
+
+func deadlineOf(s deadline.Standing) jobDeadline {
+	return jobDeadline{By: moment(s.By), State: string(s.State), Expected: moment(s.Expected), TooTight: s.TooTight()}
 }
 
 // jobUses are the flows that use a job.
@@ -361,6 +378,7 @@ func (job) Schema(r huma.Registry) *huma.Schema {
 			s.Properties[name] = &huma.Schema{Type: huma.TypeString, Format: "date-time", Nullable: true, Description: text}
 		}
 		s.Properties[fieldPaused] = schemaNamed(r, "Paused", pausedSchema)
+		s.Properties[fieldDone] = r.Schema(reflect.TypeFor[jobDeadline](), true, "")
 		s.Properties[fieldUses] = r.Schema(reflect.TypeFor[jobUses](), true, "")
 		s.Required = []string{fieldID, fieldGroup, fieldState, fieldOmitted, fieldNext, fieldLast, fieldCreated, fieldUpdated}
 		return s

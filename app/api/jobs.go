@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/deadline"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -235,9 +236,17 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 	if page.Body.Next != "" && f.Order != db.OrderNewest {
 		page.Body.Next = placeOf(rows[in.Limit-1], f.Order)
 	}
+	short := make([]db.ListJobsRow, len(page.Body.Items))
+	for i := range page.Body.Items {
+		short[i] = manage.ListRow(page.Body.Items[i].Job)
+	}
+	deadlines, err := a.Manage.Jobs.Deadlines(ctx, short, &held)
+	if err != nil {
+		return nil, err
+	}
 	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
 	for _, row := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, a.readJob(p, row.Job, &held, nil, true))
+		out.Body.Items = append(out.Body.Items, a.readJob(p, row.Job, &held, deadlines, nil, true))
 	}
 	return out, nil
 }
@@ -256,7 +265,13 @@ func (a *API) jobAnswer(ctx context.Context, p auth.Principal, id int64) (*jobAn
 	if err != nil {
 		return nil, err
 	}
-	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, &held, uses, false)}, nil
+	deadlines := make(map[int64]deadline.Standing)
+	if standing, ok, err := a.Manage.Jobs.Deadline(ctx, new(manage.ListRow(row)), &held); err != nil {
+		return nil, err
+	} else if ok {
+		deadlines[id] = standing
+	}
+	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, &held, deadlines, uses, false)}, nil
 }
 
 // blankJob is what a new job is where a request does not say.

@@ -39,9 +39,26 @@ func schedule(i item) string {
 	}
 }
 
+// standing is how a job stands for its deadline, in one cell.
+func standing(i item) string {
+	deadline, ok := i["deadline"].(map[string]any)
+	if !ok {
+		return "-"
+	}
+	d := item(deadline)
+	state := d.text("state")
+	if tight, _ := deadline["too_tight"].(bool); tight {
+		state = "too tight"
+	}
+	if by := d.text("by"); by != "-" {
+		state += " for " + by
+	}
+	return state
+}
+
 var jobColumns = []column{
 	field("ID", "id"), field("STATE", "state"), field("JOB", "description"), {title: "SCHEDULE", value: schedule}, field("NEXT", "next_due_at"),
-	wideField("LAST", "last_due_at"), wideField("ZONE", "time_zone"), wideField("GROUP", "group_id"), wideField("KIND", "kind"), wideField("HANDLER", "handler"), wideField("AUTHOR", "author"), wideField("TAGS", "tags"),
+	wideField("LAST", "last_due_at"), wideField("ZONE", "time_zone"), wideField("GROUP", "group_id"), wideField("KIND", "kind"), wideField("HANDLER", "handler"), {title: "DEADLINE", value: standing, wide: true}, wideField("AUTHOR", "author"), wideField("TAGS", "tags"),
 }
 
 // jobFilter is the console's.

@@ -16,13 +16,12 @@ import (
 func (c *frame) drawnDeadline(page layout.Page, s deadline.Standing, zone *time.Location) *jobs.Deadline {
 	clock := func(t time.Time) string { return t.In(zone).Format("15:04") }
 	d := &jobs.Deadline{By: clock(s.By), At: c.at(page, s.By)}
-	late := s.Expected.After(s.By)
 	key := ""
 	switch s.State {
 	case deadline.None:
 	case deadline.Ahead:
-		if d.Late = late; late {
-			key = "tight"
+		if d.Late = s.TooTight(); d.Late {
+			key, d.Mark = "tight", page.T("jobs.doneby.tight", "By", d.By)
 		} else if !s.Expected.IsZero() {
 			key = "usually"
 		}

@@ -89,13 +89,13 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	late, err := c.jobs.MayBeLate(ctx, list.Jobs, &held)
+	deadlines, err := c.jobs.Deadlines(ctx, list.Jobs, &held)
 	if err != nil {
 		return err
 	}
 	for _, j := range list.Jobs {
 		row := c.jobRow(page.Page, p, groups, &held, j)
-		if s, ok := late[j.ID]; ok {
+		if s, ok := deadlines[j.ID]; ok && (s.State.Warns() || s.TooTight()) {
 			row.Deadline = c.drawnDeadline(page.Page, s, c.zoneOf(j.TimeZone))
 		}
 		page.Rows = append(page.Rows, row)

@@ -15,11 +15,33 @@ import (
 // Deadline is how a job stands for the time of day by which it has to be done: for the coming deadline, or for the last one while that is
 // missed. ok is false for a job without one. The job must be one the principal may see.
 func (s *Jobs) Deadline(ctx context.Context, j *db.ListJobsRow, held *Held) (standing deadline.Standing, ok bool, err error) {
+	return s.standing(ctx, deadline.Reader{Pool: s.cfg.Pool, Queries: s.queries}, j, held)
+}
+
+// Deadlines is [Jobs.Deadline] for those jobs of a list that have one.
+func (s *Jobs) Deadlines(ctx context.Context, rows []db.ListJobsRow, held *Held) (map[int64]deadline.Standing, error) {
+	var list map[int64]deadline.Standing
+	reader := deadline.Reader{Pool: s.cfg.Pool, Queries: s.queries, Usual: s.usual.of}
+	for i := range rows {
+		standing, ok, err := s.standing(ctx, reader, &rows[i], held)
+		if err != nil {
+			return nil, err
+		}
+		if ok && list == nil {
+			list = make(map[int64]deadline.Standing)
+		}
+		if ok {
+			list[rows[i].ID] = standing
+		}
+	}
+	return list, nil
+}
+
+func (s *Jobs) standing(ctx context.Context, reader deadline.Reader, j *db.ListJobsRow, held *Held) (standing deadline.Standing, ok bool, err error) {
 	job, last, following, ok := s.deadlines(j, held)
 	if !ok {
 		return standing, false, nil
 	}
-	reader := deadline.Reader{Pool: s.cfg.Pool, Queries: s.queries}
 	standing, err = reader.Standing(ctx, job, last, held.now)
 	if err == nil && standing.State != deadline.Missed {
 		standing, err = reader.Standing(ctx, job, following, held.now)
@@ -28,35 +50,6 @@ func (s *Jobs) Deadline(ctx context.Context, j *db.ListJobsRow, held *Held) (sta
 		return standing, false, fmt.Errorf("read the deadline of job %d: %w", j.ID, err)
 	}
 	return standing, true, nil
-}
-
-// MayBeLate are those jobs of a page that are not done in time, or will probably not be. The jobs must be some the principal may see.
-func (s *Jobs) MayBeLate(ctx context.Context, rows []db.ListJobsRow, held *Held) (map[int64]deadline.Standing, error) {
-	var late map[int64]deadline.Standing
-	reader := deadline.Reader{Pool: s.cfg.Pool, Queries: s.queries}
-	for i := range rows {
-		job, last, following, ok := s.deadlines(&rows[i], held)
-		if !ok {
-			continue
-		}
-		for _, d := range []jobspec.Deadline{last, following} {
-			if d.Fire.IsZero() || held.now.Before(d.Fire) {
-				continue // costs nothing
-			}
-			standing, err := reader.Standing(ctx, job, d, held.now)
-			if err != nil {
-				return nil, fmt.Errorf("read the deadline of job %d: %w", job.ID, err)
-			}
-			if standing.State.Warns() {
-				if late == nil {
-					late = make(map[int64]deadline.Standing)
-				}
-				late[job.ID] = standing
-				break
-			}
-		}
-	}
-	return late, nil
 }
 
 // daysAhead is how far a deadline with a fire before it is looked for: a job of working days has none on some.

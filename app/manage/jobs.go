@@ -27,6 +27,7 @@ type Jobs struct {
 	pauses    *Pauses
 	names     *jobNames
 	last      *lastRuns
+	usual     *usualTimes
 	source    string // whose files are being applied; empty: somebody changes jobs by hand
 }
 

@@ -41,6 +41,9 @@ type Standing struct {
 	Began    time.Time
 }
 
+// TooTight reports whether the job usually takes longer than from its coming fire to the deadline.
+func (s *Standing) TooTight() bool { return s.State == Ahead && s.Expected.After(s.By) }
+
 // Run is what a judgement needs of a run.
 type Run struct {
 	ID           int64
@@ -148,6 +151,8 @@ type Job struct {
 type Reader struct {
 	Pool    *db.Pool
 	Queries *db.Queries
+	// Usual says how long a job usually takes; nil: what its runs tell.
+	Usual func(ctx context.Context, jobID int64) (runtimes.Durations, error)
 }
 
 const (
@@ -185,11 +190,18 @@ func (r Reader) Standing(ctx context.Context, j *Job, d jobspec.Deadline, now ti
 	if s := Judge(d, now, runs, runtimes.Durations{}); s.State == Done || s.State == Late {
 		return s, nil
 	}
-	usual, err := runtimes.Of(ctx, r.Queries, r.Pool, j.ID, 0)
+	usual, err := r.usual(ctx, j.ID)
 	if err != nil {
 		return none, err
 	}
 	return Judge(d, now, runs, usual), nil
+}
+
+func (r Reader) usual(ctx context.Context, jobID int64) (runtimes.Durations, error) {
+	if r.Usual != nil {
+		return r.Usual(ctx, jobID)
+	}
+	return runtimes.Of(ctx, r.Queries, r.Pool, jobID, 0)
 }
 
 // ended reports whether a stopped job was stopped by the end of its schedule, behind a fire.
