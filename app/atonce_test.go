@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
 )
@@ -58,31 +59,154 @@ func TestARequestWithAKeyIsDoneOnceThoughItComesTenTimes(t *testing.T) {
 	})
 }
 
-// TestOfManyChangesWithOneETagOneIsMade, and the others are told that it is no longer that.
+// contested is something that programs change when it is still what they have read.
+type contested struct {
+	create func(c *caller, n int) (at string) // makes one, and says where its ETag is read
+	// changes are the operations that take its If-Match, by their ids in the document: method, what comes after its address, and the body.
+	changes map[string][3]string
+}
+
+// contests are those of the whole API.
+func contests() map[string]contested {
+	made := func(c *caller, path, body string) string {
+		c.t.Helper()
+		var made struct{ ID int }
+		c.json(http.StatusCreated, &made, http.MethodPost, path, body)
+		return fmt.Sprintf("%s/%d", path, made.ID)
+	}
+	named := func(path, body string) func(*caller, int) string {
+		return func(c *caller, n int) string { return made(c, path, strings.ReplaceAll(body, "#", strconv.Itoa(n))) }
+	}
+	return map[string]contested{
+		"job": {named("/jobs", `{"group_id":1,"description":"j","author":"a","handler":"h"}`), map[string][3]string{
+			"patchJob": {"PATCH", "", `{"retries":%d}`}, "replaceJob": {"PUT", "", `{"group_id":1,"description":"put %d","author":"a","handler":"h"}`}, "deleteJob": {"DELETE", "", ""},
+		}},
+		"script": {named("/jobs", `{"group_id":1,"description":"s","author":"a","kind":"GLUE_SHELL","script":"echo 0\n","script_remark":"first","schedule":"NONE"}`), map[string][3]string{
+			"saveScript": {"PUT", "/script", `{"script":"echo %d\n","script_remark":"changed"}`}, "patchJob": {"PATCH", "", `{"retries":%d}`}, "deleteJob": {"DELETE", "", ""},
+		}},
+		"group": {named("/groups", `{"app_name":"group#","title":"g","type":"manual","addresses":["http://127.0.0.1:2/"]}`), map[string][3]string{
+			"patchGroup":   {"PATCH", "", `{"title":"patched %d","idle_is_lost":true}`},
+			"replaceGroup": {"PUT", "", `{"app_name":"other%d","title":"put","type":"manual","addresses":["http://127.0.0.1:3/"]}`}, "deleteGroup": {"DELETE", "", ""},
+		}},
+		"team": {named("/teams", `{"name":"team #"}`), map[string][3]string{
+			"replaceTeam": {"PUT", "", `{"name":"put %d","rights":[{"group_id":1,"rights":["run"]}]}`}, "deleteTeam": {"DELETE", "", ""},
+		}},
+		"user": {named("/users", `{"name":"user#","password":"`+testPassword+`"}`), map[string][3]string{
+			"patchUser": {"PATCH", "", `{"rights":[{"group_id":%d,"rights":["run"]}]}`}, "deleteUser": {"DELETE", "", ""},
+		}},
+		"channel": {func(c *caller, n int) string {
+			return made(c, "/alarms/channels", fmt.Sprintf(`{"name":"chat %d","kind":"dingtalk","url":"http://127.0.0.1:1/robot","every_job":true}`, n))
+		}, map[string][3]string{
+			"patchAlarmChannel": {"PATCH", "", `{"name":"patched %d"}`}, "deleteAlarmChannel": {"DELETE", "", ""},
+			"replaceAlarmRoute": {"PUT", "/routes/{route}", `{"scope":"all","causes":["lost"]}`}, "deleteAlarmRoute": {"DELETE", "/routes/{route}", ""},
+		}},
+		"webhook": {named("/webhooks", `{"name":"hook #","url":"http://127.0.0.1:1/hook"}`), map[string][3]string{
+			"patchWebhook": {"PATCH", "", `{"name":"patched %d"}`}, "deleteWebhook": {"DELETE", "", ""}, "rotateWebhookSecret": {"POST", "/secret", ""},
+		}},
+		"calendar": {func(c *caller, n int) string {
+			at := fmt.Sprintf("/calendars/plant%d", n)
+			c.json(http.StatusOK, new(struct{}), http.MethodPut, at, `{"week":["sun"],"days":[]}`)
+			return at
+		}, map[string][3]string{
+			"putCalendar": {"PUT", "", `{"title":"put %d","week":["sat"],"days":[]}`}, "importCalendar": {"POST", "/import", `{"title":"imported %d","week":["sat"],"icalendar":"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:20270101\r\nSUMMARY:off\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"}`},
+			"deleteCalendar": {"DELETE", "", ""},
+		}},
+		"pause":    {named("/pauses", `{"scope":"group","target":1,"strategy":"skip","until":"2099-01-01T00:00:00Z","reason":"r"}`), map[string][3]string{"endPause": {"POST", "/end", ""}}},
+		"settings": {func(*caller, int) string { return "/settings" }, map[string][3]string{"patchSettings": {"PATCH", "", `{"audit_days":"%d"}`}}},
+	}
+}
+
+// TestEveryIfMatchIsContested sees to it that the next test leaves no operation out.
+func TestEveryIfMatchIsContested(t *testing.T) {
+	t.Parallel()
+	_, c := apiCaller(t, testOptions(t))
+	var document struct {
+		Paths map[string]map[string]struct {
+			ID         string `json:"operationId"`
+			Parameters []struct{ Name string }
+		}
+	}
+	c.json(http.StatusOK, &document, http.MethodGet, "/openapi.json", "")
+	has := make(map[string]bool)
+	for _, contest := range contests() {
+		for id := range contest.changes {
+			has[id] = true
+		}
+	}
+	for _, methods := range document.Paths {
+		for _, operation := range methods {
+			for _, p := range operation.Parameters {
+				if p.Name == "If-Match" && !has[operation.ID] {
+					t.Errorf("%s takes an If-Match and is in none of the contests", operation.ID)
+				}
+			}
+		}
+	}
+}
+
+// TestOfManyChangesWithOneETagOneIsMade, and the others are told that it is no longer that: of each kind of change, and of all that something
+// can be changed by.
 func TestOfManyChangesWithOneETagOneIsMade(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
+		o.apiLimit = api.Limit{Burst: 1e6, Every: time.Millisecond}
 		_, c := apiCaller(t, o)
-		var job struct{ ID int }
-		etag := c.json(http.StatusCreated, &job, http.MethodPost, "/jobs", `{"group_id":1,"description":"wanted","author":"a","handler":"h"}`).header.Get("ETag")
-		var done []int
-		for i, got := range tries(8, func(i int) answer {
-			return c.do(http.MethodPatch, fmt.Sprintf("/jobs/%d", job.ID), fmt.Sprintf(`{"retries":%d}`, i+1), "If-Match", etag)
-		}) {
-			switch got.status {
-			case http.StatusOK:
-				done = append(done, i+1)
-			case http.StatusPreconditionFailed:
-			default:
-				t.Errorf("%d %s", got.status, got.body)
+		n := 0
+		for name, contest := range contests() {
+			kinds := [][]string{slices.Sorted(maps.Keys(contest.changes))}
+			for _, id := range kinds[0] {
+				kinds = append(kinds, []string{id})
+			}
+			for _, ids := range kinds {
+				t.Run(name+" "+strings.Join(ids, " "), func(t *testing.T) {
+					for range 4 {
+						n++
+						contest.hold(&caller{t: t, base: c.base, token: c.token}, n, ids)
+					}
+				})
 			}
 		}
-		var now struct{ Retries int }
-		c.json(http.StatusOK, &now, http.MethodGet, fmt.Sprintf("/jobs/%d", job.ID), "")
-		if len(done) != 1 || now.Retries != done[0] {
-			t.Errorf("told that they are done: %v, and there is %d", done, now.Retries)
-		}
 	})
+}
+
+// hold has eight changes made at once, of the kinds that are named in turn.
+func (contest contested) hold(c *caller, n int, ids []string) {
+	c.t.Helper()
+	at := contest.create(c, n)
+	var now struct{ Routes []struct{ ID int } }
+	etag := c.json(http.StatusOK, &now, http.MethodGet, at, "").header.Get("ETag")
+	var done []string
+	for i, got := range tries(8, func(i int) answer {
+		change := contest.changes[ids[i%len(ids)]]
+		path := at + change[1]
+		if len(now.Routes) > 0 {
+			path = strings.ReplaceAll(path, "{route}", strconv.Itoa(now.Routes[0].ID))
+		}
+		body := change[2]
+		if strings.Contains(body, "%d") {
+			body = fmt.Sprintf(body, 40+10*n+i)
+		}
+		return c.do(change[0], path, body, "If-Match", etag)
+	}) {
+		switch id := ids[i%len(ids)]; got.status {
+		case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+			done = append(done, fmt.Sprintf("%s %d: %s", id, i+1, got.header.Get("ETag")))
+			after := c.do(http.MethodGet, at, "")
+			if tag := got.header.Get("ETag"); after.header.Get("ETag") != tag || tag == "" && after.status != http.StatusNotFound {
+				c.t.Errorf("%s %d was told of %q, and there is %q: %d %s", id, i+1, tag, after.header.Get("ETag"), after.status, after.body)
+			}
+		case http.StatusPreconditionFailed:
+		case http.StatusNotFound: // it was deleted
+			if !strings.Contains(strings.Join(ids, " "), "delete") {
+				c.t.Errorf("%s: %d %s", id, got.status, got.body)
+			}
+		default:
+			c.t.Errorf("%s: %d %s", id, got.status, got.body)
+		}
+	}
+	if len(done) != 1 {
+		c.t.Errorf("%s: told that they are done: %v", at, done)
+	}
 }
 
 // TestPagesOfJobsMissNoneThatStays: while others come and go between the pages, each job that is there all the time is listed once.

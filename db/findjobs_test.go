@@ -42,7 +42,7 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i > 20 && i < 27 {
-				if _, err := db.New().DeleteJob(t.Context(), pool, id); err != nil {
+				if _, err := db.New().DeleteJob(t.Context(), pool, db.DeleteJobParams{ID: id}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -820,6 +820,11 @@ type Trial struct {
 	Source string
 }
 
+type Turn struct {
+	Kind  string
+	Taken int64
+}
+
 type UsedSignIn struct {
 	ID     string
 	UsedAt int64

@@ -156,7 +156,8 @@ type Querier interface {
 	DeleteIdempotency(ctx context.Context, db DBTX, id string) (int64, error)
 	// Closed, and nothing gathered: the row says nothing any more.
 	DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUntil int64) (int64, error)
-	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
+	// Guarded by the revision that was read: 0 rows means that somebody has changed the job, or deleted it.
+	DeleteJob(ctx context.Context, db DBTX, arg DeleteJobParams) (int64, error)
 	DeleteJobDaysBefore(ctx context.Context, db DBTX, dayAt int64) (int64, error)
 	DeleteKill(ctx context.Context, db DBTX, logID int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
@@ -1023,6 +1024,9 @@ type Querier interface {
 	TakeSignInChallenge(ctx context.Context, db DBTX, id string) (int64, error)
 	// Gives waiting runs their slots. Guarded, so that one run gets one.
 	TakeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
+	// What touches punctual_turn.
+	// The first statement of a transaction that changes something of a kind: two of them wait for each other here.
+	TakeTurn(ctx context.Context, db DBTX, kind string) error
 	TouchAPIToken(ctx context.Context, db DBTX, arg TouchAPITokenParams) error
 	// Keeps one that a run begins with from being deleted as unused; 0 rows: it has been.
 	TouchFlowText(ctx context.Context, db DBTX, arg TouchFlowTextParams) (int64, error)

@@ -67,11 +67,17 @@ func (q *Queries) DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg Delet
 }
 
 const deleteJob = `-- name: DeleteJob :execrows
-DELETE FROM xxl_job_info WHERE id = ?
+DELETE FROM xxl_job_info WHERE id = ? AND revision = ?
 `
 
-func (q *Queries) DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteJob, id)
+type DeleteJobParams struct {
+	ID       int64
+	Revision int64
+}
+
+// Guarded by the revision that was read: 0 rows means that somebody has changed the job, or deleted it.
+func (q *Queries) DeleteJob(ctx context.Context, db DBTX, arg DeleteJobParams) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteJob, arg.ID, arg.Revision)
 	if err != nil {
 		return 0, err
 	}

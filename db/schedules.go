@@ -121,22 +121,25 @@ func (s *Schedules) stop(ctx context.Context, tx *sql.Tx, id, next int64, update
 	return err
 }
 
-// Delete deletes a job. It reports false when the job is gone already; [ErrMoved] where it was claimed meanwhile.
-func (s *Schedules) Delete(ctx context.Context, tx *sql.Tx, id int64) (bool, error) {
+// Delete deletes a job of a revision; [ErrMoved] where it was claimed, changed or deleted meanwhile.
+func (s *Schedules) Delete(ctx context.Context, tx *sql.Tx, id, revision int64) error {
 	j, err := s.read(ctx, tx, id)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if j.TriggerStatus > s.pool.BesideArg() { // nobody claims it between the reading and the deletion
 		if err := s.stop(ctx, tx, id, j.TriggerNextTime, sql.NullTime{}); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if err := s.note(ctx, tx, ScheduleDeleted, id, j.Claimed()); err != nil {
-		return false, err
+		return err
 	}
-	n, err := s.q.DeleteJob(ctx, tx, id)
-	return n > 0, err
+	n, err := s.q.DeleteJob(ctx, tx, DeleteJobParams{ID: id, Revision: revision})
+	if err == nil && n == 0 {
+		err = ErrMoved
+	}
+	return err
 }
 
 // Claimed is the moment before which all fires have been decided. An XXL-JOB admin may have put the next time back.

@@ -229,7 +229,7 @@ func TestEveryChangeOfAScheduleIsInItsHistory(t *testing.T) {
 			}
 			return b.schedules.Stopped(ctx, tx, advances)
 		})
-		b.tx(func(tx *sql.Tx) error { _, err := b.schedules.Delete(ctx, tx, b.job); return err })
+		b.tx(func(tx *sql.Tx) error { return b.schedules.Delete(ctx, tx, b.job, 1) })
 		want := []db.JobSchedule{
 			{Cause: "created", SinceAt: 1_000_000, MadeAt: 1_000_000, UntilAt: 1_001_000},
 			{Cause: "started", SinceAt: 1_001_000, MadeAt: 1_001_000, UntilAt: 1_002_000, ClaimedTo: 2_000_000, Started: 1, NextAt: 2_000_000},

@@ -52,6 +52,18 @@ func (p *Pool) Together(ctx context.Context, do func(context.Context) error) err
 	return nil
 }
 
+// InTurn is [Pool.Together] for a change that goes by what it reads first: those of a kind are made one after another, on whichever admin,
+// so that none is made of what another has changed meanwhile. MySQL would let each of them read what there was before.
+func (p *Pool) InTurn(ctx context.Context, kind string, do func(context.Context, *sql.Tx) error) error {
+	return p.Together(ctx, func(ctx context.Context) error {
+		tx := p.in(ctx).tx
+		if err := New().TakeTurn(ctx, tx, kind); err != nil {
+			return err
+		}
+		return do(ctx, tx)
+	})
+}
+
 // Joined reports whether a context carries a transaction of the pool. What fails in it cannot be tried again in it.
 func (p *Pool) Joined(ctx context.Context) bool { return p.in(ctx) != nil }
 

@@ -120,7 +120,8 @@ SET trigger_status = 0, trigger_next_time = 0, update_time = sqlc.arg(update_tim
 WHERE id = sqlc.arg(id) AND trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(old_next_time);
 
 -- name: DeleteJob :execrows
-DELETE FROM xxl_job_info WHERE id = ?;
+-- Guarded by the revision that was read: 0 rows means that somebody has changed the job, or deleted it.
+DELETE FROM xxl_job_info WHERE id = sqlc.arg(id) AND revision = sqlc.arg(revision);
 
 -- name: InsertGlueVersion :exec
 INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, update_time) VALUES (?, ?, ?, ?, ?, ?);

@@ -226,36 +226,24 @@ func (a *API) alarms() {
 			IfMatch
 			Body channelPatch `contentType:"application/merge-patch+json"`
 		}) (*channelAnswer, error) {
-			c, routes, err := a.Manage.Channels.Get(ctx, p, in.ID)
-			if err != nil {
-				return nil, err
-			}
-			if _, err := in.current(channelVersion(c, routes)); err != nil {
-				return nil, err
-			}
-			set(&c.Name, in.Body.Name)
-			in.Body.over(&c)
-			if _, err := a.Manage.Channels.Save(ctx, p, c, nil); err != nil {
-				return nil, in.changed(err)
-			}
-			return a.channelAnswer(ctx, p, in.ID)
+			return a.changeChannel(ctx, p, in.ID, in.IfMatch, func(ctx context.Context, c alarm.Channel, _ []manage.AlarmRoute) error {
+				set(&c.Name, in.Body.Name)
+				in.Body.over(&c)
+				_, err := a.Manage.Channels.Save(ctx, p, c, nil)
+				return err
+			})
 		})
 	add(a, op{method: http.MethodDelete, path: "/alarms/channels/{id}", id: "deleteAlarmChannel", tag: tag, summary: "Delete an alarm channel with its routes", text: "What waits for it is given up."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			ChannelID
 			IfMatch
 			DryRun
-		}) (*deletionAnswer, error) {
-			c, routes, err := a.Manage.Channels.Get(ctx, p, in.ID)
-			if err != nil {
-				return nil, err
-			}
-			return in.delete(in.IfMatch, channelVersion(c, routes), deletion{ID: in.ID, Name: c.Name}, func(version string) error {
-				if version == "" {
-					return a.Manage.Channels.Delete(ctx, p, in.ID)
-				}
-				return a.Manage.Channels.DeleteVersion(ctx, p, in.ID, c.Version)
+		}) (out *deletionAnswer, err error) {
+			err = a.Manage.Channels.Change(ctx, p, in.ID, func(ctx context.Context, c alarm.Channel, routes []manage.AlarmRoute) error {
+				out, err = in.delete(in.IfMatch, channelVersion(c, routes), deletion{ID: in.ID, Name: c.Name}, func(string) error { return a.Manage.Channels.Delete(ctx, p, in.ID) })
+				return err
 			})
+			return out, err
 		})
 	add(a, op{method: http.MethodPost, path: "/alarms/channels/{id}/test", id: "testAlarmChannel", tag: tag, summary: "Send a test message", text: "It comes back when the server has taken it, or refused it."},
 		func(ctx context.Context, p auth.Principal, in *struct {
@@ -313,7 +301,7 @@ type wordsPreview struct {
 var routeNames = map[string]string{alarm.FieldEscalateAfter: "escalate_after_minutes"}
 
 func (a *API) alarmRoutes(tag string) {
-	save := func(ctx context.Context, p auth.Principal, old alarm.Route, in newAlarmRoute) (*channelAnswer, error) {
+	save := func(ctx context.Context, p auth.Principal, old alarm.Route, in newAlarmRoute) error {
 		r := alarm.Route{ID: old.ID, ChannelID: old.ChannelID, Version: old.Version, Scope: in.Scope, ScopeID: in.ScopeID, Causes: manage.DefaultCauses(), EscalateAfter: in.After, EscalateTo: in.To}
 		if in.Causes != nil {
 			r.Causes = nil
@@ -321,10 +309,7 @@ func (a *API) alarmRoutes(tag string) {
 				r.Causes = append(r.Causes, scheduler.AlarmCause(cause))
 			}
 		}
-		if err := a.Manage.Channels.SaveRoute(ctx, p, r); err != nil {
-			return nil, err
-		}
-		return a.channelAnswer(ctx, p, old.ChannelID)
+		return a.Manage.Channels.SaveRoute(ctx, p, r)
 	}
 	add(a, op{method: http.MethodPost, path: "/alarms/channels/{id}/routes", id: "createAlarmRoute", tag: tag, summary: "Lead alarms to a channel", status: http.StatusCreated, names: routeNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
@@ -332,7 +317,10 @@ func (a *API) alarmRoutes(tag string) {
 			Once
 			Body newAlarmRoute
 		}) (*channelAnswer, error) {
-			return save(ctx, p, alarm.Route{ChannelID: in.ID}, in.Body)
+			if err := save(ctx, p, alarm.Route{ChannelID: in.ID}, in.Body); err != nil {
+				return nil, err
+			}
+			return a.channelAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPut, path: "/alarms/channels/{id}/routes/{route}", id: "replaceAlarmRoute", tag: tag, summary: "Change which alarms a route leads to its channel", names: routeNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
@@ -340,25 +328,16 @@ func (a *API) alarmRoutes(tag string) {
 			IfMatch
 			Body newAlarmRoute
 		}) (*channelAnswer, error) {
-			old, err := a.currentRoute(ctx, p, in.RouteID, in.IfMatch)
-			if err != nil {
-				return nil, err
-			}
-			answer, err := save(ctx, p, old, in.Body)
-			return answer, in.changed(err)
+			return a.changeRoute(ctx, p, in.RouteID, in.IfMatch, func(ctx context.Context, old alarm.Route) error { return save(ctx, p, old, in.Body) })
 		})
 	add(a, op{method: http.MethodDelete, path: "/alarms/channels/{id}/routes/{route}", id: "deleteAlarmRoute", tag: tag, summary: "Take a route to a channel away"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RouteID
 			IfMatch
 		}) (*channelAnswer, error) {
-			if _, err := a.currentRoute(ctx, p, in.RouteID, in.IfMatch); err != nil {
-				return nil, err
-			}
-			if err := a.Manage.Channels.DeleteRoute(ctx, p, in.ID, in.Route); err != nil {
-				return nil, err
-			}
-			return a.channelAnswer(ctx, p, in.ID)
+			return a.changeRoute(ctx, p, in.RouteID, in.IfMatch, func(ctx context.Context, old alarm.Route) error {
+				return a.Manage.Channels.DeleteRoute(ctx, p, in.ID, old.ID)
+			})
 		})
 }
 
@@ -435,20 +414,29 @@ func channelVersion(c alarm.Channel, routes []manage.AlarmRoute) string {
 	return version
 }
 
-// currentRoute is the route to a channel that a request may change or take away.
-func (a *API) currentRoute(ctx context.Context, p auth.Principal, id RouteID, match IfMatch) (alarm.Route, error) {
-	c, routes, err := a.Manage.Channels.Get(ctx, p, id.ID)
+// changeChannel changes a channel, or a route to it, that is still what a request was made for.
+func (a *API) changeChannel(ctx context.Context, p auth.Principal, id int64, match IfMatch, change func(context.Context, alarm.Channel, []manage.AlarmRoute) error) (*channelAnswer, error) {
+	err := a.Manage.Channels.Change(ctx, p, id, func(ctx context.Context, c alarm.Channel, routes []manage.AlarmRoute) error {
+		if _, err := match.current(channelVersion(c, routes)); err != nil {
+			return err
+		}
+		return match.changed(change(ctx, c, routes))
+	})
 	if err != nil {
-		return alarm.Route{}, err
+		return nil, err
 	}
-	if _, err := match.current(channelVersion(c, routes)); err != nil {
-		return alarm.Route{}, err
-	}
-	i := slices.IndexFunc(routes, func(r manage.AlarmRoute) bool { return r.ID == id.Route })
-	if i < 0 {
-		return alarm.Route{}, problem.New(problem.NotFound, "problem.route.gone")
-	}
-	return routes[i].Route, nil
+	return a.channelAnswer(ctx, p, id)
+}
+
+// changeRoute is changeChannel for one of its routes.
+func (a *API) changeRoute(ctx context.Context, p auth.Principal, id RouteID, match IfMatch, change func(context.Context, alarm.Route) error) (*channelAnswer, error) {
+	return a.changeChannel(ctx, p, id.ID, match, func(ctx context.Context, _ alarm.Channel, routes []manage.AlarmRoute) error {
+		i := slices.IndexFunc(routes, func(r manage.AlarmRoute) bool { return r.ID == id.Route })
+		if i < 0 {
+			return problem.New(problem.NotFound, "problem.route.gone")
+		}
+		return change(ctx, routes[i].Route)
+	})
 }
 
 func (a *API) readChannel(r *request, c alarm.Channel, routes []manage.AlarmRoute) channel {

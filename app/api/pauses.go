@@ -160,7 +160,7 @@ func (a *API) pauses() {
 				return nil, err
 			}
 			if err := a.Manage.Pauses.End(ctx, p, in.ID); err != nil {
-				return nil, err
+				return nil, in.changed(err)
 			}
 			return a.pauseAnswer(ctx, p, in.ID)
 		})

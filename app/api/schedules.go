@@ -115,10 +115,11 @@ func (a *API) schedules() {
 			if err != nil {
 				return nil, err
 			}
-			if _, err := in.current(manage.JobVersion(j)); err != nil {
+			version, err := in.current(manage.JobVersion(j))
+			if err != nil {
 				return nil, err
 			}
-			script := manage.GlueInput{Source: in.Body.Script, Remark: in.Body.Remark, Version: manage.GlueVersion(j)}
+			script := manage.GlueInput{Source: in.Body.Script, Remark: in.Body.Remark, Version: manage.GlueVersion(j), Job: version}
 			if err := a.Manage.Jobs.SaveGlue(ctx, p, in.ID, script); err != nil {
 				return nil, in.changed(err)
 			}

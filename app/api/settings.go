@@ -120,10 +120,7 @@ func (a *API) patchSettings(ctx context.Context, p auth.Principal, match IfMatch
 		}
 	}
 	if _, err := a.Manage.Settings.Save(ctx, p, values, version); err != nil {
-		if f := problem.From(err); f.Key == "settings.changed" && match.Match != "" {
-			return nil, newStale()
-		}
-		return nil, err
+		return nil, match.changed(err)
 	}
 	return a.settingsAnswer(ctx, p)
 }

@@ -22,7 +22,7 @@ type Alarmer interface {
 	Channel(ctx context.Context, id int64) (alarm.Channel, error)
 	CreateChannel(ctx context.Context, c alarm.Channel) (int64, error)
 	UpdateChannel(ctx context.Context, c alarm.Channel) error
-	DeleteChannel(ctx context.Context, id, version int64) error
+	DeleteChannel(ctx context.Context, id int64) error
 	Test(ctx context.Context, id int64, to ...string) error
 	Preview(ctx context.Context, c alarm.Channel) (alarm.Preview, error)
 	Routes(ctx context.Context) ([]alarm.Route, error)
@@ -210,19 +210,28 @@ func channelSnapshot(c alarm.Channel) Snapshot {
 	}
 }
 
-// Delete deletes a channel and its routes. What waits for it is given up.
-func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error {
-	return s.DeleteVersion(ctx, p, id, 0)
+// Change has a channel, or a route to it, changed that is still as it is read now.
+func (s *Channels) Change(ctx context.Context, p auth.Principal, id int64, change func(context.Context, alarm.Channel, []AlarmRoute) error) error {
+	if err := s.allowed(p); err != nil {
+		return err
+	}
+	return s.cfg.Pool.InTurn(ctx, ObjectChannel, func(ctx context.Context, _ *sql.Tx) error {
+		c, routes, err := s.Get(ctx, p, id)
+		if err != nil {
+			return err
+		}
+		return change(ctx, c, routes)
+	})
 }
 
-// DeleteVersion is Delete for a channel of a version; 0 asks for no check.
-func (s *Channels) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version int64) error {
+// Delete deletes a channel and its routes. What waits for it is given up.
+func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	c, err := s.get(ctx, p, id)
 	if err != nil {
 		return err
 	}
 	defer s.unheard.forget()
-	if err := s.cfg.Alarmer.DeleteChannel(ctx, id, version); err != nil {
+	if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
 		return alarmProblem(err)
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Before: channelSnapshot(c)})

@@ -143,7 +143,7 @@ func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calenda
 	if len(c.JSON()) > calendar.MaxBytes {
 		return CalendarFault(&calendar.Error{Reason: calendar.ReasonSize})
 	}
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err := s.cfg.Pool.InTurn(ctx, ObjectCalendar, func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := s.queries.ListCalendars(ctx, tx)
 		if err != nil {
 			return err
@@ -205,7 +205,7 @@ func (s *Calendars) DeleteVersion(ctx context.Context, p auth.Principal, name, v
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err := s.cfg.Pool.InTurn(ctx, ObjectCalendar, func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := s.queries.ListCalendars(ctx, tx)
 		if err != nil {
 			return err

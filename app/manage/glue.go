@@ -28,6 +28,7 @@ type GlueInput struct {
 	Remark string
 	// Version is what [GlueVersion] said when the editor was opened; empty asks for no check.
 	Version string
+	Job     string // what [JobVersion] said, for who goes by the whole job; empty asks for no check
 }
 
 // GlueVersion changes with every change of a script's text.
@@ -157,7 +158,7 @@ func (s *Jobs) writeGlue(ctx context.Context, p auth.Principal, id int64, make f
 		if err != nil {
 			return err
 		}
-		if in.Version != "" && in.Version != GlueVersion(j) {
+		if in.Version != "" && in.Version != GlueVersion(j) || in.Job != "" && in.Job != JobVersion(j) {
 			return problem.New(problem.Conflict, "problem.changed")
 		}
 		if err := s.mayEdit(ctx, tx, id); err != nil {

@@ -217,7 +217,7 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 		return 0, problem.InvalidFields(fields...)
 	}
 	var id int64
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err := s.cfg.Pool.InTurn(ctx, ObjectGroup, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.unique(ctx, tx, in.AppName, 0); err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		return err
 	}
 	renamed := "" // an app name that the group had
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err := s.cfg.Pool.InTurn(ctx, ObjectGroup, func(ctx context.Context, tx *sql.Tx) error {
 		old, err := s.queries.GetGroup(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 			return problem.New(problem.NotFound, "problem.group.gone")
@@ -315,7 +315,7 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		return err
 	}
 	orphan := "" // an app name that no group has any more
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err := s.cfg.Pool.InTurn(ctx, ObjectGroup, func(ctx context.Context, tx *sql.Tx) error {
 		g, err := s.queries.GetGroup(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 			return problem.New(problem.NotFound, "problem.group.gone")

@@ -111,17 +111,17 @@ func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, ve
 		if err := s.mayEdit(ctx, tx, id); err != nil {
 			return err
 		}
-		if version != "" {
-			now, err := s.queries.GetJob(ctx, tx, id)
-			if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
-				return err
-			}
-			if err != nil || JobVersion(now) != version {
-				return problem.New(problem.Conflict, "problem.changed")
-			}
+		now, err := s.queries.GetJob(ctx, tx, id)
+		gone := errors.Is(db.Error(err), db.ErrNotFound)
+		switch {
+		case err != nil && !gone:
+			return err
+		case version != "" && (gone || JobVersion(now) != version):
+			return problem.New(problem.Conflict, "problem.changed")
+		case gone:
+			return nil
 		}
-		deleted, err := s.schedules.Delete(ctx, tx, id)
-		if err != nil || !deleted {
+		if err := s.schedules.Delete(ctx, tx, id, now.Revision); err != nil {
 			return err
 		}
 		if err := s.killWaiting(ctx, tx, p, id); err != nil {

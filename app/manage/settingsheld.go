@@ -93,16 +93,20 @@ const maxSettings = 1000
 
 // Load reads what is stored.
 func (s *Settings) Load(ctx context.Context) error {
+	_, err := s.load(ctx)
+	return err
+}
+
+func (s *Settings) load(ctx context.Context) (*held, error) {
 	rows, err := s.queries.ListSettings(ctx, s.pool, maxSettings)
 	if err != nil {
-		return fmt.Errorf("read settings: %w", db.Error(err))
+		return nil, fmt.Errorf("read settings: %w", db.Error(err))
 	}
-	s.hold(rows)
-	return nil
+	return s.hold(rows), nil
 }
 
 // hold puts values into force.
-func (s *Settings) hold(rows []db.Setting) {
+func (s *Settings) hold(rows []db.Setting) *held {
 	h := &held{values: make(map[string]string), rows: make(map[string]db.Setting), broken: make(map[string]bool)}
 	for _, r := range rows {
 		h.rows[r.Name] = r
@@ -139,6 +143,7 @@ func (s *Settings) hold(rows []db.Setting) {
 		SecondFactor: auth.Whom(h.values[SettingSecond]),
 	}
 	s.held.Store(h)
+	return h
 }
 
 func (h *held) number(name string) int64 {
@@ -217,10 +222,10 @@ func (s *Settings) List(ctx context.Context, p auth.Principal) ([]SettingState, 
 	if err := requireAdmin(p); err != nil {
 		return nil, err
 	}
-	if err := s.Load(ctx); err != nil {
+	h, err := s.load(ctx)
+	if err != nil {
 		return nil, err
 	}
-	h := s.held.Load()
 	var list []SettingState
 	for _, def := range AllSettings() {
 		state := SettingState{Setting: def, Value: h.values[def.Name], Source: SourceDefault, Broken: h.broken[def.Name]}
@@ -247,6 +252,20 @@ func SettingsVersion(list []SettingState) string {
 // Save changes the settings that are named and differ, all of them or none, and returns how many. A value that is the default
 // is not stored: whoever has it follows the program. version is what [SettingsVersion] said when the form was drawn.
 func (s *Settings) Save(ctx context.Context, p auth.Principal, values map[string]string, version string) (changed int, err error) {
+	if err := requireAdmin(p); err != nil {
+		return 0, err
+	}
+	err = s.pool.InTurn(ctx, ObjectSetting, func(ctx context.Context, tx *sql.Tx) error {
+		changed, err = s.save(ctx, tx, p, values, version)
+		return err
+	})
+	if err != nil || changed == 0 {
+		return 0, err
+	}
+	return changed, s.Load(ctx)
+}
+
+func (s *Settings) save(ctx context.Context, tx *sql.Tx, p auth.Principal, values map[string]string, version string) (changed int, err error) {
 	list, err := s.List(ctx, p)
 	if err != nil {
 		return 0, err
@@ -274,31 +293,26 @@ func (s *Settings) Save(ctx context.Context, p auth.Principal, values map[string
 	case len(wanted) == 0:
 		return 0, nil
 	}
-	err = s.pool.Tx(ctx, func(tx *sql.Tx) error {
-		for _, state := range list {
-			value, ok := wanted[state.Name]
-			if !ok {
-				continue
-			}
-			if value == state.Default {
-				if _, err := s.queries.DeleteSetting(ctx, tx, state.Name); err != nil {
-					return err
-				}
-			} else if err := s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: state.Name, Value: value, UpdatedAt: s.now().UnixMilli()}); err != nil {
-				return err
-			}
-			entry := Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: state.Name, Before: Snapshot{"value": state.Value}, After: Snapshot{"value": value}}
-			if state.Broken {
-				entry.Before = nil
-			}
-			if err := s.audit.Record(ctx, tx, p, entry); err != nil {
-				return err
-			}
+	for _, state := range list {
+		value, ok := wanted[state.Name]
+		if !ok {
+			continue
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("save settings: %w", db.Error(err))
+		if value == state.Default {
+			_, err = s.queries.DeleteSetting(ctx, tx, state.Name)
+		} else {
+			err = s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: state.Name, Value: value, UpdatedAt: s.now().UnixMilli()})
+		}
+		if err != nil {
+			return 0, fmt.Errorf("save settings: %w", db.Error(err))
+		}
+		entry := Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: state.Name, Before: Snapshot{"value": state.Value}, After: Snapshot{"value": value}}
+		if state.Broken {
+			entry.Before = nil
+		}
+		if err := s.audit.Record(ctx, tx, p, entry); err != nil {
+			return 0, err
+		}
 	}
-	return len(wanted), s.Load(ctx)
+	return len(wanted), nil
 }

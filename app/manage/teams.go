@@ -223,7 +223,7 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 	if fields := in.check(); len(fields) > 0 {
 		return 0, problem.InvalidFields(fields...)
 	}
-	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.cfg.Pool.InTurn(ctx, ObjectTeam, func(ctx context.Context, tx *sql.Tx) error {
 		entry := Entry{Action: ActionCreate, Kind: ObjectTeam, ID: id, Name: in.Name}
 		if id != 0 {
 			old, err := s.read(ctx, tx, id)
@@ -325,7 +325,7 @@ func (s *Teams) DeleteVersion(ctx context.Context, p auth.Principal, id int64, v
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err := s.cfg.Pool.InTurn(ctx, ObjectTeam, func(ctx context.Context, tx *sql.Tx) error {
 		old, err := s.read(ctx, tx, id)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -228,10 +227,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 		}
 	}
 	list, finer := split(in)
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		if err := s.lock(ctx, tx); err != nil {
-			return err
-		}
+	err := s.cfg.Pool.InTurn(ctx, ObjectUser, func(ctx context.Context, tx *sql.Tx) error {
 		old, err := s.read(ctx, tx, id)
 		if err != nil {
 			return err
@@ -307,10 +303,7 @@ func (s *Users) DeleteVersion(ctx context.Context, p auth.Principal, id int64, v
 	if err := s.requireOther(p, id); err != nil {
 		return err
 	}
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		if err := s.lock(ctx, tx); err != nil {
-			return err
-		}
+	err := s.cfg.Pool.InTurn(ctx, ObjectUser, func(ctx context.Context, tx *sql.Tx) error {
 		old, err := s.read(ctx, tx, id)
 		if err != nil {
 			return err
@@ -360,16 +353,7 @@ func (s *Users) requireOther(p auth.Principal, id int64) error {
 	return nil
 }
 
-// usersChanged is a setting that every transaction writes which could take the last administrator away: two at the same
-// time, also on two nodes of a cluster, then conflict and the second sees what the first did.
-const usersChanged = "users_changed"
-
-func (s *Users) lock(ctx context.Context, tx *sql.Tx) error {
-	now := s.cfg.Now()
-	return s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: usersChanged, Value: strconv.FormatInt(now.UnixNano(), 10), UpdatedAt: now.UnixMilli()})
-}
-
-// keepOne refuses a change after which nobody could look after the installation.
+// keepOne refuses a change after which nobody could look after the installation. It is asked for in turn: two changes could take the last two.
 func (s *Users) keepOne(ctx context.Context, tx *sql.Tx) error {
 	n, err := s.queries.CountAdministrators(ctx, tx)
 	if err != nil {

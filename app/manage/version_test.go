@@ -41,7 +41,7 @@ func TestWhatWasChangedMeanwhileStays(t *testing.T) {
 		}
 		for what, err := range map[string]error{
 			"delete team":      b.Teams.DeleteVersion(ctx, b.admin, team, wasTeam.Version()),
-			"delete channel":   b.Channels.DeleteVersion(ctx, b.admin, channel, wasChannel.Version),
+			"save channel":     second(b.Channels.Save(ctx, b.admin, alarm.Channel{ID: channel, Version: wasChannel.Version, Name: "again"}, nil)),
 			"delete calendar":  b.Calendars.DeleteVersion(ctx, b.admin, "plant", wasPlant.Version()),
 			"replace calendar": b.Calendars.PutVersion(ctx, b.admin, plant, wasPlant.Version()),
 		} {

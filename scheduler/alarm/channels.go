@@ -132,7 +132,7 @@ func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return id, a.reload(ctx)
+	return id, a.changed(ctx)
 }
 
 // UpdateChannel saves a channel, all but its kind. What waits for it is tried at once, since a change is mostly a repair;
@@ -195,8 +195,8 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	if err != nil {
 		return err
 	}
-	a.wakeChannel(c.ID)
-	return a.reload(ctx)
+	a.cfg.Pool.AfterCommit(ctx, func(context.Context) { a.wakeChannel(c.ID) })
+	return a.changed(ctx)
 }
 
 // carriesOff names the field of a kept password or token that would go to another server than the one it was typed for, or less
@@ -230,6 +230,12 @@ func (c *Channel) keepSecrets(old *Settings) {
 	}
 }
 
+// changed has what was changed come into force once it is committed.
+func (a *Alarmer) changed(ctx context.Context) (err error) {
+	a.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) { err = a.reload(ctx) })
+	return err
+}
+
 // wakeChannel ends the rest of a channel that was just repaired.
 func (a *Alarmer) wakeChannel(id int64) {
 	a.mu.Lock()
@@ -238,19 +244,9 @@ func (a *Alarmer) wakeChannel(id int64) {
 	a.Wake()
 }
 
-// DeleteChannel deletes a channel and its routes, and gives up what waits for it. The error is [db.ErrNotFound] when there
-// is none, and [ErrChanged] when it is no longer a version, unless that is 0.
-func (a *Alarmer) DeleteChannel(ctx context.Context, id, version int64) error {
+// DeleteChannel deletes a channel and its routes, and gives up what waits for it. The error is [db.ErrNotFound] when there is none.
+func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
 	err := a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		if version != 0 {
-			row, err := a.queries.GetAlarmChannel(ctx, tx, id)
-			if err != nil {
-				return db.Error(err)
-			}
-			if row.UpdatedAt != version {
-				return ErrChanged
-			}
-		}
 		n, err := a.queries.DeleteAlarmChannel(ctx, tx, id)
 		if err != nil {
 			return err
@@ -271,7 +267,7 @@ func (a *Alarmer) DeleteChannel(ctx context.Context, id, version int64) error {
 	if err != nil {
 		return err
 	}
-	return a.reload(ctx)
+	return a.changed(ctx)
 }
 
 // ErrChanged is the error of a change to a channel that somebody else has changed, or deleted, since it was read.

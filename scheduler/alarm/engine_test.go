@@ -292,7 +292,7 @@ func TestWithoutAChannelNothingIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range list {
-		if err := s.a.DeleteChannel(t.Context(), c.ID, 0); err != nil {
+		if err := s.a.DeleteChannel(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -147,7 +147,7 @@ func TestASecondChannelIsChecked(t *testing.T) {
 			}
 		}
 		// With the second channel goes what leads to it.
-		if err := e.a.DeleteChannel(t.Context(), e.channels[1], 0); err != nil {
+		if err := e.a.DeleteChannel(t.Context(), e.channels[1]); err != nil {
 			t.Fatal(err)
 		}
 		routes, err := e.a.Routes(t.Context())

@@ -173,7 +173,7 @@ func TestChannelsAreChecked(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		b.a.UpdateChannel(t.Context(), Channel{ID: 99}), b.a.DeleteChannel(t.Context(), 99, 0), b.a.Test(t.Context(), 99),
+		b.a.UpdateChannel(t.Context(), Channel{ID: 99}), b.a.DeleteChannel(t.Context(), 99), b.a.Test(t.Context(), 99),
 		b.a.UpdateRoute(t.Context(), Route{ID: 99}), b.a.DeleteRoute(t.Context(), 99), b.a.Retry(t.Context(), 99),
 	} {
 		if !errors.Is(err, db.ErrNotFound) {
@@ -270,7 +270,7 @@ func TestRoutesChooseWhoIsTold(t *testing.T) {
 		if err := b.a.UpdateChannel(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.a.DeleteChannel(t.Context(), group, 0); err != nil {
+		if err := b.a.DeleteChannel(t.Context(), group); err != nil {
 			t.Fatal(err)
 		}
 		b.raise(b.job, scheduler.AlarmTimeout, "x")

@@ -48,13 +48,8 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyFor)
 	defer cancel()
 	var done []Item
-	err = s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
-		// One after the other: of two that create the same job at once both would, as nothing says that names are unique. The mark of the
-		// pauses is a row that each of them can write, which costs a look at the jobs that are paused.
-		err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error { return s.queries.RaisePauseRevision(ctx, tx) })
-		if err != nil {
-			return err
-		}
+	// In turn: of two that create the same job at once both would, as nothing says that names are unique.
+	err = s.cfg.Pool.InTurn(ctx, "import", func(ctx context.Context, _ *sql.Tx) error {
 		if again, err := s.Plan(ctx, p, f, opts); err != nil || again.Digest != digest {
 			return cmp.Or[error](err, problem.New(problem.Conflict, "problem.import.changed"))
 		}
