@@ -185,18 +185,29 @@ func encode(out *bytes.Buffer, n Node) error {
 // literal says that a text is written as a block of lines.
 func literal(text string) bool { return strings.Contains(text, "\n") && !awkward(text) }
 
-// word says that a text is written as it is: letters and what never means anything to YAML among them, and no name of a value.
+// word says that a text is written as it is: letters and what never means anything to YAML among them, single spaces too, and no name of a
+// value.
 func word(text string) bool {
+	if text == "" || len(text) >= 100 || text[len(text)-1] == ' ' {
+		return false
+	}
 	for i, r := range text {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', unicode.Is(unicode.Han, r):
-		case i > 0 && (r >= '0' && r <= '9' || r == '_' || r == '.' || r == '/'):
+		case i > 0 && (r >= '0' && r <= '9' || r == '_' || r == '.' || r == '/' || r == '=' || r == '-' || r == ' ' && text[i-1] != ' '):
 		default:
 			return false
 		}
 	}
-	return text != "" && len(text) < 100 && !slices.Contains(names, strings.ToLower(text)) && !slices.Contains(oldBooleans, strings.ToLower(text))
+	if len(text) > longestName {
+		return true
+	}
+	name := strings.ToLower(text)
+	return !slices.Contains(names, name) && !slices.Contains(oldBooleans, name)
 }
+
+// longestName is the length of the longest of names and oldBooleans.
+const longestName = len("false")
 
 // names are values of their own to readers of YAML.
 var names = []string{"true", "false", "null"}

@@ -52,5 +52,15 @@ var kinds = func() map[string]jobspec.Kind {
 	return kinds
 }()
 
+// fieldKinds are the kinds of fieldNames, and ofValues says which of them are written only where [Values] has them: every job is asked for
+// every field.
+var fieldKinds, ofValues = func() (list []jobspec.Kind, only []bool) {
+	for _, name := range fieldNames {
+		_, ok := kinds[name]
+		list, only = append(list, kinds[name]), append(only, ok && name != fieldChildren && !slices.Contains(required, name))
+	}
+	return list, only
+}()
+
 // required are the fields that every job has. They are written also when they are empty, as in a database that others wrote.
 var required = []string{FieldDescription, fieldSchedule}

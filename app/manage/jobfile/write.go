@@ -3,6 +3,7 @@ package jobfile
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/document"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -35,8 +36,12 @@ func fileTree(f File) document.Node {
 
 func jobTree(j Job) document.Node {
 	n := document.Node{Kind: document.Mapping, Keys: make([]document.Node, 0, len(j.Values)+2), Items: make([]document.Node, 0, len(j.Values)+2)} // the number and the state
-	for _, name := range fieldNames {
-		switch text := j.Values.Get(name); {
+	for i, name := range fieldNames {
+		values, kind := j.Values[name], fieldKinds[i]
+		if len(values) == 0 && ofValues[i] {
+			continue
+		}
+		switch text := strings.Join(values, ","); {
 		case name == FieldID:
 			n.AddNumber(name, j.ID)
 		case name == FieldState:
@@ -45,17 +50,17 @@ func jobTree(j Job) document.Node {
 			n.AddFlag(name, j.ScriptOmitted)
 		case name == fieldChildren:
 			n.AddList(name, childrenTree(j.Children))
-		case kinds[name] == jobspec.List:
+		case kind == jobspec.List:
 			items := document.Node{Kind: document.List}
-			for _, text := range j.Values[name] {
+			for _, text := range values {
 				items.Items = append(items.Items, document.Node{Kind: document.Scalar, Text: text})
 			}
 			n.AddList(name, items)
-		case kinds[name] == jobspec.Number:
+		case kind == jobspec.Number:
 			n.AddDigits(name, text)
 		case name == fieldEvery && plainSeconds(text):
 			n.AddDigits(name, text)
-		case kinds[name] == jobspec.Flag:
+		case kind == jobspec.Flag:
 			n.AddFlag(name, text != "")
 		case text == "" && slices.Contains(required, name):
 			n.Add(name, document.Node{Kind: document.Scalar})
