@@ -349,3 +349,40 @@ func TestARunKeepsTheDefinitionThatItBeganWith(t *testing.T) {
 		}
 	})
 }
+
+// TestAListThatCannotBeStoredFailsItsStep and keeps nothing else from being recorded: the decision stands in the transaction that records the
+// results of all runs that ended with it.
+func TestAListThatCannotBeStoredFailsItsStep(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one, each := b.addJob(nil), b.addJob(nil)
+		for items, want := range map[string]string{
+			"[1, 0 / 0]": "the number has no end", "[2 ** 10000]": "the number has no end", "map(1..300, steps.first.message)": "flow.error.expr.effort",
+		} {
+			fan := step("each", each, "first")
+			fan.Foreach = &flow.Foreach{Items: items}
+			run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), fan}}, nil))
+			b.finish(b.runOf(run, "first"), 200, strings.Repeat("a", 4000))
+			if r := b.ended(run); r.Outcome != event.Failed || !strings.Contains(string(r.HandleMsg), want) {
+				t.Errorf("%s: it ended as %v: %s", items, r.Outcome, r.HandleMsg)
+			}
+		}
+	})
+}
+
+// TestAPartOfATextIsStored: a parameter that is made of the beginning of a word is text in every database.
+func TestAPartOfATextIsStored(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one := b.addJob(nil)
+		second := step("second", one, "first")
+		second.Param = text("${{ steps.first.message[0:1] }}")
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), second}}, nil))
+		b.finish(b.runOf(run, "first"), 200, "天地玄黄")
+		if got := b.run(b.runOf(run, "second")).ExecutorParam; got != "天" {
+			t.Errorf("the second step got %q", got)
+		}
+	})
+}

@@ -429,7 +429,7 @@ func (f *flowState) takeTimes(now time.Time) {
 // dataOf is what expressions of a run may read. What steps gave is read when one asks for it.
 func (fs *Flows) dataOf(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, starts *starts) flow.Data {
 	return flow.Data{
-		Param: f.param, Planned: f.due, Zone: zoneOf(f.row.Zone, fs.cfg.Zone),
+		Param: f.param, Planned: f.due, Zone: zoneOf(f.row.Zone, fs.cfg.Zone), Budget: new(expr.Budget),
 		Results: func(ids []string) map[string]flow.Result {
 			if f.readErr == nil {
 				f.readErr = fs.readResults(ctx, tx, m, f, starts, ids)
@@ -682,11 +682,7 @@ func (fs *Flows) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 	step, s := &f.plan.def.Steps[start.Step], f.steps[start.Step]
 	list := start.List
 	if list != nil {
-		raw, err := json.Marshal(list)
-		if err != nil {
-			return err
-		}
-		s.Items, s.changed = db.Text(raw), true
+		s.Items, s.changed = db.Text(start.Text), true
 	} else {
 		var err error
 		if list, err = fs.listOf(ctx, tx, m, s); err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,7 +15,8 @@ import (
 type effort struct {
 	values   *Values
 	used     int
-	patterns map[string]*regexp.Regexp
+	made     int // elements of lists
+	patterns map[string]*pattern
 }
 
 var errEffort = errors.New("it does too much")
@@ -29,6 +29,15 @@ func (e *effort) use(steps int) error {
 		return errEffort
 	}
 	return nil
+}
+
+// make counts the elements of a list that is made.
+func (e *effort) make(elements int) error {
+	if e.made += elements; e.made > maxList {
+		e.used = maxEffort + 1
+		return errEffort
+	}
+	return e.use(elements)
 }
 
 // look counts the bytes of texts that are looked at or made.
@@ -75,7 +84,12 @@ var own = []function{
 	{Word, plannedAs, []any{new(func(any, ...string) string)}},
 
 	{"#tick", tick, []any{new(func(any, int) bool)}},
+	{"#key", key, []any{new(func(any, any) any)}},
+	{"#slice", slice, []any{new(func(any, any, any, any) any)}},
+	{"#range", span, []any{new(func(any, int, int) []any)}},
 	{"#add", add, []any{new(func(any, any, any) any)}},
+	{"#subtract", subtract, []any{new(func(any, any, any) any)}},
+	{"#multiply", multiply, []any{new(func(any, any, any) any)}},
 	{"#equal", equal, []any{new(func(any, any, any) bool)}},
 	{"#unequal", unequal, []any{new(func(any, any, any) bool)}},
 	{"#in", in, []any{new(func(any, any, any) bool)}},
@@ -197,10 +211,10 @@ func split2(e *effort, args []any) (any, error) {
 	if err := e.look(v, by); err != nil {
 		return nil, err
 	}
-	parts := strings.Split(v, by)
-	if err := e.use(len(parts)); err != nil {
+	if err := e.make(strings.Count(v, by) + 1); err != nil {
 		return nil, err
 	}
+	parts := strings.Split(v, by)
 	list := make([]any, len(parts))
 	for i, part := range parts {
 		list[i] = part
@@ -215,6 +229,9 @@ func join2(e *effort, args []any) (any, error) {
 	}
 	by, err := aText(args[1])
 	if err != nil {
+		return nil, err
+	}
+	if err := e.use(len(list)); err != nil {
 		return nil, err
 	}
 	parts := make([]string, len(list))
@@ -264,7 +281,24 @@ func fromJSON(e *effort, args []any) (any, error) {
 	if !ok {
 		return nil, errors.New("the text is no JSON")
 	}
-	return value, nil
+	return value, e.use(weight(value))
+}
+
+// weight is what a decoded value takes in memory: a map more than ten times as much as a number.
+func weight(v any) int {
+	total := 4
+	switch v := v.(type) {
+	case []any:
+		for _, part := range v {
+			total += weight(part)
+		}
+	case map[string]any:
+		total += 16
+		for _, part := range v {
+			total += weight(part)
+		}
+	}
+	return total
 }
 
 func keys(e *effort, args []any) (any, error) {
@@ -281,7 +315,7 @@ func forKeys(e *effort, v any, of func(m map[string]any, key string) any) (any, 
 	if !ok {
 		return nil, fmt.Errorf("%s has no keys", kindOf(v))
 	}
-	if err := e.use(len(m)); err != nil {
+	if err := e.make(len(m)); err != nil {
 		return nil, err
 	}
 	list := make([]any, 0, len(m))
@@ -310,6 +344,9 @@ func sum(e *effort, args []any) (any, error) {
 	list, ok := listOf(args[0])
 	if !ok {
 		return nil, fmt.Errorf("%s is no list", kindOf(args[0]))
+	}
+	if err := e.use(len(list)); err != nil {
+		return nil, err
 	}
 	var total any = 0
 	for _, v := range list {

@@ -1,15 +1,127 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 	"regexp"
+	"regexp/syntax"
 )
+
+var errLarge = errors.New("the number is too large")
+
+// calculate does something to two numbers: to whole ones without going round at the largest.
+func calculate(args []any, word string, whole func(a, b int) (result int, fits bool), broken func(a, b float64) float64) (any, error) {
+	if a, ok := args[0].(int); ok {
+		if b, ok := args[1].(int); ok {
+			result, fits := whole(a, b)
+			if !fits {
+				return nil, errLarge
+			}
+			return result, nil
+		}
+	}
+	a, ok1 := number(args[0])
+	b, ok2 := number(args[1])
+	if !ok1 || !ok2 {
+		return nil, fmt.Errorf("%s and %s cannot be %s", kindOf(args[0]), kindOf(args[1]), word)
+	}
+	return broken(a, b), nil
+}
+
+func subtract(_ *effort, args []any) (any, error) {
+	return calculate(args, "subtracted", func(a, b int) (int, bool) { return a - b, (a-b < a) == (b > 0) }, func(a, b float64) float64 { return a - b })
+}
+
+func multiply(_ *effort, args []any) (any, error) {
+	return calculate(args, "multiplied", func(a, b int) (int, bool) {
+		high, low := bits.Mul64(size(a), size(b))
+		return a * b, high == 0 && (low <= math.MaxInt64 || low == 1<<63 && (a < 0) != (b < 0))
+	}, func(a, b float64) float64 { return a * b })
+}
+
+// size is a number without its sign.
+func size(a int) uint64 {
+	if a < 0 {
+		return -uint64(a)
+	}
+	return uint64(a)
+}
+
+// span is the list of the whole numbers from one to another.
+func span(e *effort, args []any) (any, error) {
+	from, ok1 := args[0].(int)
+	to, ok2 := args[1].(int)
+	if !ok1 || !ok2 {
+		return nil, fmt.Errorf("there is no range from %s to %s", kindOf(args[0]), kindOf(args[1]))
+	}
+	if from > to {
+		return []any{}, nil
+	}
+	count := uint64(to) - uint64(from) // one less than there are, so that it fits
+	if err := e.make(int(min(count, maxList)) + 1); err != nil {
+		return nil, err
+	}
+	list := make([]any, count+1)
+	for i := range list {
+		list[i] = from + i
+	}
+	return list, nil
+}
+
+// key counts the bytes of a key that is looked up.
+func key(e *effort, args []any) (any, error) {
+	if text, ok := args[0].(string); ok {
+		return text, e.look(text)
+	}
+	return args[0], nil
+}
+
+// slice is a part of a text, by its characters as [length] counts them, or of a list. An end that is negative is counted from behind.
+func slice(e *effort, args []any) (any, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	text, isText := args[0].(string)
+	list, isList := listOf(args[0])
+	if !isText && !isList {
+		return nil, fmt.Errorf("%s has no parts", kindOf(args[0]))
+	}
+	if err := e.look(text, text); err != nil {
+		return nil, err
+	}
+	characters := []rune(text)
+	n := len(list) + len(characters)
+	ends := [2]int{0, n}
+	for i, v := range args[1:] {
+		if v == nil {
+			continue
+		}
+		at, ok := v.(int)
+		if !ok {
+			return nil, fmt.Errorf("%s is no place in %s", kindOf(v), kindOf(args[0]))
+		}
+		if at < 0 {
+			at += n
+		}
+		ends[i] = max(min(at, n), 0)
+	}
+	from, to := min(ends[0], ends[1]), ends[1]
+	if isText {
+		return string(characters[from:to]), nil
+	}
+	return list[from:to], nil
+}
 
 func add(e *effort, args []any) (any, error) {
 	switch a := args[0].(type) {
 	case int:
 		if b, ok := args[1].(int); ok {
-			return a + b, nil
+			if sum := a + b; (sum > a) == (b > 0) {
+				return sum, nil
+			}
+			return nil, errLarge
 		}
 	case string:
 		b, err := e.text(args[1])
@@ -44,7 +156,7 @@ func in(e *effort, args []any) (any, error) {
 	if m, ok := args[1].(map[string]any); ok {
 		key, isText := args[0].(string)
 		_, has := m[key]
-		return isText && has, nil
+		return isText && has, e.look(key)
 	}
 	list, ok := listOf(args[1])
 	if !ok {
@@ -74,34 +186,59 @@ func ofTexts(does func(a, b string) bool) func(*effort, []any) (any, error) {
 	}
 }
 
-// maxPattern is how long a regular expression may be.
-const maxPattern = 200
+// Bounds of a regular expression: its bytes, and the instructions that it becomes, of which ".{1000}" has a thousand.
+const (
+	maxPattern      = 200
+	maxInstructions = 1000
+)
 
-func matches(e *effort, args []any) (any, error) {
-	a, pattern, err := twoTexts(args)
+// pattern is a regular expression. A match may look at each byte with each of its instructions.
+type pattern struct {
+	*regexp.Regexp
+	instructions int
+}
+
+func newPattern(text string) (*pattern, error) {
+	if len(text) > maxPattern {
+		return nil, fmt.Errorf("a pattern has at most %d bytes", maxPattern)
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	if len(pattern) > maxPattern {
-		return nil, fmt.Errorf("a pattern has at most %d bytes", maxPattern)
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
 	}
-	re, known := e.patterns[pattern]
+	if len(program.Inst) > maxInstructions {
+		return nil, errors.New("the pattern repeats too much")
+	}
+	compiled, err := regexp.Compile(text)
+	return &pattern{compiled, len(program.Inst)}, err
+}
+
+func matches(e *effort, args []any) (any, error) {
+	a, text, err := twoTexts(args)
+	if err != nil {
+		return nil, err
+	}
+	p, known := e.patterns[text]
 	if !known {
-		if err := e.use(1000); err != nil {
+		if err := e.use(100 * (1 + min(len(text), maxPattern))); err != nil {
 			return nil, err
 		}
-		if re, err = regexp.Compile(pattern); err != nil {
+		if p, err = newPattern(text); err != nil {
 			return nil, err
 		}
 		if e.patterns == nil {
-			e.patterns = make(map[string]*regexp.Regexp)
+			e.patterns = make(map[string]*pattern)
 		}
-		e.patterns[pattern] = re
+		e.patterns[text] = p
 	}
-	if err := e.use(1 + len(a)*(1+len(pattern)/16)/4); err != nil { // a match looks at each byte with each part of the pattern
+	if err := e.use(1 + (len(text)+len(a)*p.instructions)/16); err != nil {
 		return nil, err
 	}
-	return re.MatchString(a), nil
+	return p.MatchString(a), nil
 }
 
 func ordered(holds func(c int) bool) func(*effort, []any) (any, error) {

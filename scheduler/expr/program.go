@@ -8,7 +8,9 @@ import (
 
 	lang "github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 )
@@ -21,7 +23,12 @@ const (
 	maxNodes  = 200
 	maxEffort = 1 << 20 // steps, and bytes of texts looked at divided by 16
 	maxList   = 100_000 // elements of all lists that it makes
+
+	maxTogether = 32 * maxEffort // of expressions with one [Budget]
 )
+
+// Budget bounds what expressions do together that are evaluated for one decision. Its zero value is whole.
+type Budget struct{ used int }
 
 // Kind is what is wrong with an expression.
 type Kind string
@@ -66,6 +73,7 @@ type Values struct {
 	Steps   map[string]Step
 	Item    any
 	Status  Status
+	Budget  *Budget // nil: each expression has only its own bounds
 }
 
 // Step is what an expression sees of a step.
@@ -73,8 +81,8 @@ type Step struct {
 	State   string
 	Code    int64
 	Message string
-	Output  any // decoded JSON, or a map of texts
-	Items   []Step
+	Output  any   // decoded JSON, or a map of texts
+	Items   []any // of each item what [Step.Value] makes of it
 }
 
 // Status is what the functions success(), failure(), any() and cancelled() say; always() is true.
@@ -106,6 +114,9 @@ func Compile(text string, scope Scope) (*Program, error) {
 		envEffort: types.Any, envSuccess: types.Bool, envFailure: types.Bool, envAny: types.Bool, envCancelled: types.Bool,
 	}
 	options := append([]lang.Option{lang.Env(env), lang.MaxNodes(maxNodes), lang.Optimize(false), lang.DisableAllBuiltins(), lang.DisableIfOperator()}, functions...)
+	if err := checkPatterns(p.text, options); err != nil {
+		return nil, &Error{Kind: KindSyntax, Expression: p.text, Reason: reason(err)}
+	}
 	program, err := lang.Compile(p.text, append(options, lang.Patch(guard))...)
 	switch {
 	case guard.wrong != nil:
@@ -116,6 +127,35 @@ func Compile(text string, scope Scope) (*Program, error) {
 	}
 	p.program = program
 	return p, nil
+}
+
+// checkPatterns looks at the regular expressions that stand in an expression, before the library does, which has no bounds for them.
+func checkPatterns(text string, options []lang.Option) error {
+	config := conf.CreateNew()
+	for _, option := range options {
+		option(config)
+	}
+	for name := range config.Disabled {
+		delete(config.Builtins, name)
+	}
+	tree, err := parser.ParseWithConfig(text, config)
+	if err != nil {
+		return err
+	}
+	var look patternCheck
+	ast.Walk(&tree.Node, &look)
+	return look.wrong
+}
+
+type patternCheck struct{ wrong error }
+
+// Visit implements [ast.Visitor].
+func (c *patternCheck) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.BinaryNode); ok && n.Operator == "matches" && c.wrong == nil {
+		if text, ok := n.Right.(*ast.StringNode); ok {
+			_, c.wrong = newPattern(text.Value)
+		}
+	}
 }
 
 // Reads are the steps whose results it reads.
@@ -136,6 +176,12 @@ func (p *Program) Text() string { return p.text }
 // Eval is its value: nil, a truth value, a number (int, int64 or float64), a text, a list or a map. The error is an [*Error].
 func (p *Program) Eval(v *Values) (any, error) {
 	effort := &effort{values: v}
+	if v.Budget != nil {
+		if v.Budget.used > maxTogether {
+			return nil, &Error{Kind: KindEffort, Expression: p.text}
+		}
+		defer func() { v.Budget.used += effort.used }()
+	}
 	machine := vm.VM{MemoryBudget: maxList}
 	value, err := machine.Run(p.program, environment(p, v, effort))
 	if err != nil {
@@ -160,17 +206,20 @@ func (p *Program) Holds(v *Values) (bool, error) {
 	return holds, nil
 }
 
-// List is the value of an expression that is to be a list.
-func (p *Program) List(v *Values) ([]any, error) {
+// List is the value of an expression that is to be a list, and the list as JSON.
+func (p *Program) List(v *Values) (list []any, text string, err error) {
 	value, err := p.Eval(v)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	list, ok := listOf(value)
 	if !ok {
-		return nil, &Error{Kind: KindValue, Expression: p.text, Reason: "it is no list, but " + kindOf(value)}
+		return nil, "", &Error{Kind: KindValue, Expression: p.text, Reason: "it is no list, but " + kindOf(value)}
 	}
-	return list, nil
+	if text, err = TextOf(list); err != nil {
+		return nil, "", valueError(p.text, err)
+	}
+	return list, text, nil
 }
 
 // reason is the library's message without the excerpt that it draws.
@@ -195,7 +244,7 @@ var stepType = types.Map{"state": types.String, "code": types.Int, "message": ty
 func environment(p *Program, v *Values, e *effort) map[string]any {
 	steps := make(map[string]any, len(p.reads))
 	for _, id := range p.reads {
-		steps[id] = v.Steps[id].env()
+		steps[id] = v.Steps[id].Value()
 	}
 	planned := ""
 	if !v.Planned.IsZero() {
@@ -207,10 +256,11 @@ func environment(p *Program, v *Values, e *effort) map[string]any {
 	}
 }
 
-func (s Step) env() map[string]any {
-	items := make([]any, len(s.Items))
-	for i, item := range s.Items {
-		items[i] = item.env()
+// Value is a step as a value.
+func (s Step) Value() map[string]any {
+	items := s.Items
+	if items == nil {
+		items = []any{}
 	}
 	return map[string]any{"state": s.State, "code": int(s.Code), "message": s.Message, "output": s.Output, "items": items}
 }
@@ -235,7 +285,7 @@ var predicates = []string{"all", "none", "one", "filter", "map", "find", "findIn
 
 // operators are ours instead of the library's.
 var operators = map[string]string{
-	"+": "#add", "==": "#equal", "!=": "#unequal", "in": "#in", "contains": "#contains", "startsWith": "#starts", "endsWith": "#ends", "matches": "#matches",
+	"+": "#add", "-": "#subtract", "*": "#multiply", "..": "#range", "==": "#equal", "!=": "#unequal", "in": "#in", "contains": "#contains", "startsWith": "#starts", "endsWith": "#ends", "matches": "#matches",
 	"<": "#less", "<=": "#atmost", ">": "#more", ">=": "#atleast",
 }
 
@@ -266,6 +316,8 @@ func (g *guard) Visit(node *ast.Node) {
 		count := &counter{}
 		ast.Walk(&n.Node, count)
 		n.Node = &ast.ConditionalNode{Cond: callOf("#tick", &ast.IdentifierNode{Value: envEffort}, &ast.IntegerNode{Value: count.n}), Exp1: n.Node, Exp2: &ast.NilNode{}}
+	case *ast.SliceNode:
+		ast.Patch(node, callOf("#slice", &ast.IdentifierNode{Value: envEffort}, &ast.ChainNode{Node: n.Node}, orNil(n.From), orNil(n.To)))
 	case *ast.PointerNode:
 		if n.Name != "" && n.Name != "index" {
 			g.fail(KindName, "#"+n.Name)
@@ -273,7 +325,7 @@ func (g *guard) Visit(node *ast.Node) {
 	case *ast.VariableDeclaratorNode, *ast.SequenceNode, *ast.BytesNode, *ast.ConstantNode:
 		g.fail(KindSyntax, "")
 		g.wrong.Reason = "variables and several expressions in one are not offered"
-	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode, *ast.ChainNode, *ast.SliceNode,
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode, *ast.ChainNode,
 		*ast.ConditionalNode, *ast.ArrayNode, *ast.MapNode, *ast.PairNode:
 	default:
 		g.fail(KindSyntax, "")
@@ -298,9 +350,22 @@ func (g *guard) identifier(n *ast.IdentifierNode) {
 	}
 }
 
-// member notes the step that is read. Which one it is has to stand there, so that it is known before anything runs.
+func orNil(n ast.Node) ast.Node {
+	if n == nil {
+		return &ast.NilNode{}
+	}
+	return n
+}
+
+// member notes the step that is read. Which one it is has to stand there, so that it is known before anything runs. Elsewhere a key that is
+// the value of an expression may be long, and is counted.
 func (g *guard) member(n *ast.MemberNode) {
 	if root, ok := n.Node.(*ast.IdentifierNode); !ok || root.Value != "steps" {
+		switch n.Property.(type) {
+		case *ast.StringNode, *ast.IntegerNode:
+		default:
+			n.Property = callOf("#key", &ast.IdentifierNode{Value: envEffort}, n.Property)
+		}
 		return
 	}
 	id, ok := n.Property.(*ast.StringNode)

@@ -19,7 +19,7 @@ func testValues() *Values {
 		Param: `{"day":"x"}`, Planned: time.Date(2026, 3, 31, 1, 5, 9, 0, shanghai), Zone: shanghai, Item: map[string]any{"id": 7},
 		Steps: map[string]Step{
 			"a":    {State: "success", Code: 200, Message: "done", Output: output},
-			"list": {State: "failed", Code: 500, Items: []Step{{State: "success", Output: map[string]any{"n": 1}}, {State: "failed", Message: "no"}}},
+			"list": {State: "failed", Code: 500, Items: []any{Step{State: "success", Output: map[string]any{"n": 1}}.Value(), Step{State: "failed", Message: "no"}.Value()}},
 		},
 		Status: Status{Success: true, Any: true},
 	}
@@ -176,7 +176,7 @@ func TestWhatHasNoValueSaysWhy(t *testing.T) {
 	if _, err := p.Holds(testValues()); err == nil {
 		t.Error("1 is a condition")
 	}
-	if _, err := p.List(testValues()); err == nil {
+	if _, _, err := p.List(testValues()); err == nil {
 		t.Error("1 is a list")
 	}
 }

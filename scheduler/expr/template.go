@@ -1,6 +1,9 @@
 package expr
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // Template is a text with expressions that was read. Planned times and expressions are filled in; what is kept, as the names of secrets,
 // stays for whoever comes later.
@@ -76,8 +79,11 @@ func (t *Template) Fill(v *Values) (string, error) {
 			return "", false
 		}
 		text, err := TextOf(value)
-		if size += len(text); err != nil || size > MaxResult {
-			wrong = &Error{Kind: KindEffort, Expression: inside}
+		if size += len(text); err == nil && size > MaxResult {
+			err = errEffort
+		}
+		if err != nil {
+			wrong = valueError(inside, err)
 			return "", false
 		}
 		return text, true
@@ -91,6 +97,14 @@ func (t *Template) Fill(v *Values) (string, error) {
 		return "", &Error{Kind: KindBraces, Expression: t.text}
 	}
 	return filled, nil
+}
+
+// valueError is why a value cannot be written.
+func valueError(expression string, err error) *Error {
+	if errors.Is(err, errEffort) {
+		return &Error{Kind: KindEffort, Expression: expression}
+	}
+	return &Error{Kind: KindValue, Expression: expression, Reason: clean(err.Error())}
 }
 
 // TextOf is a value as it stands in a text: a text as it is, nothing as nothing, lists and maps as JSON.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,11 @@ func (e *effort) equal(a, b any) (bool, error) {
 	}
 	if x, ok := number(a); ok {
 		y, ok := number(b)
+		i, whole1 := a.(int)
+		j, whole2 := b.(int)
+		if whole1 && whole2 {
+			return i == j, nil // as floating numbers, large ones that differ are the same
+		}
 		return ok && x == y, nil
 	}
 	switch x := a.(type) {
@@ -63,6 +69,9 @@ func (e *effort) equal(a, b any) (bool, error) {
 			return false, nil
 		}
 		for key, v := range x {
+			if err := e.use(len(key) / 16); err != nil {
+				return false, err
+			}
 			w, there := y[key]
 			if !there {
 				return false, nil
@@ -138,15 +147,21 @@ func (e *effort) write(b *strings.Builder, v any, depth int) error {
 		b.Write(raw)
 		return nil
 	case string:
+		if err := e.use(len(v) / 16); err != nil {
+			return err
+		}
 		b.WriteByte('"')
 		b.WriteString(InJSON(v))
 		b.WriteByte('"')
-		return e.use(len(v) / 16)
+		return nil
 	case map[string]any:
 		b.WriteByte('{')
 		for i, key := range sortedKeys(v) {
 			if i > 0 {
 				b.WriteByte(',')
+			}
+			if err := e.use(len(key) / 16); err != nil {
+				return err
 			}
 			b.WriteString(`"` + InJSON(key) + `":`)
 			if err := e.write(b, v[key], depth+1); err != nil {
@@ -177,7 +192,10 @@ func (e *effort) write(b *strings.Builder, v any, depth int) error {
 func DecodeJSON(text string) (value any, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if decoder.Decode(&value) != nil || decoder.More() {
+	if decoder.Decode(&value) != nil {
+		return nil, false
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, false
 	}
 	return plainNumbers(value), true
@@ -218,17 +236,8 @@ func number(v any) (float64, bool) {
 }
 
 func listOf(v any) ([]any, bool) {
-	switch v := v.(type) {
-	case []any:
-		return v, true
-	case []int: // of a range
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = v[i]
-		}
-		return list, true
-	}
-	return nil, false
+	list, ok := v.([]any)
+	return list, ok
 }
 
 func sortedKeys(m map[string]any) []string {

@@ -1,6 +1,10 @@
 package flow
 
-import "time"
+import (
+	"time"
+
+	"github.com/punctual-job/punctual/scheduler/expr"
+)
 
 // Data is what expressions may read. Secrets are no part of it: ${{ secrets.NAME }} stays as it is until the run of a step leaves.
 type Data struct {
@@ -10,6 +14,8 @@ type Data struct {
 	// Results gives what steps gave that have ended, by their ids; nil: nothing. It is asked when an expression reads them, so that a
 	// decision without one costs nothing, and once for a step in a decision.
 	Results func(ids []string) map[string]Result
+	// Budget bounds what the expressions of a decision do together; nil: only each has its bounds.
+	Budget *expr.Budget
 }
 
 // Limits of what a step gives, for whoever records it: more is cut off before it is handed to an expression.

@@ -381,7 +381,7 @@ func TestResultsAreHandedOn(t *testing.T) {
 	}
 	want := Decision{
 		Start: []Start{
-			{Step: 1, List: []any{map[string]any{"name": `a"b`}, map[string]any{"name": "c"}, map[string]any{"name": "d"}}, Items: 2},
+			{Step: 1, List: []any{map[string]any{"name": `a"b`}, map[string]any{"name": "c"}, map[string]any{"name": "d"}}, Items: 2, Text: `[{"name":"a\"b"},{"name":"c"},{"name":"d"}]`},
 			{Step: 3, Text: "Pay 12?"},
 			{Step: 4, Until: time.Date(2026, 3, 31, 6, 0, 0, 0, zone)},
 		},

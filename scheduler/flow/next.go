@@ -138,14 +138,14 @@ func (n *next) begin(i int, start *Start) (*End, *Start) {
 	s, state := &n.plan.steps[i], &n.run.Steps[i]
 	waiting := state.Items.Waiting()
 	if state.Items.Total == 0 {
-		list, err := s.items.List(n.values(s.items.Reads()))
+		list, text, err := s.items.List(n.values(s.items.Reads()))
 		if err != nil {
 			return &End{Step: i, State: Failed, Fault: n.plan.exprFault(i, FieldItems, err)}, nil
 		}
 		if most := s.Foreach.most(); len(list) > most {
 			return &End{Step: i, State: Failed, Fault: n.plan.faultOf(i, FieldItems, CodeItems, "Count", len(list), "Max", most)}, nil
 		}
-		waiting, start.List = len(list), list
+		waiting, start.List, start.Text = len(list), list, text
 	}
 	if waiting == 0 {
 		return &End{Step: i, State: Success}, nil
@@ -270,7 +270,7 @@ func (n *next) values(reads []string) *expr.Values {
 	if n.known == nil {
 		n.known = make(map[string]expr.Step)
 	}
-	return &expr.Values{Param: n.data.Param, Planned: n.data.Planned, Zone: n.data.Zone, Steps: n.plan.seen(n.run, n.data, reads, n.known)}
+	return &expr.Values{Param: n.data.Param, Planned: n.data.Planned, Zone: n.data.Zone, Budget: n.data.Budget, Steps: n.plan.seen(n.run, n.data, reads, n.known)}
 }
 
 // Params are the parameters of items of a foreach, which start together.
@@ -278,7 +278,7 @@ func (p *Plan) Params(run Run, data Data, i int) Params {
 	s := &p.steps[i]
 	params := Params{plan: p, step: i}
 	if s.param != nil {
-		params.values = &expr.Values{Param: data.Param, Planned: data.Planned, Zone: data.Zone, Steps: p.seen(run, data, s.param.Reads(), make(map[string]expr.Step))}
+		params.values = &expr.Values{Param: data.Param, Planned: data.Planned, Zone: data.Zone, Budget: data.Budget, Steps: p.seen(run, data, s.param.Reads(), make(map[string]expr.Step))}
 	}
 	return params
 }
@@ -369,7 +369,7 @@ func (r Result) seen() expr.Step {
 		}
 	}
 	for _, item := range r.Items {
-		s.Items = append(s.Items, item.seen())
+		s.Items = append(s.Items, item.seen().Value())
 	}
 	return s
 }

@@ -103,7 +103,7 @@ type Start struct {
 	Param *string
 	List  []any // of a foreach that begins: its items
 	Items int   // of a foreach: how many of those that wait are started now, the first ones
-	// Text is what an approval asks, and Until when a wait ends that is for a moment; both evaluated.
+	// Text is what an approval asks, or the list of a foreach that begins, as JSON; Until is when a wait ends that is for a moment.
 	Text  string
 	Until time.Time
 }
