@@ -386,3 +386,27 @@ func TestAPartOfATextIsStored(t *testing.T) {
 		}
 	})
 }
+
+// TestFlowsThatStartEachOtherEnd: nobody may save them, but two who save at the same time, or a job that is given another name, can make them.
+func TestFlowsThatStartEachOtherEnd(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		within := func(id, name string) flow.Definition {
+			return flow.Definition{Steps: []flow.Step{{ID: id, Flow: &flow.JobRef{AppName: "orders", Description: name}}}}
+		}
+		named := func(name string) func(*db.InsertJobParams) {
+			return func(p *db.InsertJobParams) { p.JobDesc, p.MaxConcurrent = name, 10 }
+		}
+		b.addFlow(within("third", "first flow"), named("third flow"))
+		b.addFlow(within("second", "third flow"), named("second flow"))
+		run := b.trigger(b.addFlow(within("first", "second flow"), named("first flow")))
+		if r := b.ended(run); r.Outcome != event.Failed || !strings.Contains(string(r.HandleMsg), "first: second: third: flow orders / first flow would start itself") {
+			t.Errorf("it ended as %v: %s", r.Outcome, r.HandleMsg)
+		}
+		gone := b.addFlow(within("a", "nothing of that name"), nil)
+		if r := b.ended(b.trigger(gone)); !strings.Contains(string(r.HandleMsg), "job orders / nothing of that name does not exist") {
+			t.Errorf("it does not say which job there is not: %s", r.HandleMsg)
+		}
+	})
+}

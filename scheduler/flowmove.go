@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -576,6 +575,7 @@ type flowStart struct {
 	ref   *flow.JobRef
 	param *string
 	job   *job
+	ring  bool // its job is a flow that the run is a part of
 }
 
 type starts struct {
@@ -593,7 +593,11 @@ func newStarts() *starts {
 // fail takes back a start of what cannot be started.
 func (s *starts) fail(start *flowStart, now time.Time) {
 	f, row := start.flow, start.step
-	row.Message, row.Code, row.changed = "job "+db.Text(strconv.FormatInt(start.ref.ID, 10)+" does not exist"), int64(wire.CodeFail), true
+	why := "job " + start.ref.String() + " does not exist"
+	if start.ring {
+		why = "flow " + start.ref.String() + " would start itself"
+	}
+	row.Message, row.Code, row.changed = db.Text(clip(why, maxResult)), int64(wire.CodeFail), true
 	row.Going = 0
 	if row.Item >= 0 {
 		row.State, row.EndedAt = int64(flow.Failed), now.UnixMilli()
@@ -810,12 +814,44 @@ func (fs *Flows) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing [
 		if start.job == nil {
 			start.job = s.jobs[start.step.JobID]
 		}
-		if start.job == nil {
+		if start.job != nil && start.job.glue == jobspec.GlueFlow && err == nil {
+			start.ring, err = fs.isWithin(ctx, tx, start.flow, start.job.id)
+		}
+		if start.job == nil || start.ring {
 			missing = append(missing, start)
 		}
-		return start.job == nil
+		return start.job == nil || start.ring
 	})
-	return missing, nil
+	return missing, err
+}
+
+// maxWithin is how deep runs of flows may be in each other.
+const maxWithin = 50
+
+// isWithin says whether a run is of a flow, or is a part of one that is, however deep. Whoever saves a flow is refused a ring; two who save at the same
+// time, or a job that gets the name of another, can still make one.
+func (fs *Flows) isWithin(ctx context.Context, tx *sql.Tx, f *flowState, job int64) (bool, error) {
+	of, log := f.row.JobID, f.row.LogID
+	for range maxWithin {
+		if of == job {
+			return true, nil
+		}
+		runs, err := fs.queries.ListRunsByID(ctx, tx, []int64{log})
+		if err != nil || len(runs) == 0 || runs[0].FlowStep == 0 {
+			return false, err
+		}
+		steps, err := fs.queries.ListFlowStepsByID(ctx, tx, []int64{runs[0].FlowStep})
+		if err != nil || len(steps) == 0 {
+			return false, err
+		}
+		log = steps[0].FlowLogID
+		rows, err := fs.queries.ListFlowRuns(ctx, tx, []int64{log})
+		if err != nil || len(rows) == 0 {
+			return false, err
+		}
+		of = rows[0].JobID
+	}
+	return true, nil
 }
 
 // jobNamed is the job that a reference without an id means; 0 for none.

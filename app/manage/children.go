@@ -22,6 +22,7 @@ const maxDescendants = 2000
 type Family struct {
 	Kids  map[int64][]int64
 	Names map[int64]string // of those that whoever asks may see
+	Steps bool             // flows start the jobs of their steps, too
 }
 
 // checkCycle refuses children that would start the job itself again, directly or through theirs: such a ring runs for ever.
@@ -29,7 +30,7 @@ func (s *Jobs) checkCycle(ctx context.Context, tx db.DBTX, p auth.Principal, job
 	if job.ID == 0 {
 		return nil, nil // nobody's child yet
 	}
-	f := Family{Kids: map[int64][]int64{job.ID: ids}, Names: map[int64]string{job.ID: job.Name}}
+	f := Family{Kids: map[int64][]int64{job.ID: ids}, Names: map[int64]string{job.ID: job.Name}, Steps: true}
 	if err := s.extend(ctx, tx, p, f); err != nil {
 		return nil, err
 	}
@@ -45,6 +46,7 @@ func (s *Jobs) Extend(ctx context.Context, p auth.Principal, f Family) error {
 }
 
 func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f Family) error {
+	starts := &flowJobs{ctx: ctx, tx: tx, s: s, p: p}
 	for found := 0; found < maxDescendants; {
 		next := make(map[int64]bool)
 		for _, kids := range f.Kids {
@@ -55,7 +57,7 @@ func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f Famil
 			}
 		}
 		if len(next) == 0 {
-			return nil
+			return starts.err
 		}
 		jobs, err := s.byID(ctx, tx, slices.Collect(maps.Keys(next)))
 		if err != nil {
@@ -63,14 +65,16 @@ func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f Famil
 		}
 		for id := range next {
 			j := jobs[id] // one that is gone starts nothing
-			f.Kids[id], _, _ = jobspec.ChildIDs(string(j.ChildJobIDs))
+			if f.Kids[id], _, _ = jobspec.ChildIDs(string(j.ChildJobIDs)); f.Steps {
+				f.Kids[id] = starts.told(j).Next
+			}
 			if p.CanUseGroup(j.JobGroup) {
 				f.Names[id] = j.JobDesc
 			}
 		}
 		found += len(next)
 	}
-	return nil
+	return starts.err
 }
 
 // Ring names the jobs on the shortest way from a job back to itself; empty if there is none.
@@ -184,7 +188,7 @@ func (s *Jobs) addRings(ctx context.Context, p auth.Principal, jobID int64, hits
 	if jobID == 0 {
 		return nil // nobody's child yet
 	}
-	f := Family{Kids: map[int64][]int64{jobID: {}}, Names: make(map[int64]string)}
+	f := Family{Kids: map[int64][]int64{jobID: {}}, Names: make(map[int64]string), Steps: true}
 	for _, hit := range hits {
 		f.Kids[jobID] = append(f.Kids[jobID], hit.ID)
 		f.Names[hit.ID] = hit.Name

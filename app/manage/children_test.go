@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,6 +43,33 @@ func TestJobsDoNotStartThemselves(t *testing.T) {
 			if n, err := b.Jobs.DueAt(t.Context(), at, except); err != nil || n != want {
 				t.Errorf("%d jobs besides %d, %v", n, except, err)
 			}
+		}
+	})
+}
+
+// TestAJobStartsNoFlowThatRunsIt: the flow could not be saved with such a child of its step, so the step's job is not either.
+func TestAJobStartsNoFlowThatRunsIt(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		child := func(id int64) func(*JobInput) {
+			return func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(id, 10) }
+		}
+		job := b.create(t, nil)
+		inner := b.create(t, flowOf(fmt.Sprintf("steps: [{id: a, job: %d}]", job)))
+		outer := b.create(t, flowOf(fmt.Sprintf("steps: [{id: a, flow: %d}]", inner)))
+		between := b.create(t, child(outer))
+		for _, id := range []int64{inner, outer, between} {
+			if got := kind(b.Jobs.Update(t.Context(), b.user, job, b.job(child(id)))); got != "422 children:job.error.child_cycle" {
+				t.Errorf("a child that runs it: %s", got)
+			}
+		}
+		if got := kind(b.Jobs.Update(t.Context(), b.user, between, b.job(child(inner)))); got != "ok" {
+			t.Errorf("a child that does not: %s", got)
+		}
+		hits, err := b.Jobs.FindChildren(t.Context(), b.user, job, strconv.FormatInt(outer, 10), nil)
+		if err != nil || len(hits) == 0 || hits[0].Ring == "" {
+			t.Errorf("the picker of children does not say so: %+v, %v", hits, err)
 		}
 	})
 }
