@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/scheduler/backoff"
 	"github.com/punctual-job/punctual/scheduler/invalid"
@@ -215,7 +216,7 @@ func (c *compiler) kind(s *Step) {
 	case KindApprove:
 		c.notOf(s, KindApprove)
 		c.bounded(s, FieldTimeout, s.Approve.TimeoutSeconds, 0, MaxSeconds)
-		if len(s.Approve.Message) > MaxMessage {
+		if utf8.RuneCountInString(s.Approve.Message) > MaxMessage {
 			c.fault(s, FieldMessage, CodeTooLong, "Max", MaxMessage)
 		}
 		if s.Approve.Default != "" && !slices.Contains(AllAnswers, s.Approve.Default) {
@@ -227,7 +228,7 @@ func (c *compiler) kind(s *Step) {
 			c.fault(s, FieldWait, CodeWait)
 		}
 		c.bounded(s, FieldSeconds, s.Wait.Seconds, 0, MaxSeconds)
-		if len(s.Wait.Until) > MaxMessage {
+		if utf8.RuneCountInString(s.Wait.Until) > MaxMessage {
 			c.fault(s, FieldUntil, CodeTooLong, "Max", MaxMessage)
 		}
 	}

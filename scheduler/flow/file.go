@@ -164,7 +164,7 @@ func (r reader) join(n document.Node) Join {
 func (r reader) ref(field string, n document.Node) *JobRef {
 	ref := &JobRef{}
 	if n.Kind == document.Scalar {
-		r.Number(field, n, &ref.ID)
+		r.jobID(field, n, &ref.ID)
 		return ref
 	}
 	before := len(r.Faults)
@@ -175,13 +175,20 @@ func (r reader) ref(field string, n document.Node) *JobRef {
 		case fieldDescription:
 			r.Text(name, value, &ref.Description)
 		case FieldID:
-			r.Number(name, value, &ref.ID)
+			r.jobID(name, value, &ref.ID)
 		}
 	})
 	if len(r.Faults) == before && ((ref.AppName == "") != (ref.Description == "") || ref.AppName == "" && ref.ID == 0) {
 		r.Add(n.Line, CodeRef)
 	}
 	return ref
+}
+
+func (r reader) jobID(field string, n document.Node, into *int64) {
+	before := len(r.Faults)
+	if r.Number(field, n, into); len(r.Faults) == before && *into < 1 {
+		r.Add(n.Line, CodeRef)
+	}
 }
 
 func (r reader) approve(s *Step, n document.Node) *Approve {

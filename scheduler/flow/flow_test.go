@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -416,8 +417,8 @@ func TestResultsAreHandedOn(t *testing.T) {
 func TestALongQuestionIsCut(t *testing.T) {
 	t.Parallel()
 	plan := compile(t, &Definition{Steps: []Step{{ID: "a", Approve: &Approve{Message: "${{ flow.param }}"}}}})
-	d := plan.Next(plan.NewRun(), Data{Param: strings.Repeat("天", MaxMessage)})
-	if got := d.Start[0].Text; len(got) > MaxMessage+len("…") || !strings.HasPrefix(got, "天天") || !strings.HasSuffix(got, "天…") {
+	d := plan.Next(plan.NewRun(), Data{Param: strings.Repeat("天", MaxMessage+1)})
+	if got := d.Start[0].Text; utf8.RuneCountInString(got) != MaxMessage+1 || !strings.HasPrefix(got, "天天") || !strings.HasSuffix(got, "天…") {
 		t.Errorf("%d bytes: %.20q", len(got), got)
 	}
 }

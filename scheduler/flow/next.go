@@ -2,7 +2,6 @@ package flow
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/invalid"
@@ -113,8 +112,8 @@ func (n *next) waiting(i int) (*End, *Start) {
 		start.Param = &text
 	case s.Approve != nil:
 		start.Text, fault = n.plan.fill(i, FieldMessage, s.text, n.values(s.text.Reads()))
-		if len(start.Text) > MaxMessage { // people read it
-			start.Text = strings.ToValidUTF8(start.Text[:MaxMessage], "") + "…"
+		if characters := []rune(start.Text); len(characters) > MaxMessage { // people read it
+			start.Text = string(characters[:MaxMessage]) + "…"
 		}
 	case s.Wait != nil && s.Wait.Until != "":
 		var text string

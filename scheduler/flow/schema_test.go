@@ -95,7 +95,7 @@ func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(string(Schema()), "null") {
+	if strings.Contains(string(Schema()), ": null") {
 		t.Error("a field is not described")
 	}
 }
