@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -45,6 +46,9 @@ const (
 	troubleGrace = 2 * time.Second
 	troubleFor   = 30 * time.Second
 	troubleMore  = 6
+	// So many of them are waited for until the end all the same: when nothing comes in time from any admin, it is the machine that is slow,
+	// or the way, and one answer that did come tells for how long to wait.
+	troublePatient = 2
 	// fewerAfter is for how long there have to be fewer admins until fewer pulls are open.
 	fewerAfter = time.Minute
 	// Where the beginning of an answer is seen to come early, one that does not is given up after so long, and what the way takes: the
@@ -76,6 +80,8 @@ const (
 	answerAgain      = 200 * time.Millisecond
 	answerLimit      = time.Second
 	answersEnd       = 2 * time.Second // for those that are left at a stop
+
+	never time.Duration = math.MaxInt64
 )
 
 // puller asks the admins for calls: all of them at the same time, so that each can hand over its own at once. Where fewer addresses are known
@@ -296,6 +302,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 type manner struct {
 	wait, grace time.Duration
 	silence     time.Duration // within which the answer has to begin; 0: that is not known
+	patient     bool          // it is known, and the answer is waited for all the same
 	apart       bool
 	early       bool // the beginning of the answer is asked for
 	tries       int  // of those that are apart, one after the other
@@ -324,7 +331,9 @@ func (p *puller) manner(a *asker) (m manner, needed bool) {
 	}
 	m.early = at.admins > 1
 	if m.early && at.early >= perhapsEarly {
-		m.silence = wire.PullEarly + at.patience()
+		if m.patient = at.troubled() && a.number >= at.wanted()-troublePatient; !m.patient {
+			m.silence = wire.PullEarly + at.patience()
+		}
 	}
 	return m, true
 }
@@ -334,14 +343,37 @@ func (at *place) patience() time.Duration {
 	return (silence + 3*at.way) << min(at.silent/(2*maxApart), 4)
 }
 
+// begins learns from the beginning of an answer, which came so long after the request. That others were late while some came in time says
+// nothing: one admin is frozen, and the machine is busy.
+func (p *puller) begins(admin int, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := &p.places[admin]
+	late := took > wire.PullEarly+at.patience()
+	if late && at.silent < at.wanted() {
+		return
+	}
+	if late && at.early >= perhapsEarly {
+		at.way = min(took-wire.PullEarly, sharedGrace)
+	}
+	at.silent = 0
+}
+
+// silentFor is for how much longer a pull of which nothing has come, since it was made, is waited for. Others may have shown meanwhile that
+// it takes long.
+func (p *puller) silentFor(admin int, since time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return wire.PullEarly + p.places[admin].patience() - time.Since(since)
+}
+
 // clock learns from an answer how long the way is, and whether its beginning came early. It began, and was there, so long after the request.
-func (p *puller) clock(admin int, r *wire.PullResponse, began, took time.Duration) {
+func (p *puller) clock(admin int, r *wire.PullResponse, m manner, began, took time.Duration) {
 	held := time.Duration(r.Held) * time.Millisecond
 	way := max(0, took-held)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := &p.places[admin]
-	at.silent = 0
 	switch {
 	case !r.Early:
 	case held < 2*wire.PullEarly:
@@ -352,6 +384,9 @@ func (p *puller) clock(admin int, r *wire.PullResponse, began, took time.Duratio
 		at.early, way = certainlyEarly, max(0, began-wire.PullEarly)
 	default:
 		at.early = neverEarly
+	}
+	if m.patient { // what it took says nothing of those that have to begin in time
+		way = 0
 	}
 	at.way = max(min(way, sharedGrace), at.way*7/8)
 }
@@ -433,14 +468,12 @@ func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 	limited, cancel := context.WithTimeout(ctx, m.wait+m.grace)
 	defer cancel()
 	var first atomic.Int64 // how long after it was asked the answer began
-	begun := func() { first.Store(int64(time.Since(began))) }
-	if m.silence > 0 {
-		silent := time.AfterFunc(m.silence, cancel)
-		defer silent.Stop()
-		begun = func() {
-			silent.Stop()
-			first.Store(int64(time.Since(began)))
-		}
+	silent := a.giveUpSilent(began, m, cancel)
+	defer silent.Stop()
+	begun := func() {
+		silent.Stop()
+		first.Store(int64(time.Since(began)))
+		p.begins(a.admin, time.Since(began))
 	}
 	response, err := a.client.Load().Pull(limited, a.admin, req, begun)
 	if err != nil {
@@ -453,7 +486,7 @@ func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 		return response, err
 	}
 	if m.early {
-		p.clock(a.admin, &response, time.Duration(first.Load()), time.Since(began))
+		p.clock(a.admin, &response, m, time.Duration(first.Load()), time.Since(began))
 	}
 	p.note()
 	a.carried = slices.DeleteFunc(a.carried, func(answer pulledAnswer) bool {
@@ -476,6 +509,21 @@ func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 		a.carried = append(a.carried, g.take()...)
 	}
 	return response, nil
+}
+
+// giveUpSilent gives a pull up of which nothing has come, unless the timer is stopped.
+func (a *asker) giveUpSilent(since time.Time, m manner, giveUp func()) (silent *time.Timer) {
+	silent = time.AfterFunc(never, func() {
+		if more := a.p.silentFor(a.admin, since); more > 0 {
+			silent.Reset(more)
+			return
+		}
+		giveUp()
+	})
+	if m.silence > 0 {
+		silent.Reset(m.silence)
+	}
+	return silent
 }
 
 // gathering holds the answers to the calls of one pull for a moment, so that the next one carries them.

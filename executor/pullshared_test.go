@@ -26,8 +26,9 @@ type balanced struct {
 	names []string
 	calls func(admin int) []wire.PulledCall // what one has when it is asked
 
-	early    bool // they begin their answers early
-	gathered bool // and something between keeps the beginnings back
+	early    bool          // they begin their answers early
+	gathered bool          // and something between keeps the beginnings back
+	slow     time.Duration // that a request takes to come to one
 
 	mu     sync.Mutex
 	frozen map[int]bool
@@ -50,6 +51,11 @@ func (b *balanced) RoundTrip(r *http.Request) (*http.Response, error) {
 	req, err := wire.DecodePull(body)
 	if err != nil {
 		return nil, err
+	}
+	select {
+	case <-time.After(b.slowness()):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
 	}
 	b.mu.Lock()
 	at := b.next()
@@ -124,6 +130,12 @@ func (b *balanced) begin(r *http.Request, req wire.PullRequest, at int, until ti
 	}()
 	whole.Body = reader
 	return whole
+}
+
+func (b *balanced) slowness() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.slow
 }
 
 func answered(r *http.Request, response wire.PullResponse) *http.Response {
@@ -285,6 +297,35 @@ func TestAFrozenAdminIsLeftSoon(t *testing.T) {
 				synctest.Wait()
 				if _, asked, gap := b.sees(1); gap >= 3*time.Second { // for as long calls wait
 					t.Errorf("the other was not asked for %s, and %d times in all", gap, asked)
+				}
+			})
+		})
+	}
+}
+
+// TestSlowAdminsAreWaitedFor where the beginnings of answers come early, and all at once much later than before: the machine has something
+// else to do. What is given up meanwhile is called for in vain.
+func TestSlowAdminsAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, slow := range []time.Duration{700 * time.Millisecond, 1200 * time.Millisecond, 2 * time.Second} {
+		t.Run(slow.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				b := newBalanced(func() int { n++; return n % 2 }, "a", "b")
+				b.early = true
+				asking(t, b, "http://balancer")
+				time.Sleep(20 * time.Second)
+				b.mu.Lock()
+				b.slow = slow
+				b.gap, b.asked = make(map[int]time.Duration), make(map[int]int)
+				b.mu.Unlock()
+				time.Sleep(20 * time.Second)
+				synctest.Wait()
+				for i := range 2 {
+					if _, asked, gap := b.sees(i); gap >= 3*time.Second+slow || asked == 0 { // for as long calls wait
+						t.Errorf("%d was not asked for %s, and %d times in all", i, gap, asked)
+					}
 				}
 			})
 		})
