@@ -116,11 +116,17 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := a.http.Do(req)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return nil, nil, errInterrupted
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot reach %s: %w", a.base, cause(err))
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return nil, nil, errInterrupted
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("the answer of %s broke off: %w", a.base, err)
 	}

@@ -43,6 +43,11 @@ type commands struct {
 // do runs a command, and returns what it printed and said, and how it ended.
 func do(t *testing.T, stdin string, args ...string) (out, said string, err error) {
 	t.Helper()
+	return doIn(t.Context(), t, stdin, args...)
+}
+
+func doIn(ctx context.Context, t *testing.T, stdin string, args ...string) (out, said string, err error) {
+	t.Helper()
 	var c commands
 	var stdout, stderr bytes.Buffer
 	parser, err := kong.New(&c, kong.Exit(func(int) { t.Fatalf("%v ends the program", args) }))
@@ -53,7 +58,7 @@ func do(t *testing.T, stdin string, args ...string) (out, said string, err error
 	if err != nil {
 		return "", "", err
 	}
-	chosen.BindTo(t.Context(), (*context.Context)(nil))
+	chosen.BindTo(ctx, (*context.Context)(nil))
 	err = chosen.Run(Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
 	return stdout.String(), stderr.String(), err
 }
@@ -295,5 +300,34 @@ func TestTheCodeSaysHowARunEnded(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWhoInterruptsIsToldThatTheRunGoesOn, with a code that is none of how a run ends: to be taken for a failure, or for an admin that is away, would
+// have a pipeline do the wrong thing.
+func TestWhoInterruptsIsToldThatTheRunGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"--wait", "--follow"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/api/v1/jobs/1":
+				_, _ = io.WriteString(w, `{"id":1}`)
+			case "/api/v1/jobs/1/trigger":
+				_, _ = io.WriteString(w, `{"runs":[4]}`)
+			default:
+				interrupt()
+				<-r.Context().Done()
+			}
+		}))
+		_, said, err := doIn(ctx, t, "", "run", "1", how, "--url", server.URL, "--token", "pnc_good")
+		server.Close()
+		exit, _ := errors.AsType[*ExitError](err)
+		if exit == nil || exit.Code != codeInterrupted || err.Error() != "interrupted; run 4 goes on" {
+			t.Errorf("%s: %v, %q", how, err, said)
+		}
+	}
+	if _, _, err := do(t, "", "run", "1", "--wait", "--timeout=-1s", "--url", "http://127.0.0.1:1", "--token", "pnc_good"); err == nil || !strings.Contains(err.Error(), "--timeout must be") {
+		t.Errorf("a time-out in the past: %v", err)
 	}
 }

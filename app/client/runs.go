@@ -19,7 +19,12 @@ const (
 	codeFailed  = 1
 	codeRefused = 2   // it was not run, or left out on purpose
 	codeTimeout = 124 // it took longer than its job, or --timeout, allows
+
+	codeInterrupted = 130 // nobody waits any more; it goes on
 )
+
+// errInterrupted is the error of a command that somebody has interrupted.
+var errInterrupted = &ExitError{codeInterrupted, errors.New("interrupted")}
 
 // ExitError ends the program with a code of its own.
 type ExitError struct {
@@ -147,9 +152,17 @@ const pollEvery = 500 * time.Millisecond
 
 // waiting is how a command waits for runs.
 type waiting struct {
-	Wait    bool          `help:"Wait until the run has ended, its retries included, and end with a code that says how: 0 success, 1 failure, 2 not run, 124 timed out."`
+	Wait    bool          `help:"Wait until the run has ended, its retries included, and end with a code that says how: 0 success, 1 failure, 2 not run, 124 timed out, 130 interrupted."`
 	Follow  bool          `short:"f" help:"Show the output as it comes, and wait."`
 	Timeout time.Duration `placeholder:"DURATION" help:"Wait no longer than this, as in 10m; the run goes on. The code is then 124."`
+}
+
+// Validate refuses to wait for no time.
+func (w waiting) Validate() error {
+	if w.Timeout < 0 {
+		return errors.New("--timeout must be longer than 0, such as 10m")
+	}
+	return nil
 }
 
 // on waits for runs one after the other, their retries and the other runs of their broadcast included, and says what became of them.
@@ -171,6 +184,9 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 		if err != nil {
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return &ExitError{codeTimeout, fmt.Errorf("run %d has not ended after %s", ids[at], w.Timeout)}
+			}
+			if errors.Is(err, errInterrupted) {
+				return &ExitError{codeInterrupted, fmt.Errorf("interrupted; run %d goes on", ids[at])}
 			}
 			return err
 		}
