@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -25,10 +26,13 @@ func readJSON(text []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// twice is the path of the first member whose name was there before in its object, or "". What is no JSON has none.
+// deepest is how deep encoding/json reads.
+const deepest = 10_000
+
+// twice is the path of the first member whose name was there before in its object, or "". What is no JSON has none, and what is nested deeper
+// than encoding/json reads is none. The path is made when it is asked for: those of all levels would fill the memory.
 func twice(text []byte) string {
 	type level struct {
-		path    string
 		names   map[string]bool // of an object
 		name    string          // of the member whose value comes
 		inValue bool
@@ -36,18 +40,14 @@ func twice(text []byte) string {
 	}
 	var levels []level
 	at := func() string { // the path of the value that comes
-		if len(levels) == 0 {
-			return ""
+		parts := make([]string, len(levels))
+		for i, l := range levels {
+			parts[i] = l.name
+			if l.names == nil {
+				parts[i] = strconv.Itoa(l.n)
+			}
 		}
-		l := &levels[len(levels)-1]
-		part := l.name
-		if l.names == nil {
-			part = strconv.Itoa(l.n)
-		}
-		if l.path == "" {
-			return part
-		}
-		return l.path + "." + part
+		return strings.Join(parts, ".")
 	}
 	done := func() { // a value has ended
 		if len(levels) > 0 {
@@ -65,11 +65,13 @@ func twice(text []byte) string {
 		}
 		switch t := token.(type) {
 		case json.Delim:
-			switch t {
-			case '{':
-				levels = append(levels, level{path: at(), names: make(map[string]bool)})
-			case '[':
-				levels = append(levels, level{path: at()})
+			switch {
+			case len(levels) > deepest:
+				return ""
+			case t == '{':
+				levels = append(levels, level{names: make(map[string]bool)})
+			case t == '[':
+				levels = append(levels, level{})
 			default:
 				levels = levels[:len(levels)-1]
 				done()

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -47,4 +48,18 @@ func FuzzTwice(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestADeepBodyCostsLittle: what 200,000 brackets are read with is in proportion to them, also where nothing is wrong but their number.
+func TestADeepBodyCostsLittle(t *testing.T) {
+	for _, deep := range []string{strings.Repeat("[", 200_000), strings.Repeat("[", 9000) + strings.Repeat("]", 9000), strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)} {
+		result := testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				twice([]byte(deep))
+			}
+		})
+		if per := result.AllocedBytesPerOp(); per > 20<<20 {
+			t.Errorf("%.10s…: %d bytes", deep, per)
+		}
+	}
 }
