@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,89 @@ func TestNotesStandAtRunsAndJobs(t *testing.T) {
 		}
 		if got := admin.get("/audit?kind=note").body; !strings.Contains(got, "Created") || !strings.Contains(got, "Deleted") {
 			t.Error("the audit log does not know it")
+		}
+	})
+}
+
+// TestNotesAreDrawnInPicturesOfTimes writes notes at a job, at a run and about all jobs of an executor: the timeline has each in the rows that it
+// is about, the dashboard's charts those of executors, and nobody sees one of an executor that is not theirs.
+func TestNotesAreDrawnInPicturesOfTimes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		for _, name := range []string{"orders", "stock"} {
+			admin.post("/executors", url.Values{"app_name": {name}, "title": {name}, "type": {"auto"}})
+		}
+		for _, job := range []url.Values{{"group": {"1"}, "name": {"nightly"}}, {"group": {"1"}, "name": {"hourly"}}, {"group": {"2"}, "name": {"foreign"}}} {
+			if got := admin.post("/jobs", form(job)); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		var run int64
+		for job, group := range map[int64]int64{1: 1, 2: 1, 3: 2} {
+			if id := oldRun(t, a, group, job, 30*time.Minute, 200, 200, nil); job == 1 {
+				run = id
+			}
+		}
+		ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
+		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, admin, url.Values{"name": {"ci"}, "scope": {"run"}, "days": {"7"}})}
+		for path, body := range map[string]string{
+			"/groups/1/notes": fmt.Sprintf(`{"text":"release 4.2","at":%q}`, ago(20*time.Minute)), "/groups/2/notes": fmt.Sprintf(`{"text":"stock moved","at":%q}`, ago(10*time.Minute)),
+			"/jobs/1/notes": fmt.Sprintf(`{"text":"new index","at":%q}`, ago(15*time.Minute)), fmt.Sprintf("/runs/%d/notes", run): `{"text":"bank down"}`,
+		} {
+			if got := c.do("POST", path, body); got.status != http.StatusCreated {
+				t.Fatalf("%s: %d %s", path, got.status, got.body)
+			}
+		}
+		if got := c.do("POST", "/groups/1/notes", fmt.Sprintf(`{"text":"long ago","at":%q}`, ago(20*24*time.Hour))); got.status != http.StatusCreated {
+			t.Fatalf("a note of another time: %d", got.status)
+		}
+		if got := admin.post("/users", url.Values{"name": {"reader"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("a user: %d %s", got.status, got.body)
+		}
+		reader := open(t, a)
+		reader.login("reader", testPassword)
+
+		rows := func(b *browser, path string) string {
+			t.Helper()
+			var said []string
+			for _, row := range b.get(path).document(t).Find(".time-row:not(.axis)").EachIter() {
+				var notes []string
+				for _, n := range row.Find(".noted").EachIter() {
+					notes = append(notes, n.AttrOr("href", ""))
+				}
+				slices.Sort(notes)
+				said = append(said, strings.TrimSpace(row.Find(".time-name a").First().Text())+": "+strings.Join(notes, " "))
+			}
+			return strings.Join(said, "; ")
+		}
+		own := fmt.Sprintf("nightly: /executors/1 /jobs/1 /runs/%d", run)
+		if got, want := rows(admin, "/timeline"), "foreign: /executors/2; hourly: /executors/1; "+own; got != want {
+			t.Errorf("the timeline: %s; want %s", got, want)
+		}
+		if got, want := rows(reader, "/timeline"), "hourly: /executors/1; "+own; got != want {
+			t.Errorf("for who sees one executor: %s; want %s", got, want)
+		}
+		list := admin.get("/timeline").document(t).Find(".time-list").Text()
+		for _, want := range []string{"orders · release 4.2 · ", "stock moved", "new index", fmt.Sprintf("#%d · bank down", run)} {
+			if !strings.Contains(list, want) {
+				t.Errorf("the list beside it does not say %q", want)
+			}
+		}
+		for b, want := range map[*browser][]string{admin: {"stock moved", "release 4.2"}, reader: {"release 4.2"}} {
+			chart := b.get("/").document(t).Find(".chart").First()
+			for _, selector := range []string{".noted title", ".as-table-body li"} {
+				if got := texts(b.get("/").document(t), ".chart.tall "+selector); len(got) != len(want) || !strings.Contains(got[0], want[0]) || !strings.Contains(got[len(got)-1], "release 4.2") {
+					t.Errorf("the dashboard, %s: %q, want %q", selector, got, want)
+				}
+			}
+			if x := chart.Find(".noted line").Last().AttrOr("x1", ""); !strings.HasPrefix(x, "13") && !strings.HasPrefix(x, "12") { // today, the 14th day of 10 each; yesterday just after midnight
+				t.Errorf("it stands at %s", x)
+			}
+			if got := len(texts(b.get("/?days=30").document(t), ".chart.tall .noted title")); got != len(want)+1 {
+				t.Errorf("in 30 days: %d", got)
+			}
 		}
 	})
 }

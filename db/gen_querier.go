@@ -664,6 +664,9 @@ type Querier interface {
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
+	// Those of some jobs and of their runs, and with job 0 about all jobs of groups, from one moment to before another, the newest moment first,
+	// along i_note_job. group_ids counts unless all_groups is 1.
+	ListNotesBetween(ctx context.Context, db DBTX, arg ListNotesBetweenParams) ([]Note, error)
 	// Those about all jobs of a group, the newest moment first, along i_note_group.
 	ListNotesOfGroup(ctx context.Context, db DBTX, arg ListNotesOfGroupParams) ([]Note, error)
 	// Those of a job and of its runs, the newest moment first, along i_note_job.

@@ -7,6 +7,7 @@ package db
 
 import (
 	"context"
+	"strings"
 )
 
 const deleteNote = `-- name: DeleteNote :execrows
@@ -109,6 +110,78 @@ func (q *Queries) InsertNote(ctx context.Context, db DBTX, arg InsertNoteParams)
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+const listNotesBetween = `-- name: ListNotesBetween :many
+SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_note
+WHERE job_id IN (/*SLICE:job_ids*/?) AND at >= ? AND at < ?
+  AND (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
+ORDER BY at DESC, id DESC LIMIT ?
+`
+
+type ListNotesBetweenParams struct {
+	JobIds    []int64
+	Since     int64
+	UntilMs   int64
+	AllGroups int64
+	GroupIds  []int64
+	Limit     int32
+}
+
+// Those of some jobs and of their runs, and with job 0 about all jobs of groups, from one moment to before another, the newest moment first,
+// along i_note_job. group_ids counts unless all_groups is 1.
+func (q *Queries) ListNotesBetween(ctx context.Context, db DBTX, arg ListNotesBetweenParams) ([]Note, error) {
+	query := listNotesBetween
+	var queryParams []interface{}
+	if len(arg.JobIds) > 0 {
+		for _, v := range arg.JobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(arg.JobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Since)
+	queryParams = append(queryParams, arg.UntilMs)
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Note
+	for rows.Next() {
+		var i Note
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.RunID,
+			&i.At,
+			&i.MadeAt,
+			&i.MadeBy,
+			&i.Note,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listNotesOfGroup = `-- name: ListNotesOfGroup :many

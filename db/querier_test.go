@@ -109,7 +109,7 @@ var argValues = map[string]any{
 	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
 	"UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
 
-	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "DeleteNotesBefore": int64(100),
+	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "ListNotesBetween.Since": int64(0), "DeleteNotesBefore": int64(100),
 	"InsertFavourite.UserID": int64(50), "DeleteFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "DeleteTrialsWithoutRun": int64(100),
 	"InsertCallback.LogID": int64(100), "InsertCallback.Token": "new", "GetCallback": "token1", "EndCallbacks": []int64{1}, "NoteProgress.Token": "token1", "NoteProgress.Progress": "changed", "DeleteCallbacksBefore": int64(100),
 	"GetDeviceLogin": "id1", "InsertDeviceLogin.ID": "new", "InsertDeviceLogin.Code": "new", "DeleteDeviceLoginsBefore": int64(100), "TakeDeviceLogin.ID": "id2", "TakeDeviceLogin.NowMs": int64(0),

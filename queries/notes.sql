@@ -31,3 +31,11 @@ DELETE FROM punctual_note WHERE run_id = 0 AND at < ?;
 
 -- name: DeleteNotesOfGoneJobs :execrows
 DELETE FROM punctual_note WHERE job_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_note.job_id);
+
+-- name: ListNotesBetween :many
+-- Those of some jobs and of their runs, and with job 0 about all jobs of groups, from one moment to before another, the newest moment first,
+-- along i_note_job. group_ids counts unless all_groups is 1.
+SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_note
+WHERE job_id IN (sqlc.slice(job_ids)) AND at >= sqlc.arg(since) AND at < sqlc.arg(until_ms)
+  AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
+ORDER BY at DESC, id DESC LIMIT ?;

@@ -81,6 +81,9 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 	if p.Admin { // it is of the whole installation, and cannot be told apart by group
 		c.dashboardPulse(&page)
 	}
+	if err := c.dashboardNotes(ctx, &page, p, titles, days); err != nil {
+		return err
+	}
 	if err := c.dashboardWeek(ctx, &page, p); err != nil {
 		return err
 	}
@@ -291,6 +294,35 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 			address = link.Dashboard(0)
 		}
 		page.Ranges = append(page.Ranges, ui.Option{Value: address, Label: page.T("dashboard.range.days", "Days", strconv.Itoa(of)), Selected: of == n})
+	}
+	return nil
+}
+
+// dashboardNotes puts what was written about all jobs of an executor, such as a deployment, into the pictures of the past.
+func (c *dashboardPages) dashboardNotes(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, days int) error {
+	now := c.now().In(c.zone)
+	day := func(back int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, c.zone)
+	}
+	list, err := c.notes.Between(ctx, p, day(days-1), now, nil)
+	if err != nil {
+		return err
+	}
+	minutes := len(page.Pulse.Minutes.Bars)
+	pulse := now.Truncate(time.Minute).Add(-time.Duration(minutes-1) * time.Minute)
+	for _, n := range list {
+		drawn := c.noted(page.Page, titles, n)
+		for back := range days {
+			if begins := day(back); !n.At.Before(begins) {
+				drawn.X = float64(days-1-back) + dayShare(n.At.In(c.zone))
+				page.Days.Notes = append(page.Days.Notes, drawn)
+				break
+			}
+		}
+		if minutes > 0 && !n.At.Before(pulse) {
+			drawn.X = n.At.Sub(pulse).Minutes()
+			page.Pulse.Minutes.Notes = append(page.Pulse.Minutes.Notes, drawn)
+		}
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -32,6 +34,19 @@ func (c *notePages) routes(g *echo.Group) {
 	g.GET("/runs/:id/note", c.runNote)
 	g.POST("/runs/:id/note", c.runNoteAdd)
 	g.POST("/notes/:id/delete", c.noteDelete)
+}
+
+// noted draws a note in a picture of times, but for its place.
+func (c *frame) noted(page layout.Page, groups groupTitles, n manage.Note) ui.Noted {
+	of, address := groups.title(n.Group), link.Executor(n.Group)
+	switch {
+	case n.Run != 0:
+		of, address = "#"+format.Digits(n.Run), link.Run(n.Run)
+	case n.Job != 0:
+		of, address = "", link.Job(n.Job)
+	}
+	parts := slices.DeleteFunc([]string{c.at(page, n.At).Absolute, of, n.Text, n.By}, func(s string) bool { return s == "" })
+	return ui.Noted{URL: address, Title: strings.Join(parts, " · ")}
 }
 
 // jobForm is the form of a note at a job that somebody may write at.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
@@ -72,6 +74,9 @@ func (c *timePages) timeline(ec echo.Context) error {
 	} else {
 		view := timeView{timePages: c, page: &page, from: from, until: until, layout: "15:04:05"}
 		view.draw(list)
+		if err := view.addNotes(ctx, p, groups, list); err != nil {
+			return err
+		}
 	}
 	return renderPart(ec, http.StatusOK, timeline.Whole(page), timeline.FragmentTimeline)
 }
@@ -129,6 +134,34 @@ func (v *timeView) draw(list manage.Timeline) {
 	if list.More {
 		page.More = page.T("timeline.more."+v.by(), "Count", len(list.Rows))
 	}
+}
+
+// addNotes puts what was written down into the rows that it is about: of a job and its runs, and about all jobs of an executor.
+func (v *timeView) addNotes(ctx context.Context, p auth.Principal, groups groupTitles, list manage.Timeline) error {
+	var jobs []int64
+	for i := range list.Rows {
+		if id := list.Rows[i].Job.ID; id != 0 {
+			jobs = append(jobs, id)
+		}
+	}
+	found, err := v.notes.Between(ctx, p, v.from, v.until, jobs)
+	if err != nil {
+		return err
+	}
+	for i := range list.Rows {
+		job, group := list.Rows[i].Job.ID, list.Rows[i].Job.JobGroup
+		if job == 0 && len(list.Rows[i].Runs) > 0 {
+			group = list.Rows[i].Runs[0].JobGroup
+		}
+		for _, n := range found {
+			if n.Job == 0 && n.Group == group || n.Job != 0 && n.Job == job {
+				drawn := v.noted(v.page.Page, groups, n)
+				drawn.X = v.x(n.At)
+				v.page.Rows[i].Notes = append(v.page.Rows[i].Notes, drawn)
+			}
+		}
+	}
+	return nil
 }
 
 func (v *timeView) by() string {

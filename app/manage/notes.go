@@ -92,6 +92,25 @@ func (s *Notes) OfGroup(ctx context.Context, p auth.Principal, groupID int64) ([
 	return notesFor(p, rows), nil
 }
 
+// maxDrawn is how many notes a picture shows.
+const maxDrawn = 200
+
+// Between are the notes about all jobs of groups, and those of some jobs and of their runs, from one moment to before another, the newest
+// moment first.
+func (s *Notes) Between(ctx context.Context, p auth.Principal, from, until time.Time, jobIDs []int64) ([]Note, error) {
+	all, groups := scope(p, 0)
+	if all == 0 && len(groups) == 0 {
+		return nil, nil
+	}
+	rows, err := s.queries.ListNotesBetween(ctx, s.cfg.Pool, db.ListNotesBetweenParams{
+		JobIds: append([]int64{0}, jobIDs...), Since: from.UnixMilli(), UntilMs: until.UnixMilli(), AllGroups: all, GroupIds: groups, Limit: maxDrawn,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read notes: %w", db.Error(err))
+	}
+	return notesFor(p, rows), nil
+}
+
 // notesFor are those of some rows that a principal may see.
 func notesFor(p auth.Principal, rows []db.Note) []Note {
 	var notes []Note

@@ -87,7 +87,8 @@ type Chart struct {
 	Marks [3]string // under the first bar, the middle one and the last
 	// Before are the heights of a week before, from the first bar on; none: they are not drawn.
 	Before []float64
-	Now    float64 // where now is, in bars from the left edge on; less than 0: in none of them
+	Notes  []ui.Noted // what people wrote down, in bars from the left edge on
+	Now    float64    // where now is, in bars from the left edge on; less than 0: in none of them
 }
 
 // Bar is one bar: its parts in the heights of a chart of 100, from the bottom up.

@@ -76,7 +76,10 @@ var gridLines = []string{"5", "28.75", "52.5", "76.25"}
 
 func chartWidth(c Chart) string { return strconv.Itoa(10 * max(1, len(c.Bars))) }
 
-func nowX(c Chart) string { return strconv.FormatFloat(10*c.Now, 'f', 1, 64) }
+func nowX(c Chart) string { return acrossX(c.Now) }
+
+// acrossX is a place between the bars.
+func acrossX(bars float64) string { return strconv.FormatFloat(10*bars, 'f', 1, 64) }
 
 // beforeLine goes through the middle of each bar's place.
 func (c Chart) beforeLine() string {

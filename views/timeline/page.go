@@ -4,6 +4,7 @@
 package timeline
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/punctual-job/punctual/views/layout"
@@ -51,7 +52,8 @@ type Row struct {
 	Lanes int  // how many bars stand above each other
 	Bars  []Bar
 	Dues  []Due
-	Ends  Left // what is not drawn behind the last fire
+	Notes []ui.Noted // of 100
+	Ends  Left       // what is not drawn behind the last fire
 }
 
 // Left is what is left out, and where it is listed.
@@ -121,3 +123,8 @@ func (p Page) by() string {
 
 // foot is the lower edge of a bar.
 func (b Bar) foot() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight + barHeight) }
+
+// noted says that there is a note in the picture.
+func (p Page) noted() bool {
+	return slices.ContainsFunc(p.Rows, func(r Row) bool { return len(r.Notes) > 0 })
+}
