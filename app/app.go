@@ -71,6 +71,7 @@ type App struct {
 	signIns   *auth.SignIns
 	registry  *prometheus.Registry
 	server    *http.Server
+	back      *comeBack // connections that it had before
 	tokens    *auth.Tokens
 	held      *manage.Settings // what administrators decided on line
 	alarmer   *alarm.Alarmer
@@ -197,6 +198,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of calls: %w", err)
 	}
+	a.back = newComeBack()
 	a.pulls = pull.New(pull.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seal: sealing, Key: pullKey, Now: func() time.Time { return a.engine.Now() }, Others: func() bool { return a.engine.Others() },
 		Admins: func() int { return a.engine.Admins() },
@@ -243,7 +245,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	apiTokens := auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused)
 	protocols := openapi.New(openapi.Config{
-		Engine: a.engine, Outputs: a.engine.Outputs(), Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: a.pulls,
+		Engine: a.engine, Outputs: a.engine.Outputs(), Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: a.pulls, Resume: a.back.give,
 		Declared: declare.New(declare.Config{Pool: a.pool, Jobs: service.Jobs, Now: a.engine.Now}),
 		Refuses:  func(address string) bool { return !a.http.is(address) && rule.Refuses(address) }, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
@@ -315,6 +317,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 			a.serveErr <- fmt.Errorf("serve: %w", err)
 		}
 	})
+	a.loops.Go(func() { _ = a.server.Serve(a.back) }) // it ends with the other
 	if err := a.startAdmin(); err != nil {
 		return errors.Join(err, a.server.Close())
 	}
@@ -505,7 +508,7 @@ func (a *App) tearDown(ctx context.Context) error {
 func (a *App) closeServer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := a.server.Shutdown(ctx)
+	err := errors.Join(a.server.Shutdown(ctx), a.protocols.Drain(ctx))
 	if errors.Is(err, context.DeadlineExceeded) { // a connection that a browser holds ready is enough
 		a.logger.Warn("requests were cut off")
 		err = nil

@@ -17,6 +17,15 @@ import (
 // stored is how punctual_executor spells the dialects.
 var stored = map[wire.Dialect]string{wire.DialectRun: "", wire.DialectTrigger: "J4", wire.DialectTooOld: "R2"}
 
+func dialectOf(spelled string) wire.Dialect {
+	for dialect, s := range stored {
+		if s == spelled {
+			return dialect
+		}
+	}
+	return wire.DialectRun
+}
+
 // know takes in what is stored about the group's addresses.
 func (g *group) know(known []db.Executor) {
 	g.dialects, g.disabled, g.asked = make(map[string]wire.Dialect), make(map[string]bool), make(map[string]asking)
@@ -24,11 +33,7 @@ func (g *group) know(known []db.Executor) {
 		if !strings.EqualFold(k.AppName, g.appName) {
 			continue
 		}
-		for dialect, spelled := range stored {
-			if k.Dialect == spelled {
-				g.dialects[k.Address] = dialect
-			}
-		}
+		g.dialects[k.Address] = dialectOf(k.Dialect)
 		g.disabled[k.Address] = k.Disabled != 0
 		g.asked[k.Address] = askingOf(k)
 	}
@@ -88,16 +93,11 @@ func (e *Engine) SawDialect(ctx context.Context, appName, address string, dialec
 	return e.directory.refresh(ctx)
 }
 
-// dialect is what is known of an address; groups that have the address in none of their lists know nothing.
+// dialect is what is known of an address under an app name, which need not be a group's.
 func (d *directory) dialect(appName, address string) wire.Dialect {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	for _, g := range d.groups {
-		if strings.EqualFold(g.appName, appName) {
-			return g.dialects[address]
-		}
-	}
-	return wire.DialectRun
+	return d.dialects[registration{strings.ToLower(appName), address}]
 }
 
 // SetAddressDisabled takes an address of a group out of rotation, or back in. Runs that are there go on.

@@ -1,9 +1,11 @@
 package scheduler
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -37,6 +39,29 @@ func TestExecutorsOfBothErasAreServedAndRemembered(t *testing.T) {
 		if to := b.engine.target(b.group, addressA); to.Dialect != wire.DialectRun {
 			t.Error("a registration of the other era was not taken in")
 		}
+	})
+}
+
+// TestABeatOfANameWithoutAGroupReadsNothing: thousands of executors may come before their group is made, or after it is gone.
+func TestABeatOfANameWithoutAGroupReadsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		beat := func(ctx context.Context) {
+			t.Helper()
+			if err := b.engine.RegisterWith(ctx, wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "Nobodys", RegistryValue: addressB}, "token"); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.engine.SawDialect(ctx, "Nobodys", addressB, wire.DialectTrigger); err != nil {
+				t.Fatal(err)
+			}
+		}
+		beat(t.Context())
+		b.engine.directory.reloading <- struct{}{} // who reads waits
+		defer func() { <-b.engine.directory.reloading }()
+		limited, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		beat(limited)
 	})
 }
 

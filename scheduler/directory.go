@@ -26,9 +26,10 @@ type directory struct {
 	groups    map[int64]*group
 	shown     map[registration]string // the fingerprints of the tokens that executors registered with
 	takesEnv  map[registration]bool   // executors that said that they take an environment
-	strangers map[string]struct{}     // app names in lower case that have registered and have no group
-	suspects  map[string]suspicion    // addresses where nobody listened; they are passed over
-	away      map[string]time.Time    // typed addresses that do not answer when they are asked, and since when; they are passed over too
+	dialects  map[registration]wire.Dialect
+	strangers map[string]struct{}  // app names in lower case that have registered and have no group
+	suspects  map[string]suspicion // addresses where nobody listened; they are passed over
+	away      map[string]time.Time // typed addresses that do not answer when they are asked, and since when; they are passed over too
 
 	declaring sync.Mutex
 	declared  map[int64][]string // handlers whose parameter is code, as read last
@@ -238,6 +239,12 @@ func (d *directory) reload(ctx context.Context) error {
 		shown[at] = r.TokenShown
 		takesEnv[at] = r.TakesEnv != 0
 	}
+	dialects := make(map[registration]wire.Dialect)
+	for _, k := range known {
+		if dialect := dialectOf(k.Dialect); dialect != wire.DialectRun {
+			dialects[registration{strings.ToLower(k.AppName), k.Address}] = dialect
+		}
+	}
 	live, gone := make(map[string]map[string]time.Time), make(map[string]map[string]time.Time)
 	for _, r := range entries {
 		if !r.UpdateTime.Valid {
@@ -296,6 +303,7 @@ func (d *directory) reload(ctx context.Context) error {
 	d.strangers = strangers
 	d.away = away
 	d.takesEnv = takesEnv
+	d.dialects = dialects
 	d.remember(shown)
 	d.mu.Unlock()
 	d.e.measured.keep(groups)

@@ -195,21 +195,24 @@ func (d *directory) bearer(groupID int64, address string) Bearer {
 	return b
 }
 
-// knows reports whether an address of an app name counts as alive, with a token.
+// knows reports whether an address of an app name counts as alive, with a token. Where the name has no group nobody is sent anything, so
+// that it is enough that it has registered.
 func (d *directory) knows(appName, address, shown string) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if d.shown[registration{strings.ToLower(appName), address}] != shown {
+	if was, ok := d.shown[registration{strings.ToLower(appName), address}]; !ok || was != shown {
 		return false
 	}
+	alone := true
 	for _, g := range d.groups {
 		if strings.EqualFold(g.appName, appName) {
+			alone = false
 			if _, ok := g.beats[address]; ok {
 				return true
 			}
 		}
 	}
-	return false
+	return alone
 }
 
 // Deregister forgets an executor that says goodbye.

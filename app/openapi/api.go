@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -66,6 +67,7 @@ type API struct {
 	buckets map[string]*rate.Limiter // of the job methods, by the app name of the caller's group
 
 	pushes chan struct{} // one each push of outputs that is being read
+	held   held
 }
 
 // Config is what the API needs of the others. Nothing is optional.
@@ -79,6 +81,7 @@ type Config struct {
 	Pulls     Pulls
 	APITokens APITokens
 	Refuses   func(address string) bool // addresses at which no executor is called; nil: none
+	Resume    func(net.Conn)            // serves what comes next on a connection that was taken from the server; nil: none may be
 	Printer   *locales.Printer          // of what the job methods refuse: programs do not say their language
 	Logger    *slog.Logger
 }
@@ -133,6 +136,9 @@ func (r refusal) Error() string { return string(r) }
 // ServeHTTP makes the checks in upstream's order: method, path, body, token, name.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, err := a.serve(w, r)
+	if errors.Is(err, pull.ErrAway) {
+		return
+	}
 	if errors.Is(err, errTooMany) {
 		answer(w, codeTooMany, msgTooMany, nil)
 		return
@@ -152,19 +158,23 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, wire.CodeFail, a.Printer.T(problem.Stopping), nil)
 		return
 	}
-	if err != nil {
-		text, known := errors.AsType[refusal](err)
-		if !known {
-			// The database's words are for the log. The executor keeps what it has and comes again.
-			a.Logger.Warn("executor request failed", "path", r.URL.Path, "remote", r.RemoteAddr, "error", err)
-			text = msgInvoke + "the admin cannot do this now."
-		} else {
-			a.Logger.Debug("executor request refused", "path", r.URL.Path, "remote", r.RemoteAddr, "error", text)
-		}
-		answer(w, wire.CodeFail, string(text), nil)
-		return
+	answerAs(w, a.outcome(r.URL.Path, r.RemoteAddr, data, err))
+}
+
+// outcome is the body of the answer to an executor.
+func (a *API) outcome(path, remote string, data []byte, err error) []byte {
+	if err == nil {
+		return body(wire.CodeSuccess, wire.MsgSuccess, data)
 	}
-	answer(w, wire.CodeSuccess, wire.MsgSuccess, data)
+	text, known := errors.AsType[refusal](err)
+	if !known {
+		// The database's words are for the log. The executor keeps what it has and comes again.
+		a.Logger.Warn("executor request failed", "path", path, "remote", remote, "error", err)
+		text = msgInvoke + "the admin cannot do this now."
+	} else {
+		a.Logger.Debug("executor request refused", "path", path, "remote", remote, "error", text)
+	}
+	return body(wire.CodeFail, string(text), nil)
 }
 
 // serve does what is asked, and returns the JSON of the answer's data, nil for none.
@@ -212,7 +222,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 	case "declare":
 		return a.declare(r.Context(), r.RemoteAddr, body, who)
 	case "pull":
-		return a.pull(pull.WithHeld(r.Context(), func() { begin(w) }), body, who)
+		return a.pull(pull.WithHeld(r.Context(), func(early bool) *pull.Away { return a.hold(w, r, early) }), body, who)
 	}
 	if _, ok := jobMethods[name]; ok {
 		return a.job(r.Context(), name, r.RemoteAddr, body, who)
@@ -235,8 +245,16 @@ func (a *API) trusts(r *http.Request) (caller, bool) {
 const contentType = "application/json;charset=UTF-8"
 
 func answer(w http.ResponseWriter, code int, text string, data []byte) {
+	answerAs(w, body(code, text, data))
+}
+
+func answerAs(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 128), code, text, data)) // the executor is gone if this fails
+	_, _ = w.Write(body) // the executor is gone if this fails
+}
+
+func body(code int, text string, data []byte) []byte {
+	return wire.AppendAnswer(make([]byte, 0, 128), code, text, data)
 }
 
 // begin sends the beginning of an answer whose end is not known yet: the blank belongs to what follows. Balancers that gather answers are

@@ -38,7 +38,11 @@ func (a *API) pull(ctx context.Context, body []byte, who caller) ([]byte, error)
 		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedToken, nil)
 		return nil, refusal(msgToken)
 	}
-	response, err := a.Pulls.Pull(ctx, req)
+	return pulled(a.Pulls.Pull(ctx, req))
+}
+
+// pulled is the data of an answer to a pull.
+func pulled(response wire.PullResponse, err error) ([]byte, error) {
 	switch {
 	case errors.Is(err, pull.ErrOther):
 		return nil, refusal(msgPullOther)

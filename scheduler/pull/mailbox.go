@@ -310,12 +310,23 @@ func (m *Mailbox) drop(id string) {
 
 type heldKey struct{}
 
-// WithHeld has held called, once, when a pull whose request asks for it has waited for a moment, so that its answer may begin.
-func WithHeld(ctx context.Context, held func()) context.Context {
+// Away is where a pull waits that has left its request: until Context ends, and Answer is called, once, with what came of it.
+type Away struct {
+	Context context.Context
+	Answer  func(wire.PullResponse, error)
+}
+
+// ErrAway is returned for a pull that waits elsewhere than in its request.
+var ErrAway = errors.New("the pull waits elsewhere")
+
+// WithHeld has held called, once, when a pull has waited for a moment. It may begin the answer, if the pull asks for that early, and may have
+// the pull wait elsewhere, nil: where it is.
+func WithHeld(ctx context.Context, held func(early bool) *Away) context.Context {
 	return context.WithValue(ctx, heldKey{}, held)
 }
 
-// Pull takes answers and waits for calls, as long as the request asks for. An error means that none were handed over.
+// Pull takes answers and waits for calls, as long as the request asks for. An error means that none were handed over, or, if it is
+// [ErrAway], that this is not known yet.
 func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResponse, error) {
 	arrived := time.Now()
 	of := box{strings.ToLower(req.RegistryKey), req.RegistryValue}
@@ -323,6 +334,7 @@ func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResp
 	if err != nil {
 		return wire.PullResponse{}, err
 	}
+	req.Answers = nil
 	if err := m.see(of, time.Duration(req.Wait)*time.Millisecond); err != nil {
 		return wire.PullResponse{}, err
 	}
@@ -343,7 +355,12 @@ func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResp
 		case err != nil:
 			return wire.PullResponse{}, err
 		}
-		calls, err := m.wait(ctx, of, p)
+		held, _ := ctx.Value(heldKey{}).(func(bool) *Away)
+		calls, away, err := m.wait(ctx, of, p, arrived, held)
+		if away != nil {
+			go m.waitAway(of, p, response, arrived, away)
+			return wire.PullResponse{}, ErrAway
+		}
 		m.close(of, p)
 		if err != nil {
 			return wire.PullResponse{}, err
@@ -352,6 +369,14 @@ func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResp
 	}
 	response.Held = time.Since(arrived).Milliseconds()
 	return response, nil
+}
+
+// waitAway goes on with a pull that has left its request.
+func (m *Mailbox) waitAway(of box, p *pull, response wire.PullResponse, arrived time.Time, away *Away) {
+	calls, _, err := m.wait(away.Context, of, p, arrived, nil)
+	m.close(of, p)
+	response.Calls, response.Held = calls, time.Since(arrived).Milliseconds()
+	away.Answer(response, err)
 }
 
 // errElsewhere refuses a pull that is better sent to another admin.
@@ -426,21 +451,20 @@ func (m *Mailbox) close(of box, p *pull) {
 	m.metrics.open.Set(float64(m.pulls))
 }
 
-// wait gives a pull what there is for it.
-func (m *Mailbox) wait(ctx context.Context, of box, p *pull) ([]wire.PulledCall, error) {
-	limit := time.NewTimer(min(time.Duration(p.req.Wait)*time.Millisecond, wire.MaxPullWait))
+// wait gives a pull what there is for it. held, if it is not nil, is told when it has waited for a moment, and may send it away.
+func (m *Mailbox) wait(ctx context.Context, of box, p *pull, arrived time.Time, held func(early bool) *Away) ([]wire.PulledCall, *Away, error) {
+	limit := time.NewTimer(time.Until(arrived.Add(min(time.Duration(p.req.Wait)*time.Millisecond, wire.MaxPullWait))))
 	defer limit.Stop()
-	var early <-chan time.Time
-	held, _ := ctx.Value(heldKey{}).(func())
-	if held != nil && p.req.Early {
+	var moment <-chan time.Time
+	if held != nil {
 		soon := time.NewTimer(wire.PullEarly)
 		defer soon.Stop()
-		early = soon.C
+		moment = soon.C
 	}
 	for {
 		if calls := m.take(ctx, of, p); len(calls) > 0 {
 			m.metrics.calls.WithLabelValues("memory").Add(float64(len(calls)))
-			return calls, nil
+			return calls, nil, nil
 		}
 		select {
 		case <-p.wake:
@@ -449,20 +473,22 @@ func (m *Mailbox) wait(ctx context.Context, of box, p *pull) ([]wire.PulledCall,
 			calls, err := m.takeRows(ctx, p, ids)
 			if err != nil || len(calls) > 0 {
 				m.metrics.calls.WithLabelValues("database").Add(float64(len(calls)))
-				return calls, err
+				return calls, nil, err
 			}
 			m.busy(p, false)
-		case <-early:
-			early = nil
-			held()
+		case <-moment:
+			moment = nil
+			if away := held(p.req.Early); away != nil {
+				return nil, away, nil
+			}
 		case <-limit.C:
-			return nil, nil
+			return nil, nil, nil
 		case <-p.ended:
-			return nil, nil
+			return nil, nil, nil
 		case <-m.closed:
-			return nil, nil
+			return nil, nil, nil
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 	}
 }
