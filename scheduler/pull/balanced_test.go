@@ -2,6 +2,7 @@ package pull_test
 
 import (
 	"encoding/pem"
+	"fmt"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -96,6 +97,13 @@ func TestOverHTTP2(t *testing.T) {
 // TestAPullApart is told of one that is open, and what it says of a lost one counts all the same.
 func TestAPullApart(t *testing.T) {
 	t.Parallel()
+	for _, written := range []bool{false, true} {
+		t.Run(fmt.Sprintf("written %t", written), func(t *testing.T) { pullApart(t, written) })
+	}
+}
+
+func pullApart(t *testing.T, written bool) {
+	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		one, two := newAdmin(t, pool, true, ofTwo), newAdmin(t, pool, true, ofTwo)
 		answered := make(chan error, 1)
@@ -116,6 +124,12 @@ func TestAPullApart(t *testing.T) {
 			second <- r
 		}()
 		eventually(t, "one is open", func() bool { return one.Open() == 1 })
+		if written { // so that another admin can hand it over, too
+			eventually(t, "the call is written down", func() bool {
+				rows, err := db.New().ListPulls(t.Context(), pool, 0)
+				return err == nil && len(rows) == 1
+			})
+		}
 		third := ask("p-3", "p-1")
 		third.Apart = true
 		r, err := one.Pull(t.Context(), third)

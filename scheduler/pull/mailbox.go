@@ -419,6 +419,8 @@ func (m *Mailbox) open(of box, p *pull) error {
 	if apart {
 		s.seen = time.Now()
 		s.stir() // for what waits again
+		s.lose(p.req.Lost)
+		poke(m.look)
 		return errElsewhere
 	}
 	s.pulls = append(s.pulls, p)
@@ -427,6 +429,14 @@ func (m *Mailbox) open(of box, p *pull) error {
 	m.metrics.open.Set(float64(m.pulls))
 	poke(m.look)
 	return nil
+}
+
+// lose lets the pulls that are open have the rows that were handed to lost ones.
+func (s *state) lose(names []string) {
+	for _, o := range s.pulls {
+		more := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(o.req.Lost, name) })
+		o.req.Lost = slices.Concat(o.req.Lost, more) // what was is being read
+	}
 }
 
 // folder is the part of an instance that a program keeps when it starts anew: what the process before it asked for is over.

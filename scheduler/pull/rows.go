@@ -225,11 +225,14 @@ func (m *Mailbox) offer(ctx context.Context) error {
 
 // takeRows hands over rows, as far as nobody else has.
 func (m *Mailbox) takeRows(ctx context.Context, p *pull, ids []string) (calls []wire.PulledCall, err error) {
+	m.mu.Lock()
+	lost := p.req.Lost
+	m.mu.Unlock()
 	now := m.cfg.Now()
 	var rows []db.ListTakenPullsRow
 	err = m.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		rows = nil
-		n, err := m.queries.TakePulls(ctx, tx, db.TakePullsParams{Pull: p.req.Pull, Ids: ids, Now: now.UnixMilli(), Lost: p.req.Lost})
+		n, err := m.queries.TakePulls(ctx, tx, db.TakePullsParams{Pull: p.req.Pull, Ids: ids, Now: now.UnixMilli(), Lost: lost})
 		if err != nil || n == 0 {
 			return err
 		}
