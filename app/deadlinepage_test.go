@@ -99,10 +99,15 @@ func TestPagesSayWhatMayBeLate(t *testing.T) {
 // preview of its form says so, what is said when it is saved, its page, the list and API v1, before it has run once with them.
 func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 	t.Parallel()
+	hour := 5 // far from now
+	if now := time.Now().Hour(); now >= 2 && now < 9 {
+		hour = 17
+	}
+	clock := func(text string) string { return fmt.Sprintf(text, hour, hour+1) }
 	onBoth(t, func(t *testing.T, o Options) {
 		a, program := apiCaller(t, o)
 		admin := open(t, a).mustLogin()
-		values := form(url.Values{"name": {"nightly"}, "group": {"1"}, "schedule_type": {"CRON"}, "cron": {"0 50 5 * * ?"}, "time_zone": {""}, "start": {"1"}})
+		values := form(url.Values{"name": {"nightly"}, "group": {"1"}, "schedule_type": {"CRON"}, "cron": {fmt.Sprintf("0 50 %d * * ?", hour)}, "time_zone": {""}, "start": {"1"}})
 		if got := admin.post("/jobs", values); got.status != http.StatusSeeOther {
 			t.Fatalf("create: %d", got.status)
 		}
@@ -118,7 +123,7 @@ func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 		preview := func(path string) string {
 			return admin.post(path, values).document(t).Find(".notice.warning").Text()
 		}
-		if said := save("06:00") + preview("/jobs/schedule-preview?job=1"); strings.Contains(said, "hardly") {
+		if said := save(clock("%02[2]d:00")) + preview("/jobs/schedule-preview?job=1"); strings.Contains(said, "hardly") {
 			t.Errorf("without a run that tells: %q", said)
 		}
 		yesterday := time.Now().AddDate(0, 0, -1)
@@ -127,11 +132,11 @@ func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 			yesterday.UnixMilli(), yesterday.UnixMilli(), yesterday.Add(20*time.Minute).UnixMilli(), id); err != nil {
 			t.Fatal(err)
 		}
-		const said = "The run at 05:50 will hardly be done by 06:00: "
-		if got := save("06:00"); !strings.Contains(got, said+"it usually takes up to 20 min.") {
+		said := clock("The run at %02[1]d:50 will hardly be done by %02[2]d:00: ")
+		if got := save(clock("%02[2]d:00")); !strings.Contains(got, said+"it usually takes up to 20 min.") {
 			t.Errorf("saved, it says %q", got)
 		}
-		if got := preview("/jobs/schedule-preview?job=1"); !strings.Contains(got, said+"this job usually takes up to 20 min, so until 06:10. Start it at least 10 min earlier.") {
+		if got := preview("/jobs/schedule-preview?job=1"); !strings.Contains(got, said+clock("this job usually takes up to 20 min, so until %02[2]d:10. Start it at least 10 min earlier.")) {
 			t.Errorf("the preview says %q", got)
 		}
 		if got := preview("/jobs/schedule-preview"); strings.Contains(got, "hardly") {
@@ -140,11 +145,11 @@ func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 		if got := admin.get("/jobs/1/edit").document(t).Find("#preview .notice.warning").Text(); !strings.Contains(got, said) {
 			t.Errorf("the form says %q", got)
 		}
-		if got := strings.Join(strings.Fields(admin.get("/jobs/1").document(t).Find(".job-summary .late-text").Text()), " "); got != "06:00 · usually ends at 06:10, 10 min too late" {
+		if got := strings.Join(strings.Fields(admin.get("/jobs/1").document(t).Find(".job-summary .late-text").Text()), " "); got != clock("%02[2]d:00 · usually ends at %02[2]d:10, 10 min too late") {
 			t.Errorf("the page says %q", got)
 		}
 		mark := admin.get("/jobs").document(t).Find("tbody .late-text")
-		if got := mark.Text() + ": " + mark.AttrOr("title", ""); got != "Too tight: 06:00: usually ends at 06:10, 10 min too late" {
+		if got := mark.Text() + ": " + mark.AttrOr("title", ""); got != clock("Too tight: %02[2]d:00: usually ends at %02[2]d:10, 10 min too late") {
 			t.Errorf("the list says %q", got)
 		}
 		type standing struct {
@@ -167,7 +172,7 @@ func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 			}
 		}
 		deadlines(true)
-		if got := save("06:15") + preview("/jobs/schedule-preview?job=1"); strings.Contains(got, "hardly") {
+		if got := save(clock("%02[2]d:15")) + preview("/jobs/schedule-preview?job=1"); strings.Contains(got, "hardly") {
 			t.Errorf("with time enough: %q", got)
 		}
 		if got := admin.get("/jobs").document(t).Find("tbody .late-text").Text(); got != "" {
