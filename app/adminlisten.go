@@ -4,11 +4,9 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -115,10 +113,7 @@ func (a *App) startAdmin() error {
 	}
 	a.adminAddr = listener.Addr().String()
 	a.listensAt(listener.Addr())
-	server := &http.Server{
-		Handler: heads{a.adminRouter()}, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
-	}
+	server := a.newServer(heads{a.adminRouter()})
 	a.loops.Go(func() {
 		serve := func() error { return server.Serve(listener) }
 		if a.opts.TLSCert != "" && !isLoopback(listener.Addr()) {

@@ -71,7 +71,8 @@ type App struct {
 	signIns   *auth.SignIns
 	registry  *prometheus.Registry
 	server    *http.Server
-	back      *comeBack // connections that it had before
+	resumed   *http.Server // the same for connections that it had before
+	back      *comeBack    // which bring these
 	tokens    *auth.Tokens
 	held      *manage.Settings // what administrators decided on line
 	alarmer   *alarm.Alarmer
@@ -254,21 +255,25 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal,
 	})
 	a.protocols = protocols
-	a.server = &http.Server{
-		Handler: a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
-			return api.Register(e, api.Config{
-				Manage: service, Files: files, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing, Limit: a.opts.apiLimit, Conditions: a.engine.Conditions,
-				Streams: streams, Engine: a.engine,
-			})
-		}),
-		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for
-		// each request that is not a stream.
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
-	}
+	a.server = a.newServer(a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
+		return api.Register(e, api.Config{
+			Manage: service, Files: files, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing, Limit: a.opts.apiLimit, Conditions: a.engine.Conditions,
+			Streams: streams, Engine: a.engine,
+		})
+	}))
+	a.resumed = a.newServer(a.server.Handler)
+	a.resumed.ReadHeaderTimeout = a.resumed.IdleTimeout // to it the next request of a connection is a first one
+	a.resumed.ConnState = a.back.note
 	return a, nil
+}
+
+// newServer is a server without a limit on reading or writing as a whole, as a stream may last for hours; the middleware sets one for each
+// request that is not a stream.
+func (a *App) newServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
+	}
 }
 
 // Start listens, joins the cluster and begins to schedule. Starting twice is the same as once.
@@ -317,9 +322,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 			a.serveErr <- fmt.Errorf("serve: %w", err)
 		}
 	})
-	a.loops.Go(func() { _ = a.server.Serve(a.back) }) // it ends with the other
+	a.loops.Go(func() { _ = a.resumed.Serve(a.back) }) // it ends with the other
 	if err := a.startAdmin(); err != nil {
-		return errors.Join(err, a.server.Close())
+		return errors.Join(err, a.server.Close(), a.resumed.Close())
 	}
 	a.onStop("close listener", a.closeServer)
 	// Both executors are there before the engine looks for executors, and drain while the engine still takes their results.
@@ -358,6 +363,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	pulls, endPulls := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.pulls.Run(pulls) })
 	a.onStop("end pulls", func(context.Context) error {
+		_ = a.back.Close() // the answers that follow are the last on their connections
 		a.pulls.Close()
 		endPulls()
 		return nil
@@ -508,12 +514,12 @@ func (a *App) tearDown(ctx context.Context) error {
 func (a *App) closeServer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := errors.Join(a.server.Shutdown(ctx), a.protocols.Drain(ctx))
+	err := errors.Join(a.server.Shutdown(ctx), a.protocols.Drain(ctx), a.resumed.Shutdown(ctx))
 	if errors.Is(err, context.DeadlineExceeded) { // a connection that a browser holds ready is enough
 		a.logger.Warn("requests were cut off")
 		err = nil
 	}
-	err = errors.Join(err, a.server.Close())
+	err = errors.Join(err, a.server.Close(), a.resumed.Close())
 	if a.adminServer != nil {
 		err = errors.Join(err, a.adminServer.Close())
 	}

@@ -5,11 +5,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -122,35 +122,62 @@ func TestAPullThatWaitsHasItsConnectionAlone(t *testing.T) {
 	}
 }
 
-// TestPullsThatWaitAreAnsweredAtTheEnd of an admin that stops, not cut off.
+// TestPullsThatWaitAreAnsweredAtTheEnd of an admin that stops, not cut off, and connections on which nothing goes on are not waited for.
 func TestPullsThatWaitAreAnsweredAtTheEnd(t *testing.T) {
 	t.Parallel()
-	a, orders, _, _ := programs(t, testOptions(t))
-	conn, err := net.Dial("tcp", a.listener.Addr().String())
-	if err != nil {
+	o := testOptions(t)
+	log := new(executortest.Output)
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	a, orders, _, _ := programs(t, o)
+	ask := func(name string, wait int) (*bufio.Reader, func() error) {
+		t.Helper()
+		conn, err := net.Dial("tcp", a.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if _, err := io.WriteString(conn, pullText(orders.token, name, wait, true)); err != nil {
+			t.Fatal(err)
+		}
+		answers := bufio.NewReader(conn)
+		if _, err := answers.Peek(1); err != nil {
+			t.Fatal(err)
+		}
+		return answers, func() error {
+			r, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				return err
+			}
+			text, err := io.ReadAll(r.Body)
+			if answer, bad := wire.DecodeAnswer(text); err != nil || bad != nil || !answer.OK() {
+				return fmt.Errorf("%q, %w, %w", text, err, bad)
+			}
+			return nil
+		}
+	}
+	ended, answer := ask("a.1.1", 300)
+	if err := answer(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
-	if _, err := io.WriteString(conn, pullText(orders.token, "a.1.1", 25_000, true)); err != nil {
-		t.Fatal(err)
-	}
-	answers := bufio.NewReader(conn)
-	if _, err := answers.Peek(1); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
+	executortest.Eventually(t, "the connection is the server's again", func() error {
+		if n := a.back.given.Load(); n != 1 {
+			return fmt.Errorf("%d came back", n)
+		}
+		return nil
+	})
+	waiting, last := ask("a.1.2", 25_000)
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.ReadResponse(answers, nil)
-	if err != nil {
-		t.Fatal(err)
+	if err := last(); err != nil {
+		t.Error(err)
 	}
-	text, err := io.ReadAll(r.Body)
-	if answer, bad := wire.DecodeAnswer(text); err != nil || bad != nil || !answer.OK() || time.Since(began) > 20*time.Second {
-		t.Errorf("after %s %q, %v, %v", time.Since(began), text, err, bad)
+	for what, answers := range map[string]*bufio.Reader{"that ended": ended, "that waited": waiting} {
+		if _, err := answers.ReadByte(); err != io.EOF {
+			t.Errorf("the connection of the pull %s goes on: %v", what, err)
+		}
 	}
-	if _, err := answers.ReadByte(); err != io.EOF {
-		t.Errorf("the connection goes on: %v", err)
+	if strings.Contains(log.String(), "cut off") {
+		t.Errorf("the end is waited for in vain: %s", log)
 	}
 }
