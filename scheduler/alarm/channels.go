@@ -132,7 +132,8 @@ func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return id, a.changed(ctx)
+	a.changed(ctx)
+	return id, nil
 }
 
 // UpdateChannel saves a channel, all but its kind. What waits for it is tried at once, since a change is mostly a repair;
@@ -196,7 +197,8 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 		return err
 	}
 	a.cfg.Pool.AfterCommit(ctx, func(context.Context) { a.wakeChannel(c.ID) })
-	return a.changed(ctx)
+	a.changed(ctx)
+	return nil
 }
 
 // carriesOff names the field of a kept password or token that would go to another server than the one it was typed for, or less
@@ -230,10 +232,13 @@ func (c *Channel) keepSecrets(old *Settings) {
 	}
 }
 
-// changed has what was changed come into force once it is committed.
-func (a *Alarmer) changed(ctx context.Context) (err error) {
-	a.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) { err = a.reload(ctx) })
-	return err
+// changed has what was changed come into force once it is committed. If it cannot be read, which the next look mends, it is saved all the same.
+func (a *Alarmer) changed(ctx context.Context) {
+	a.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) {
+		if err := a.reload(ctx); err != nil {
+			a.cfg.Logger.Warn("read the alarm channels after a change", "error", err)
+		}
+	})
 }
 
 // wakeChannel ends the rest of a channel that was just repaired.
@@ -267,7 +272,8 @@ func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	return a.changed(ctx)
+	a.changed(ctx)
+	return nil
 }
 
 // ErrChanged is the error of a change to a channel that somebody else has changed, or deleted, since it was read.

@@ -89,7 +89,8 @@ func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return id, a.changed(ctx)
+	a.changed(ctx)
+	return id, nil
 }
 
 // UpdateRoute saves a route, all but its channel. The error is [invalid.Fields], [db.ErrNotFound] or [ErrChanged].
@@ -124,7 +125,8 @@ func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
 	if n == 0 {
 		return ErrChanged
 	}
-	return a.changed(ctx)
+	a.changed(ctx)
+	return nil
 }
 
 // DeleteRoute deletes a route. The error is [db.ErrNotFound] when there is none.
@@ -136,7 +138,8 @@ func (a *Alarmer) DeleteRoute(ctx context.Context, id int64) error {
 	if n == 0 {
 		return db.ErrNotFound
 	}
-	return a.changed(ctx)
+	a.changed(ctx)
+	return nil
 }
 
 // ForgetJob deletes what is about a job that is being deleted, in the transaction that deletes it.
