@@ -221,7 +221,7 @@ func (c *claimer) batches(rows []db.ListDueJobsRow) [][]db.ListDueJobsRow {
 // launch begins to claim a batch as soon as there is room for it.
 func (c *claimer) launch(ctx context.Context, batch []db.ListDueJobsRow, until time.Time) error {
 	for {
-		if batch = c.e.crowd.without(batch); len(batch) == 0 {
+		if batch = c.e.crowd.without(batch); len(batch) == 0 || !c.e.node.MayAct() { // the lease may have run out since the round began
 			return nil
 		}
 		number, wait := c.takeOff(batch)
