@@ -1412,7 +1412,7 @@ func Choice(name, label, all string, options []Option) templ.Component {
 	})
 }
 
-// CopyButton copies the text of an element. It appears only where a script and the clipboard are there.
+// CopyButton copies the text of an element. It appears only where there is a script.
 func CopyButton(p *locales.Printer, from string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -4,6 +4,7 @@
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 import { colours } from "./colours.js";
+import { copies } from "./copy.js";
 import { finder } from "./find.js";
 import { say } from "./say.js";
 import { stream } from "./stream.js";
@@ -25,7 +26,6 @@ function open(viewer) {
   const note = viewer.querySelector("[data-log-note]");
   const jump = viewer.querySelector("[data-follow]");
   const wrap = viewer.querySelector("[data-wrap]");
-  const copy = viewer.querySelector("[data-copy]");
   const choice = viewer.querySelector("[data-levels]");
   const none = box.querySelector("[data-log-none]");
   let next = Number(viewer.dataset.next) || 1;
@@ -150,13 +150,7 @@ function open(viewer) {
       // then it is not remembered
     }
   });
-  // The clipboard exists only on https and localhost.
-  copy.hidden = !navigator.clipboard;
-  copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText([...list.children].filter(shown).map((line) => line.textContent).join("\n"));
-    copy.classList.add("copied");
-    setTimeout(() => copy.classList.remove("copied"), 1200);
-  });
+  copies(viewer.querySelector(".copy"), () => [...list.children].filter(shown).map((line) => line.textContent).join("\n"));
 
   // What no longer fits goes from the top, and the page says how much that is. From somebody who reads, it goes only for the lines
   // that they came down for.
