@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/views/browsertest"
 )
 
 // browserLimit is how long a test may use its browser: far more than any needs on a busy machine.
@@ -25,21 +25,14 @@ const browserLimit = 5 * time.Minute
 // openChromium starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
 func openChromium(t *testing.T) context.Context {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		if os.Getenv("TEST_BROWSER") == "required" {
-			t.Fatal("there is no chromium, which TEST_BROWSER=required asks for")
-		}
-		t.Skip("there is no chromium: apt-get install chromium (and fonts-noto-cjk) to try the story in a browser")
-	}
+	options := browsertest.Options(t)
 	profile, err := os.MkdirTemp("", "punctual-browser")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Not t.TempDir: the browser's helpers may still write for a moment after it has ended, and a file more is no failure.
 	t.Cleanup(func() { _ = os.RemoveAll(profile) })
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1440, 900),
-		chromedp.UserDataDir(profile), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en"))
+	options = append(options, chromedp.WindowSize(1440, 900), chromedp.UserDataDir(profile))
 	limited, end := context.WithTimeout(t.Context(), browserLimit) // what is waited for may never come
 	t.Cleanup(end)
 	alloc, stop := chromedp.NewExecAllocator(limited, options...)

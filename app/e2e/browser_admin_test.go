@@ -33,6 +33,10 @@ func TestBrowserAdministration(t *testing.T) {
 				holds(`document.querySelector("pre#way-go").checkVisibility() && !document.querySelector("pre#way-java").checkVisibility()`),
 				click(`.way-go .copy`), holds(`document.querySelector(".way-go .copy.copied")`),
 			)
+			var way string
+			if w.do(chromedp.Text(".way-go code, .way-go pre", &way, chromedp.ByQuery)); way == "" || w.copied() != way {
+				t.Errorf("on the clipboard is %q, not %q", w.copied(), way)
+			}
 			// The table is drawn anew under the focus, which stays where it was.
 			w.do(
 				chromedp.Focus("#rotation-0", chromedp.ByQuery), chromedp.KeyEvent("\r"),

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -21,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/views/browsertest"
 )
 
 // screen is the size of a window.
@@ -52,16 +54,7 @@ type window struct {
 // newWindow starts a headless chromium with a window of its own, for the console at an origin.
 func newWindow(t *testing.T, origin string, s screen) *window {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		if os.Getenv("TEST_BROWSER") == "required" {
-			t.Fatal("there is no chromium, which TEST_BROWSER=required asks for")
-		}
-		t.Skip("there is no chromium: apt-get install chromium fonts-noto-cjk (or make deps) to try the console in a browser")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("lang", "en"))
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), browsertest.Options(t)...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
 	t.Cleanup(cancel)
@@ -263,6 +256,16 @@ func (w *window) address() string {
 	var at string
 	w.do(chromedp.Location(&at))
 	return at
+}
+
+// copied is what stands on the clipboard.
+func (w *window) copied() (text string) {
+	w.t.Helper()
+	w.do(chromedp.ActionFunc(func(ctx context.Context) error {
+		whole := cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser)
+		return browser.SetPermission(&browser.PermissionDescriptor{Name: "clipboard-read"}, browser.PermissionSettingGranted).Do(whole)
+	}), chromedp.Evaluate(`navigator.clipboard.readText()`, &text, awaited))
+	return text
 }
 
 // awaited lets an evaluation wait for the promise it gives.

@@ -2,29 +2,20 @@ package gallery
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/views/browsertest"
 )
 
 // open starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
 func open(t *testing.T) context.Context {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		if os.Getenv("TEST_BROWSER") == "required" {
-			t.Fatal("there is no chromium, which TEST_BROWSER=required asks for")
-		}
-		t.Skip("there is no chromium: apt-get install chromium (and fonts-noto-cjk) to try the pages in a browser")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("hide-scrollbars", true))
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), browsertest.Options(t)...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
 	t.Cleanup(cancel)
