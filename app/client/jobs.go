@@ -95,7 +95,7 @@ type jobsList struct {
 	Target
 	jobFilter
 	Sort  string `enum:"newest,name,-name,next,-next,last,-last" default:"newest" help:"By newest, name, next (time) or last (run); --sort=-name, -next and -last from the other end."`
-	Limit int    `default:"100" help:"How many at most; 0 for all."`
+	Limit limit  `default:"100" help:"How many at most; 0 for all."`
 }
 
 func (c jobsList) Run(ctx context.Context, s Streams) error {
@@ -103,7 +103,7 @@ func (c jobsList) Run(ctx context.Context, s Streams) error {
 	if c.Sort != "newest" {
 		q.Set("sort", c.Sort)
 	}
-	return c.get(ctx, s, "/jobs", q, c.Limit, jobColumns)
+	return c.get(ctx, s, "/jobs", q, int(c.Limit), jobColumns)
 }
 
 // jobRef is what commands take for a job: its number, or its whole description.

@@ -18,7 +18,7 @@ type runsSearch struct {
 	Group int64         `placeholder:"ID" help:"In the output of all jobs of this group of executors."`
 	Since time.Time     `placeholder:"TIME" help:"Only of runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
 	Until time.Time     `placeholder:"TIME" help:"Only of runs triggered at this moment or before."`
-	Limit int           `default:"20" help:"End after so many runs that have it; 0 for all."`
+	Limit limit         `default:"20" help:"End after so many runs that have it; 0 for all."`
 	Time  time.Duration `default:"1m" help:"End after this time with what there is; 0: when all is looked through."`
 }
 
@@ -63,8 +63,8 @@ func (c runsSearch) search(ctx context.Context, a *api, s Streams, query url.Val
 	var whole found
 	for hits := 0; ; {
 		most := 500
-		if c.Limit > 0 {
-			most = min(most, c.Limit-hits)
+		if int(c.Limit) > 0 {
+			most = min(most, int(c.Limit)-hits)
 		}
 		query.Set("limit", strconv.Itoa(most))
 		raw, err := a.do(ctx, http.MethodGet, "/runs/search", query, nil)
@@ -86,7 +86,7 @@ func (c runsSearch) search(ctx context.Context, a *api, s Streams, query url.Val
 		if query.Set("cursor", f.Next); f.Next == "" {
 			break
 		}
-		if c.Limit > 0 && hits >= c.Limit || c.Time > 0 && time.Since(began) >= c.Time {
+		if int(c.Limit) > 0 && hits >= int(c.Limit) || c.Time > 0 && time.Since(began) >= c.Time {
 			fmt.Fprintf(s.Err, "It ended at runs of %s: older ones were not looked at. --limit and --time let it go on.\n", whole.Reached.Local().Format(time.DateTime))
 			break
 		}

@@ -35,7 +35,7 @@ func pauseTarget(i item) string {
 type pausesList struct {
 	Target
 	State string `enum:"active,planned,between,over,any" default:"any" help:"active, planned, between (windows), over or any."`
-	Limit int    `default:"100" help:"How many at most; 0 for all."`
+	Limit limit  `default:"100" help:"How many at most; 0 for all."`
 }
 
 func (c pausesList) Run(ctx context.Context, s Streams) error {
@@ -43,7 +43,7 @@ func (c pausesList) Run(ctx context.Context, s Streams) error {
 	if c.State != "any" {
 		query.Set("state", c.State)
 	}
-	return c.get(ctx, s, "/pauses", query, c.Limit, pauseColumns)
+	return c.get(ctx, s, "/pauses", query, int(c.Limit), pauseColumns)
 }
 
 type pausesShow struct {

@@ -91,12 +91,12 @@ func (c tokensRevoke) Run(ctx context.Context, s Streams) error {
 // UsersCmd lists users.
 type UsersCmd struct {
 	Target
-	Limit int `default:"100" help:"How many at most; 0 for all."`
+	Limit limit `default:"100" help:"How many at most; 0 for all."`
 }
 
 // Run does it.
 func (c UsersCmd) Run(ctx context.Context, s Streams) error {
-	return c.get(ctx, s, "/users", make(url.Values), c.Limit, []column{
+	return c.get(ctx, s, "/users", make(url.Values), int(c.Limit), []column{
 		field("ID", "id"), field("NAME", "name"), field("ROLE", "role"), field("STATE", "state"), field("SERVICE", "service"), field("SIGNED IN", "login_at"), wideField("PROVIDER", "provider"),
 	})
 }
@@ -113,7 +113,7 @@ type AlarmsCmd struct {
 type alarmsMessages struct {
 	Target
 	State string `enum:"waiting,sending,sent,given_up,any" default:"any" help:"waiting, sending, sent, given_up or any."`
-	Limit int    `default:"50" help:"How many at most; 0 for all."`
+	Limit limit  `default:"50" help:"How many at most; 0 for all."`
 }
 
 func (c alarmsMessages) Run(ctx context.Context, s Streams) error {
@@ -121,7 +121,7 @@ func (c alarmsMessages) Run(ctx context.Context, s Streams) error {
 	if c.State != "any" {
 		query.Set("state", c.State)
 	}
-	return c.get(ctx, s, "/alarms/messages", query, c.Limit, []column{
+	return c.get(ctx, s, "/alarms/messages", query, int(c.Limit), []column{
 		field("ID", "id"), field("STATE", "state"), field("CAUSE", "cause"), field("JOB", "job"), field("CHANNEL", "channel"), field("CREATED", "created_at"), wideField("RUN", "run_id"),
 		wideField("TO", "recipient"), wideField("TRIES", "tries"), field("ERROR", "error"),
 	})
@@ -159,7 +159,7 @@ type AuditLogCmd struct {
 	Kind   string    `help:"Only what was done to objects of this kind, such as job or user."`
 	Object int64     `placeholder:"ID" help:"Only what was done to the object with this number."`
 	Since  time.Time `placeholder:"TIME" help:"Only what was done at this moment or later, as in 2026-12-31T23:30:00+08:00."`
-	Limit  int       `default:"50" help:"How many at most; 0 for all."`
+	Limit  limit     `default:"50" help:"How many at most; 0 for all."`
 }
 
 // Run does it.
@@ -176,14 +176,14 @@ func (c AuditLogCmd) Run(ctx context.Context, s Streams) error {
 	if !c.Since.IsZero() {
 		query.Set("since", c.Since.Format(time.RFC3339))
 	}
-	return c.get(ctx, s, "/audit", query, c.Limit, []column{
+	return c.get(ctx, s, "/audit", query, int(c.Limit), []column{
 		field("ID", "id"), field("AT", "at"), field("USER", "user"), field("ACTION", "action"), field("KIND", "object_kind"), field("OBJECT", "object_id"), field("NAME", "object_name"), wideField("FROM", "from"),
 	})
 }
 
 type alarmsOpen struct {
 	Target
-	Limit int `default:"100" help:"How many at most; 0 for all."`
+	Limit limit `default:"100" help:"How many at most; 0 for all."`
 }
 
 var openAlarmColumns = []column{
@@ -222,7 +222,7 @@ func alarmText(name string) func(i item) string {
 }
 
 func (c alarmsOpen) Run(ctx context.Context, s Streams) error {
-	return c.get(ctx, s, "/alarms/open", make(url.Values), c.Limit, openAlarmColumns)
+	return c.get(ctx, s, "/alarms/open", make(url.Values), int(c.Limit), openAlarmColumns)
 }
 
 type alarmsAck struct {

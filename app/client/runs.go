@@ -250,7 +250,7 @@ type runsList struct {
 	Text   string    `help:"Only runs with this in their address, their parameter or a message, or with this number."`
 	Since  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
 	Until  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or before."`
-	Limit  int       `default:"50" help:"How many at most; 0 for all."`
+	Limit  limit     `default:"50" help:"How many at most; 0 for all."`
 }
 
 func (c runsList) Run(ctx context.Context, s Streams) error {
@@ -283,15 +283,15 @@ func (c runsList) Run(ctx context.Context, s Streams) error {
 			query.Set(name, at.Format(time.RFC3339))
 		}
 	}
-	items, err := a.list(ctx, "/runs", query, c.Limit)
+	items, err := a.list(ctx, "/runs", query, int(c.Limit))
 	if err != nil {
 		return err
 	}
 	if err := (printer{s.Out, c.Output}).items(items, runColumns); err != nil {
 		return err
 	}
-	if c.Limit > 0 && len(items) == c.Limit {
-		fmt.Fprintf(s.Err, "There may be more: --limit %d was reached.\n", c.Limit)
+	if c.Limit > 0 && len(items) == int(c.Limit) {
+		fmt.Fprintf(s.Err, "There may be more: --limit %d was reached.\n", int(c.Limit))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type runsSteps struct {
 	Target
 	ID    int64  `arg:"" help:"The number of the run."`
 	Step  string `arg:"" optional:"" help:"A step that runs once for each item of a list: list its items."`
-	Limit int    `default:"500" help:"How many items at most."`
+	Limit limit  `default:"500" help:"How many items at most; 0 for all."`
 }
 
 func (c runsSteps) Run(ctx context.Context, s Streams) error {
@@ -33,7 +33,7 @@ func (c runsSteps) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	if c.Step != "" {
-		items, err := a.list(ctx, fmt.Sprintf("/runs/%d/steps/%s/items", c.ID, url.PathEscape(c.Step)), url.Values{}, c.Limit)
+		items, err := a.list(ctx, fmt.Sprintf("/runs/%d/steps/%s/items", c.ID, url.PathEscape(c.Step)), url.Values{}, int(c.Limit))
 		if err != nil {
 			return err
 		}

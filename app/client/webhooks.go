@@ -71,11 +71,11 @@ type webhooksDeliveries struct {
 	Target
 	ID    int64  `arg:"" help:"The number of the webhook."`
 	State string `enum:"waiting,taken,given_up" default:"waiting" help:"waiting, taken or given_up."`
-	Limit int    `default:"50" help:"How many at most; 0 for all."`
+	Limit limit  `default:"50" help:"How many at most; 0 for all."`
 }
 
 func (c webhooksDeliveries) Run(ctx context.Context, s Streams) error {
-	return c.get(ctx, s, fmt.Sprintf("/webhooks/%d/deliveries", c.ID), url.Values{"state": {c.State}}, c.Limit, []column{
+	return c.get(ctx, s, fmt.Sprintf("/webhooks/%d/deliveries", c.ID), url.Values{"state": {c.State}}, int(c.Limit), []column{
 		field("ID", "id"), field("TYPE", "type"), field("JOB", "job"), field("RUN", "run_id"), field("HAPPENED", "happened_at"), field("TRIES", "tries"), field("STATUS", "status"), field("REASON", "reason"),
 		wideField("TRIED", "tried_at"), wideField("NEXT", "next_at"), wideField("ANSWER", "answer"),
 	})

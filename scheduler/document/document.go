@@ -113,7 +113,7 @@ func (r *Reader) Fields(n Node, name string, known, needed []string, each func(n
 	for i, key := range n.Keys {
 		switch {
 		case key.Kind != Scalar || !slices.Contains(known, key.Text):
-			if near := nearest(key.Text, known); near != "" {
+			if near := Nearest(key.Text, known); near != "" {
 				r.Add(key.Line, CodeNear, "Field", key.Shown(), "Near", near)
 			} else {
 				r.Add(key.Line, CodeUnknown, "Field", key.Shown())
@@ -182,8 +182,8 @@ func (r *Reader) Flag(name string, n Node) bool {
 	return n.Text == "true"
 }
 
-// nearest is the known name that a wrong one was probably meant to be; empty if none is close.
-func nearest(wrong string, known []string) string {
+// Nearest is the known name that a wrong one was probably meant to be; empty if none is close.
+func Nearest(wrong string, known []string) string {
 	best, cost := "", maxMisses+1
 	if len(wrong) > 60 {
 		return ""

@@ -215,7 +215,9 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return code
 	}
 	protect(stderr)
-	if err == nil {
+	if err != nil {
+		err = nearCommand(parser.Model.Node, args, err)
+	} else {
 		if err = chosen.BindToProvider(interruptible); err != nil {
 			panic(err) // of its type
 		}
