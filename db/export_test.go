@@ -62,5 +62,19 @@ func SortPlain(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) (
 // FewJobs sets up to how many jobs of some groups are sorted without an index.
 func (p *Pool) FewJobs(n int64) { p.fewJobs = n }
 
+// NewestFirst sets how many of the newest jobs are looked at before the index on the names.
+func (p *Pool) NewestFirst(n int64) { p.newestFirst = n }
+
+// ByName has FindJobs walk through the index on the names, as SearchJobs and SortJobs do for a text.
+func (f JobFilter) ByName(dialect Dialect) JobFilter {
+	f.names, f.dialect = true, dialect
+	return f
+}
+
+// SortByName is the way of SortJobs for a text.
+func SortByName(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) ([]int64, error) {
+	return f.sorted(ctx, tx, anyStatus, f.where(false), offset, limit)
+}
+
 // DeferAbove sets from how many runs on a pool leaves indexes for later.
 func (p *Pool) DeferAbove(runs int64) { p.deferAbove = runs }

@@ -29,6 +29,7 @@ type JobFilter struct {
 	Desc    bool     // from its other end
 	After   *JobPlace
 
+	names        bool    // read from the index on the names: see byName
 	from, before int64   // ids; 0: any
 	dialect      Dialect // lets texts be compared in the way that is quickest there; see textMatch
 }
@@ -139,6 +140,9 @@ func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int6
 		ids, err := FindJobs(ctx, pool, f, offset, max(limit, sortLimit))
 		return ids[:min(limit, int64(len(ids)))], err
 	}
+	if f.byName() {
+		return searchNames(ctx, pool, f, offset, limit)
+	}
 	parts, err := f.parts(ctx, pool)
 	if err != nil {
 		return nil, err
@@ -156,6 +160,49 @@ func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int6
 }
 
 const sortLimit = 1000
+
+// byName says that the index on the names has all that a search asks for. Walking through it takes well under half of the time that the
+// jobs themselves take.
+func (f JobFilter) byName() bool {
+	return f.reads() && f.Handler == "" && f.Author == "" && f.Tag == "" && f.Flows == nil && f.Held == nil
+}
+
+// table is what jobs are read from.
+func (f JobFilter) table() string {
+	switch {
+	case !f.names:
+		return "xxl_job_info"
+	case f.dialect == MySQL:
+		return "xxl_job_info FORCE INDEX (i_job_name)"
+	default:
+		return "xxl_job_info INDEXED BY i_job_name"
+	}
+}
+
+// newestFirst is how many of the newest jobs a search looks at before it walks through the index: a text that many have fills a page from them.
+const newestFirst = 2000
+
+// searchNames is SearchJobs for what the index on the names knows.
+func searchNames(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
+	newest, last := f, int64(0)
+	if err := pool.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) FROM xxl_job_info").Scan(&last); err != nil {
+		return nil, fmt.Errorf("find the newest job: %w", err)
+	}
+	if f.Below != 0 {
+		last = min(last, f.Below-1)
+	}
+	newest.from = max(1, last-pool.newestFirst+1)
+	ids, err := FindJobs(ctx, pool, newest, offset, limit)
+	if err != nil || int64(len(ids)) == limit {
+		return ids, err
+	}
+	f.names = true
+	err = pool.sideBySide(ctx, 1, func(int) (err error) {
+		ids, err = FindJobs(ctx, pool, f, offset, limit)
+		return err
+	})
+	return ids, err
+}
 
 // sideBySide reads several things at a time, for two callers at most: the connections are there for the engine too.
 func (p *Pool) sideBySide(ctx context.Context, n int, read func(i int) error) error {
@@ -208,14 +255,22 @@ func FindJobsFromEnd(ctx context.Context, tx DBTX, f JobFilter, offset, limit in
 func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, limit int64) ([]int64, error) {
 	// Nearly all jobs are started: by the index on that the databases would collect them all, and sort them.
 	w := f.where(len(f.Groups) == 0 && len(f.IDs) == 0)
-	return findIDs(ctx, tx, "jobs", "SELECT id FROM xxl_job_info"+w.String()+" ORDER BY id "+order+" LIMIT ? OFFSET ?", append(w.args, limit, offset))
+	return findIDs(ctx, tx, "jobs", "SELECT id FROM "+f.table()+w.String()+" ORDER BY id "+order+" LIMIT ? OFFSET ?", append(w.args, limit, offset))
 }
 
 // CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells; for others it reads as SearchJobs does.
-func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (int64, error) {
+func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (n int64, err error) {
 	f.dialect = pool.dialect
 	if !f.reads() {
 		return countJobs(ctx, pool, f)
+	}
+	if f.byName() {
+		f.names = true
+		err = pool.sideBySide(ctx, 1, func(int) error {
+			n, err = countJobs(ctx, pool, f)
+			return err
+		})
+		return n, err
 	}
 	parts, err := f.parts(ctx, pool)
 	if err != nil {
@@ -226,7 +281,6 @@ func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (int64, error) {
 		counts[i], err = countJobs(ctx, pool, parts[i])
 		return err
 	})
-	n := int64(0)
 	for _, c := range counts {
 		n += c
 	}
@@ -235,7 +289,7 @@ func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (int64, error) {
 
 func countJobs(ctx context.Context, tx DBTX, f JobFilter) (n int64, err error) {
 	w := f.where(false)
-	if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_info"+w.String(), w.args...).Scan(&n); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+f.table()+w.String(), w.args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count jobs: %w", err)
 	}
 	return n, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 )
 
-// TestSearchJobsFindsWhatFindJobsFinds compares the search in two halves with the plain one, also where ids are missing.
+// TestSearchJobsFindsWhatFindJobsFinds compares the searches in parts and by the index on the names with the plain one, also where ids are missing.
 func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -21,9 +21,13 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					got, err := db.SearchJobs(t.Context(), pool, f, offset, limit)
-					if err != nil || !slices.Equal(got, want) {
-						t.Errorf("%+v from %d, %d: %v, %v, want %v", f, offset, limit, got, err, want)
+					var got []int64
+					for _, newest := range []int64{1, 9, 2000} {
+						pool.NewestFirst(newest)
+						got, err = db.SearchJobs(t.Context(), pool, f, offset, limit)
+						if err != nil || !slices.Equal(got, want) {
+							t.Errorf("%+v from %d, %d: %v, %v, want %v", f, offset, limit, got, err, want)
+						}
 					}
 					if offset == 0 && limit == 50 && len(got) != found {
 						t.Errorf("%+v: %d found, want %d", f, len(got), found)
@@ -52,6 +56,12 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 		compare(db.JobFilter{Text: "%neither%"}, 0)
 		compare(db.JobFilter{Text: "%odd%", Groups: []int64{1, 2}}, 12)
 		compare(db.JobFilter{Text: "% 1%"}, 7+4)
+		compare(db.JobFilter{Text: "%odd%", Below: 15}, 7)
+		compare(db.JobFilter{Text: "%odd%", Below: 1}, 0)
+		compare(db.JobFilter{Text: "%odd 13%", TextID: 3}, 2)
+		stopped, running := int64(0), int64(1)
+		compare(db.JobFilter{Text: "%odd%", Status: &stopped}, 12)
+		compare(db.JobFilter{Text: "%odd%", Status: &running}, 0)
 		compare(db.JobFilter{Handler: "%%", Groups: []int64{1}, IDs: []int64{1, 2, 31}}, 3)
 		many := make([]int64, 70_000) // more than a statement has placeholders for
 		for i := range many {

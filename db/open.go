@@ -147,7 +147,7 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 	conns := cmp.Or(cfg.MaxConns, mysqlConns)
 	pool := &Pool{
 		DB: sql.OpenDB(connector), dialect: MySQL, zone: cmp.Or(cfg.Zone, t.zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
-		describe: t.cfg.DBName, connector: connector, sessions: all, deferAbove: deferAbove, fewJobs: fewJobs,
+		describe: t.cfg.DBName, connector: connector, sessions: all, deferAbove: deferAbove, fewJobs: fewJobs, newestFirst: newestFirst,
 	}
 	pool.admin = func() *sql.DB { return openAdmin(t, cfg.Logger) }
 	pool.calendars.pool = pool

@@ -147,6 +147,11 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.FindJobs(ctx, tx, db.JobFilter{Text: "%o%"}, 0, 20)
 			return len(r), err
 		}, "SCAN xxl_job_info", "key=PRIMARY", 20},
+		{"SortJobs by name with a text", func(ctx context.Context, tx db.DBTX) (int, error) {
+			e, _ := tx.(*explainer)
+			r, err := db.SortByName(ctx, tx, db.JobFilter{Order: db.OrderName, Text: "%no such text%"}.ByName(e.dialect), 0, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 0},
 		{"SortJobs by name in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Groups: []int64{1, 2}}, 500, 20)
 			return len(r), err
@@ -230,6 +235,26 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			// Rows come in the order of the index, so a page ends at its limit instead of sorting all there is.
 			if strings.Contains(e.plan, "TEMP B-TREE") || strings.Contains(e.plan, "filesort") || strings.Contains(e.plan, "temporary") {
 				t.Errorf("%s sorts: %s", tt.name, e.plan)
+			}
+		}
+	})
+}
+
+// TestATextIsLookedForInTheIndex asks both databases what they read where no job has a text: the index on the names, and no job.
+func TestATextIsLookedForInTheIndex(t *testing.T) {
+	t.Parallel()
+	running := int64(1)
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		bigTables(t, pool)
+		for _, f := range []db.JobFilter{{Text: "%no such text%"}, {Text: "%99999%", TextID: 99999, Status: &running, Below: 90_000}} {
+			e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+			found, err := db.FindJobs(t.Context(), e, f.ByName(pool.Dialect()), 0, 51)
+			want := "key=i_job_name"
+			if pool.Dialect() == db.SQLite {
+				want = "USING COVERING INDEX i_job_name"
+			}
+			if err != nil || len(found) > 0 || !strings.Contains(e.plan, want) || pool.Dialect() != db.SQLite && !strings.Contains(e.plan, "Using index") {
+				t.Errorf("%+v: %v, %v; the plan is %s", f, found, err, e.plan)
 			}
 		}
 	})

@@ -36,6 +36,7 @@ type Pool struct {
 	autoIncrement atomic.Int64   // as it was seen last
 	built         atomic.Int64   // see deferred.go
 	fewJobs       int64          // up to where jobs of some groups are sorted without an index; see [SortJobs]
+	newestFirst   int64          // how many of the newest jobs are looked at first; see [SearchJobs]
 	deferAbove    int64          // from how many runs on indexes are built after the start
 	paramChars    atomic.Int64   // how long the parameter of a run may be; 0: as long as a job's
 	beside        atomic.Bool    // XXL-JOB admins work on it too; see beside.go

@@ -39,6 +39,9 @@ func SortJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64)
 	switch {
 	case f.Order == OrderNewest:
 		return SearchJobs(ctx, pool, f, offset, limit)
+	case f.byName() && f.Order == OrderName:
+		f.names = true
+		return f.sorted(ctx, pool, anyStatus, f.where(false), offset, limit)
 	case f.reads():
 		return searchSorted(ctx, pool, f, offset, limit)
 	case !f.Plain():
@@ -168,7 +171,7 @@ func (f JobFilter) byIndex(of segment) *where {
 // sorted reads a page of those that conditions leave.
 func (f JobFilter) sorted(ctx context.Context, tx DBTX, of segment, w *where, offset, limit int64) ([]int64, error) {
 	f.behind(of, w)
-	query := "SELECT id FROM xxl_job_info" + w.String() + " ORDER BY " + f.order(of) + " LIMIT ? OFFSET ?"
+	query := "SELECT id FROM " + f.table() + w.String() + " ORDER BY " + f.order(of) + " LIMIT ? OFFSET ?"
 	return findIDs(ctx, tx, "jobs in their order", query, append(w.args, limit, offset))
 }
 
@@ -219,8 +222,15 @@ func (f JobFilter) behind(of segment, w *where) {
 	}
 }
 
-// searchSorted sorts what only reading all jobs can tell: the first of each part, and then of those.
+// searchSorted sorts what only reading all jobs can tell: the few that the index on the names finds, or the first of each part, and then
+// of those.
 func searchSorted(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
+	if f.byName() {
+		ids, err := f.few(ctx, pool)
+		if err != nil || len(ids) <= sortLimit {
+			return f.sortedOf(ctx, pool, ids, offset, limit, err)
+		}
+	}
 	parts, err := f.parts(ctx, pool)
 	if err != nil {
 		return nil, err
@@ -230,15 +240,27 @@ func searchSorted(ctx context.Context, pool *Pool, f JobFilter, offset, limit in
 		found[i], err = parts[i].sorted(ctx, pool, readStatus, parts[i].where(false), 0, offset+limit)
 		return err
 	})
-	if err != nil {
+	f.After = nil
+	return f.sortedOf(ctx, pool, slices.Concat(found...), offset, limit, err)
+}
+
+// few are all jobs that a filter finds by their names, or one more than sortLimit.
+func (f JobFilter) few(ctx context.Context, pool *Pool) (ids []int64, err error) {
+	f.names = true
+	w := f.where(false)
+	err = pool.sideBySide(ctx, 1, func(int) (err error) {
+		ids, err = findIDs(ctx, pool, "jobs", "SELECT id FROM "+f.table()+w.String()+" LIMIT ?", append(w.args, sortLimit+1))
+		return err
+	})
+	return ids, err
+}
+
+// sortedOf reads a page of jobs that were found, unless that failed.
+func (f JobFilter) sortedOf(ctx context.Context, tx DBTX, ids []int64, offset, limit int64, err error) ([]int64, error) {
+	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	ids := slices.Concat(found...)
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	f.After = nil
 	w := new(where)
 	w.in("id", ids)
-	return f.sorted(ctx, pool, readStatus, w, offset, limit)
+	return f.sorted(ctx, tx, readStatus, w, offset, limit)
 }
