@@ -31,13 +31,31 @@ func TestListsSayWhatTheyLeaveOut(t *testing.T) {
 		if root.get("/jobs?group=99").document(t).Find("#results tbody tr").Length() != 1 {
 			t.Error("what is left out of the filter narrows the list")
 		}
+		// What no pick list has is not a filter that nobody sees.
+		for path, want := range map[string]string{
+			"/audit?kind=zz": "kind=zz", "/audit?action=zz": "action=zz", "/alarms/messages?state=zz": "state=zz", "/alarms/messages?channel=99": "channel=99",
+			"/jobs/slowest?by=zz": "by=zz", "/jobs?page=99": "page=99", "/users?page=99": "page=99", "/executors?page=99": "page=99",
+		} {
+			page := root.get(path).document(t)
+			if got := page.Find("main .notice").Text(); !strings.Contains(got, "leaves out: "+want) {
+				t.Errorf("%s says %q", path, got)
+			}
+			if all, _, _ := strings.Cut(path, "?"); strings.Contains(want, "page=") && page.Find("#results tbody tr").Length() != root.get(all).document(t).Find("#results tbody tr").Length() {
+				t.Errorf("%s shows nothing of what there is", path)
+			}
+		}
+		for path, want := range map[string]string{"/audit?user=somebody": "[name=user] [value=somebody][selected]", "/audit?group=99": "[name=group] [value='99'][selected]"} {
+			if root.get(path).document(t).Find(want).Length() != 1 {
+				t.Errorf("%s does not show what it is narrowed to", path)
+			}
+		}
 		if got := root.post("/users", url.Values{"name": {"newcomer"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
 			t.Fatalf("create user: %d", got.status)
 		}
 		newcomer := open(t, a)
 		newcomer.login("newcomer", testPassword)
-		for _, path := range []string{"/", "/jobs", "/runs", "/executors"} {
-			if got := newcomer.get(path).document(t).Find(".empty h2").First().Text(); got != "You may see no executor’s jobs yet" {
+		for _, path := range []string{"/", "/jobs", "/jobs?show=mine", "/jobs/slowest", "/runs", "/runs/search", "/executors", "/timeline", "/forecast", "/wall", "/alarms/open"} {
+			if got := newcomer.get(path).document(t).Find(".empty h2").Text(); got != "You may see no executor’s jobs yet" {
 				t.Errorf("%s says %q to somebody without rights", path, got)
 			}
 		}

@@ -278,7 +278,7 @@ func (p person) refusedFormerly(t *testing.T, what string, got answer) {
 	switch {
 	case p.name == "" && strings.Contains(body.Msg, "not login for path:/"):
 	case p.name != "" && body.Msg == forbiddenText && got.status == http.StatusForbidden:
-	case p.name != "" && strings.HasSuffix(body.Msg, " does not exist any more."): // so they hear of what they may not see
+	case p.name != "" && strings.HasSuffix(body.Msg, " does not exist any more, or you may not see it."): // so they hear of what they may not see
 	case p.name != "" && (strings.HasPrefix(body.Msg, "jobGroup: ") || strings.Contains(what, "jobcode/save")): // no such group; no right to write scripts
 	default:
 		t.Errorf("%s: %s", what, got.body)

@@ -188,7 +188,10 @@ func (c *alarmPages) messageList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := alarms.MessagesPage{Page: c.pageWithFlash(ec), Filter: f}
+	if !slices.ContainsFunc(channels, func(ch alarm.Channel) bool { return ch.ID == f.Channel }) {
+		f.Channel = 0
+	}
+	page := alarms.MessagesPage{Page: c.pageOfList(ec, link.Messages(f)), Filter: f}
 	for _, ch := range channels {
 		page.Channels = append(page.Channels, ui.Option{Value: fmt.Sprint(ch.ID), Label: ch.Name, Selected: ch.ID == f.Channel})
 	}

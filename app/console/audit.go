@@ -39,26 +39,13 @@ const auditPerPage = 50
 func (c *auditPages) auditList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.AuditFrom(ec.QueryParams())
-	page := audit.ListPage{Page: c.pageOfList(ec, link.Audit(f)), Filter: f, Kinds: manage.Objects()}
-	for _, a := range manage.Actions() {
-		page.Actions = append(page.Actions, string(a))
+	page := audit.ListPage{}
+	if err := c.addPicks(ec, &page, &f); err != nil {
+		return err
 	}
+	page.Page, page.Filter = c.pageOfList(ec, link.Audit(f)), f
 	for _, x := range c.shipping() {
 		page.Unshipped = append(page.Unshipped, audit.Unshipped{Target: x.Target, Since: c.at(page.Page, x.Since), Why: x.Err.Error()})
-	}
-	names, err := c.audit.Users(ctx, p)
-	if err != nil {
-		return err
-	}
-	for _, n := range names {
-		page.Users = append(page.Users, ui.Option{Value: n, Label: n, Selected: n == f.User})
-	}
-	groups, err := c.groups.List(ctx, p)
-	if err != nil {
-		return err
-	}
-	for _, g := range groups {
-		page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: g.ID == f.Group})
 	}
 	filter := c.auditFilter(f, c.zoneFor(who(ec)))
 	filter.Before, filter.After, filter.Deep, filter.Limit = f.Before, f.After, f.Deep, auditPerPage
@@ -85,6 +72,43 @@ func (c *auditPages) auditList(ec echo.Context) error {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, audit.List(page), ui.FragmentResults)
+}
+
+// addPicks adds what the list can be narrowed to. What no pick list has would narrow it while they say that it shows all: a kind and an
+// action that there are none of are left out of the filter, and people and executors that are gone stand with the others.
+func (c *auditPages) addPicks(ec echo.Context, page *audit.ListPage, f *link.AuditFilter) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	page.Kinds = manage.Objects()
+	for _, a := range manage.Actions() {
+		page.Actions = append(page.Actions, string(a))
+	}
+	if !slices.Contains(page.Kinds, f.Kind) {
+		f.Kind = ""
+	}
+	if !slices.Contains(page.Actions, f.Action) {
+		f.Action = ""
+	}
+	names, err := c.audit.Users(ctx, p)
+	if err != nil {
+		return err
+	}
+	if f.User != "" && !slices.Contains(names, f.User) {
+		names = append(names, f.User)
+	}
+	for _, n := range names {
+		page.Users = append(page.Users, ui.Option{Value: n, Label: n, Selected: n == f.User})
+	}
+	groups, err := c.groups.List(ctx, p)
+	if err != nil {
+		return err
+	}
+	if f.Group != 0 && !slices.ContainsFunc(groups, func(g db.Group) bool { return g.ID == f.Group }) {
+		groups = append(groups, db.Group{ID: f.Group, Title: "#" + textID(f.Group)})
+	}
+	for _, g := range groups {
+		page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: g.ID == f.Group})
+	}
+	return nil
 }
 
 // auditRow is an entry in words. Its name is never empty, because it is what people click on.

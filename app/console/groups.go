@@ -89,6 +89,10 @@ func (c *groupPages) groupList(ec echo.Context) error {
 		return err
 	}
 	page.Total = int64(len(matching))
+	if last := lastPage(page.Total, groupsPerPage); f.Page > last {
+		f.Page = last
+		page.Filter, page.Ignored = f, link.Ignored(ec.QueryParams(), link.Executors(f))
+	}
 	jobs, err := c.groups.CountJobsOfEach(ctx)
 	if err != nil {
 		return err

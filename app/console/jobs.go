@@ -58,6 +58,9 @@ func (c *jobPages) routes(g *echo.Group) {
 // maxPage bounds what a list reads.
 const maxPage = 100_000
 
+// lastPage is the last page of a list that is in memory.
+func lastPage(total int64, perPage int) int { return max(1, (int(total)+perPage-1)/perPage) }
+
 func (c *jobPages) jobList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	groups, err := c.groupTitles(ec)
@@ -75,6 +78,12 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	by, desc := link.SortBy(f.Sort)
 	filter.Order, filter.Desc = db.JobOrder(by), desc
 	list, err := c.jobs.List(ctx, p, filter)
+	if err == nil && len(list.Jobs) == 0 && f.Page > 1 { // there are fewer by now, or there never were so many: that is not "no job matches"
+		f.Page, filter.Offset = 1, 0
+		page.Ignored = link.Ignored(ec.QueryParams(), link.Jobs(f))
+		page.Filter = f
+		list, err = c.jobs.List(ctx, p, filter)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ var slowBy = map[string]manage.SlowBy{link.SlowLongest: manage.SlowLongest, link
 
 // slowest shows which jobs took longest in the last days.
 func (c *jobPages) slowest(ec echo.Context) error {
-	page := jobs.SlowPage{Page: c.pageWithFlash(ec), By: link.SlowBy(ec.QueryParam("by")), Days: manage.SlowDays}
+	by := link.SlowBy(ec.QueryParam("by"))
+	page := jobs.SlowPage{Page: c.pageOfList(ec, link.Slowest(by)), By: by, Days: manage.SlowDays}
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
