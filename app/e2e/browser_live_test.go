@@ -112,7 +112,7 @@ func TestBrowserSaysWhatItKnows(t *testing.T) {
 	n.must(t, link.JobStart(beat), nil)
 	run := n.run(n.job("Settle", countdown), "")
 
-	for _, path := range []string{"/", "/jobs", link.Job(beat), "/runs", "/nodes", link.WallPath, link.ForecastPath, link.TimelinePath, link.AlarmsOpenPath, run} {
+	for _, path := range []string{"/", "/jobs", link.Job(beat), "/runs", "/nodes", link.WallPath, link.ForecastPath, link.TimelinePath, link.AlarmsOpenPath, link.ExecutorsPath, link.Executor(n.group), run} {
 		n.visit(path)
 		n.do(holds(pageIs+`"live" && `+liveMark+`.checkVisibility() && `+liveMark+`.innerText.trim() === "Live"`),
 			chromedp.Evaluate(`window.same = true; window.color = `+shownColor, nil))
@@ -135,7 +135,17 @@ func TestBrowserSaysWhatItKnows(t *testing.T) {
 	}
 	n.keepsToTimes(way, beat)
 	n.sendsFilterAgain(way)
+	n.knowsWhatIsGone(beat)
 	n.admin.noPanic(t)
+}
+
+// knowsWhatIsGone deletes a job whose page is open: the admin answers, so no connection is lost.
+func (n *night) knowsWhatIsGone(job int64) {
+	n.expect("404")
+	n.visit(link.Job(job))
+	n.do(holds(pageIs + `"live"`))
+	n.must(n.t, link.JobDelete(job), nil)
+	n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"gone"`), holds(`/^Gone, or not yours to see any more · as of/.test(`+liveMark+`.innerText.trim())`))
 }
 
 // keepsToTimes sees a next time pass: a page that is cut off says for when it was planned, and not that it is late.

@@ -8,16 +8,15 @@ export function copyButtons(root) {
 
 // copies has a button put a text on the clipboard, and says that it is there.
 export function copies(button, text) {
-  const said = button.querySelector("[role=status]");
+  const show = (copied) => {
+    button.classList.toggle("copied", copied);
+    button.querySelector("[role=status]").textContent = copied ? button.dataset.copied : "";
+  };
   button.hidden = false;
   button.addEventListener("click", () => {
     if (!put(text(), button)) return;
-    button.classList.add("copied");
-    said.textContent = button.dataset.copied;
-    setTimeout(() => {
-      button.classList.remove("copied");
-      said.textContent = "";
-    }, 1500);
+    show(true);
+    setTimeout(show, 1500, false);
   });
 }
 
@@ -25,7 +24,6 @@ export function copies(button, text) {
 // works on both, and copies what is selected in the document. Beside an open dialog nothing can be, so the text stands next to the button.
 function put(text, button) {
   const box = document.createElement("textarea");
-  box.className = "visually-hidden";
   box.value = text;
   button.after(box);
   box.select();

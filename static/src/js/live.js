@@ -7,7 +7,7 @@ const before = 2; // failed rounds in a row until the page calls itself cut off:
 const sources = new Map(); // ms for which an answer is good, by source
 const returns = new Set(); // what waits for the server to answer
 const probe = 2000;
-let state = "live"; // or "lost", or "ended": the session has
+let state = "live"; // or "lost"; "ended": the session has; "gone": the server answers, and there is no such page for this user any more
 let missed = 0;
 let since = Date.now(); // the last answer
 let probing = 0;
@@ -23,7 +23,13 @@ export function source(good) {
     missed() {
       if (++missed >= before && state === "live") show("lost");
     },
-    ended: () => show("ended"),
+    // over says that a status means that nothing more will come: the session has ended, or what was asked for is not there, or not for
+    // this user.
+    over(status) {
+      const now = { 401: "ended", 403: "gone", 404: "gone" }[status];
+      if (now) show(now);
+      return now;
+    },
     close() {
       sources.delete(self);
       if (sources.size === 0) missed = 0;

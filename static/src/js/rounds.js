@@ -18,7 +18,7 @@ export function rounds(draw) {
     const address = location.href;
     try {
       const answer = await fetch(shown.dataset.liveFrom ?? address, { headers: { "HX-Request": "true", "Punctual-Live": "1" }, signal: AbortSignal.timeout(patience) });
-      if (answer.status === 401 || answer.redirected) return own.ended();
+      if (own.over(answer.redirected ? 401 : answer.status)) return;
       if (!answer.ok) throw new Error(answer.status);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(shown.id);
       failed = 0;

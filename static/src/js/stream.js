@@ -54,7 +54,7 @@ export function stream({ address, events, onReturn }) {
     const probe = new AbortController();
     const status = await fetch(address(), { headers: { Accept: "text/event-stream" }, signal: probe.signal }).then((answer) => answer.status, () => 0);
     probe.abort();
-    if (status === 401 && !ended) live.ended();
+    if (!ended) live.over(status);
   };
   const visibility = () => {
     if (document.hidden) {
