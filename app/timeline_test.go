@@ -9,8 +9,38 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/views/link"
 )
+
+// TestShortRunsAreSeenInATimeline, and those that no executor took do not last until now.
+func TestShortRunsAreSeenInATimeline(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	things(t, a, 1, "quick")
+	at := func(ago, took time.Duration, code, handled int64) int64 {
+		id := oldRun(t, a, 1, 1, ago, code, handled, nil)
+		sent, finished := time.Now().Add(-ago), int64(0)
+		if handled != 0 {
+			finished = sent.Add(took).UnixMilli()
+		}
+		outcome := event.Succeeded
+		if handled == 0 {
+			outcome = event.NotSent
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET sent_at = ?, finished_at = ?, outcome = ? WHERE id = ?", sent.UnixMilli(), finished, outcome, id); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	quick, refused := at(40*time.Minute, 7*time.Millisecond, 200, 200), at(30*time.Minute, 0, 500, 0)
+	page := open(t, a).mustLogin().get(link.TimelinePath).document(t)
+	for _, run := range []int64{quick, refused} {
+		if got := page.Find(fmt.Sprintf(`svg a[href="/runs/%d"] rect`, run)).AttrOr("width", ""); got != "0.01%" {
+			t.Errorf("run %d is %q wide", run, got)
+		}
+	}
+}
 
 // TestATimelineLeadsToItsRuns: a run that has just ended is a bar that leads to it, in the picture and in the list; jobs, executors, the
 // dashboard and the forecast lead to their timelines, and what is due stands to the right of now.

@@ -266,7 +266,9 @@ func (v *timeView) bars(r *manage.TimelineRow) []span {
 			end = began
 		}
 		if end.IsZero() {
-			end = now
+			if end = began; state.Open() { // what was tried and never sent took no time
+				end = now
+			}
 		}
 		b.X = max(0, v.x(planned))
 		b.Run = max(b.X, v.x(began))

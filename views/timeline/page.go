@@ -104,6 +104,9 @@ func (b Bar) class() string {
 // waited says that the part before the sending can be seen.
 func (b Bar) waited() bool { return b.Run-b.X >= 0.15 }
 
+// width is never 0: of a bar without a width SVG draws nothing, not even its stroke, which is what is seen of a short run.
+func (b Bar) width() string { return percent(max(b.W, 0.01)) }
+
 func percent(x float64) string { return strconv.FormatFloat(min(100, max(0, x)), 'f', 2, 64) + "%" }
 
 // rangeShown is the range that the filter shows as chosen.
