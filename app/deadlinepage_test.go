@@ -145,11 +145,11 @@ func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 		if got := admin.get("/jobs/1/edit").document(t).Find("#preview .notice.warning").Text(); !strings.Contains(got, said) {
 			t.Errorf("the form says %q", got)
 		}
-		if got := strings.Join(strings.Fields(admin.get("/jobs/1").document(t).Find(".job-summary .late-text").Text()), " "); got != clock("%02[2]d:00 · usually ends at %02[2]d:10, 10 min too late") {
+		if got := strings.Join(strings.Fields(admin.get("/jobs/1").document(t).Find(".job-summary .late-text").Text()), " "); got != clock("%02[2]d:00 · may end as late as %02[2]d:10, 10 min too late") {
 			t.Errorf("the page says %q", got)
 		}
 		mark := admin.get("/jobs").document(t).Find("tbody .late-text")
-		if got := mark.Text() + ": " + mark.AttrOr("title", ""); got != clock("Too tight: %02[2]d:00: usually ends at %02[2]d:10, 10 min too late") {
+		if got := mark.Text() + ": " + mark.AttrOr("title", ""); got != clock("Too tight: %02[2]d:00: may end as late as %02[2]d:10, 10 min too late") {
 			t.Errorf("the list says %q", got)
 		}
 		type standing struct {

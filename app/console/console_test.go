@@ -30,6 +30,16 @@ import (
 	"github.com/punctual-job/punctual/views/users"
 )
 
+func TestEndsAreSaidToTheSecond(t *testing.T) {
+	t.Parallel()
+	clock := clockIn(time.FixedZone("UTC+8", 8*60*60))
+	for want, second := range map[string]int{"06:05": 0, "06:05:07": 7} {
+		if got := clock(time.Date(2026, 11, 25, 22, 5, second, 999, time.UTC)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestTimeRanges(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("UTC+8", 8*60*60)
