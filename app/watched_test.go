@@ -142,3 +142,23 @@ func TestTypedAddressesStandTheSameEverywhere(t *testing.T) {
 		}
 	})
 }
+
+// TestTheDashboardSaysThatAnAddressRefuses: somebody answers there, so beside those that are lost it is told what is wrong with it.
+func TestTheDashboardSaysThatAnAddressRefuses(t *testing.T) {
+	t.Parallel()
+	a, c := apiCaller(t, testOptions(t))
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"code":500,"msg":"The access token is wrong."}`))
+	}))
+	t.Cleanup(refuses.Close)
+	var made struct{ ID int64 }
+	c.json(http.StatusCreated, &made, "POST", "/groups", fmt.Sprintf(`{"app_name":"typed","title":"Typed","type":"manual","addresses":[%q]}`, refuses.URL+"/"))
+	root := open(t, a).mustLogin()
+	executortest.Eventually(t, "it was asked", func() error {
+		told := strings.Join(strings.Fields(root.get("/").document(t).Find(".trouble.lost li").Text()), " ")
+		if !strings.Contains(told, refuses.URL) || !strings.Contains(told, "Typed · Refuses calls") {
+			return errors.New(told)
+		}
+		return nil
+	})
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -207,7 +208,11 @@ func (c *dashboardPages) lostExecutors(page *dashboard.Page, p auth.Principal, l
 			detail += " · " + text
 		}
 		for _, a := range lost {
-			t.Items = append(t.Items, dashboard.Item{Name: a.URL, URL: link.Executor(g.ID), Detail: detail, At: a.Beat})
+			told := detail
+			if a.State != groups.AddressOffline { // it answers, or did so a moment ago: that it is lost would not be true
+				told += " · " + page.T("address."+string(a.State))
+			}
+			t.Items = append(t.Items, dashboard.Item{Name: a.URL, URL: link.Executor(g.ID), Detail: told, At: a.Beat})
 		}
 	}
 	t.Items = t.Items[:min(troubleItems, len(t.Items))]
