@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -303,6 +304,70 @@ func TestProgramsFollowLists(t *testing.T) {
 		backfills.until(t, "event: end") // its job is gone
 		if got := (&caller{t: t, base: c.base, token: seen}).do("GET", "/nodes/live", ""); got.status != http.StatusForbidden {
 			t.Errorf("who may not see the admins follows them: %d", got.status)
+		}
+	})
+}
+
+// TestWhatIsHeldEndsWithItsToken holds requests open for a run that hangs and for one that never stops talking, and revokes their token.
+func TestWhatIsHeldEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		hang := func(ctx context.Context, _ *executor.Run) error {
+			<-ctx.Done()
+			return nil
+		}
+		talk := func(ctx context.Context, r *executor.Run) error {
+			for line := strings.Repeat("talk ", 2000); ctx.Err() == nil; {
+				r.Logf("%s", line)
+			}
+			return nil
+		}
+		ex := executortest.New(t, c.base, executortest.Handlers{"hang": hang, "talk": talk}, func(cfg *executor.Config) { cfg.AppName, cfg.Token = "orders", o.AccessToken })
+		c.json(200, new(struct{}), "PATCH", "/groups/1", `{"addresses":["`+ex.URL+`"]}`)
+		runs := map[string]int64{}
+		for _, handler := range []string{"hang", "talk"} {
+			var made struct{ ID int }
+			c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"`+handler+`","author":"a","handler":"`+handler+`"}`)
+			var ran struct{ Runs []int64 }
+			c.json(201, &ran, "POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), "")
+			runs[handler] = ran.Runs[0]
+		}
+		held := &caller{t: t, base: c.base, token: makeToken(t, open(t, a).mustLogin(), url.Values{"name": {"held"}, "scope": {"admin"}, "days": {"7"}})}
+		var tokens struct {
+			Items []struct {
+				ID   int64
+				Name string
+			}
+		}
+		c.json(200, &tokens, "GET", "/tokens", "")
+		id := tokens.Items[slices.IndexFunc(tokens.Items, func(token struct {
+			ID   int64
+			Name string
+		}) bool {
+			return token.Name == "held"
+		})].ID
+		stream := (&browser{t: t, base: c.base, http: http.DefaultClient}).watch(fmt.Sprintf("/api/v1/runs/%d/live", runs["talk"]), "Authorization", "Bearer "+held.token)
+		stream.until(t, "talk")
+		answered := make(chan answer, 1)
+		go func() { answered <- held.do("GET", fmt.Sprintf("/runs/%d?wait=60s", runs["hang"]), "") }()
+		for range 20 { // by then it was let in
+			c.json(200, new(struct{}), "GET", "/whoami", "")
+		}
+		if got := c.do("DELETE", fmt.Sprintf("/tokens/%d", id), ""); got.status != http.StatusOK {
+			t.Fatalf("revoke: %d %s", got.status, got.body)
+		}
+		since := time.Now()
+		if took := stream.until(t, ""); took > 10*time.Second {
+			t.Errorf("the output goes on for %s", took)
+		}
+		select {
+		case got := <-answered:
+			if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "token.revoked") {
+				t.Errorf("who waits for a run with a token that is revoked gets %d %s", got.status, got.body)
+			}
+		case <-time.After(20*time.Second - time.Since(since)):
+			t.Error("who waits for a run with a token that is revoked goes on waiting")
 		}
 	})
 }

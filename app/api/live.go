@@ -257,9 +257,10 @@ func (w *runWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next t
 	return record.Reported() && end, w.pace, err
 }
 
-// output sends what is new, and says whether there will be no more once the run has ended.
+// output sends what is new, and says whether there will be no more once the run has ended. A run that puts out more than is sent does not
+// keep the stream from finding out whether its token still counts.
 func (w *runWatch) output(ctx context.Context, s *live.Stream, r *db.Run) (end bool, err error) {
-	for {
+	for began := time.Now(); time.Since(began) < live.PaceMax; {
 		piece, err := w.api.Manage.Runs.LogOf(ctx, r, w.next)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -287,6 +288,7 @@ func (w *runWatch) output(ctx context.Context, s *live.Stream, r *db.Run) (end b
 			return false, err
 		}
 	}
+	return false, nil
 }
 
 // say tells why there is no output at the moment; nothing, that there is again.

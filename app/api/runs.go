@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
@@ -185,6 +186,7 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 	}
 	end := time.NewTimer(most)
 	defer end.Stop()
+	checked := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		r, err := a.Manage.Runs.Get(ctx, p, id)
 		if err != nil {
@@ -198,6 +200,12 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 			case <-a.Closing:
 			case <-end.C:
 			case <-time.After(pause):
+				if time.Since(checked) >= live.Recheck { // who may not see it any more does not wait for it
+					if p, err = a.bearer(requestOf(ctx).echo); err != nil {
+						return wholeRun{}, err
+					}
+					checked = time.Now()
+				}
 				continue
 			}
 		}

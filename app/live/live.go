@@ -16,17 +16,17 @@ const (
 	// heartbeat keeps proxies from closing a quiet stream, and finds clients that are gone.
 	heartbeat = 15 * time.Second
 	// paceMin is the least time between two looks at the database for one stream: changes come by the thousand.
-	paceMin = 500 * time.Millisecond
-	// recheck is how often a stream asks whether its session or token still counts, and with which rights: what somebody may not see any
-	// more leaves their screen within 5 s.
-	recheck = 3 * time.Second
-
+	paceMin           = 500 * time.Millisecond
 	maxStreams        = 500
 	maxStreamsPerUser = 30 // a browser tab has one at a time
 )
 
 // WriteWait bounds one write to a client that has stopped reading.
 const WriteWait = 10 * time.Second
+
+// Recheck is how often a stream asks whether its session or token still counts, and with which rights: what somebody may not see any
+// more leaves their screen within 5 s.
+const Recheck = 3 * time.Second
 
 // PaceMax is the longest time between two looks: other admins' changes send no signal here.
 const PaceMax = 2 * time.Second
@@ -140,7 +140,7 @@ func (l *Streams) Follow(w http.ResponseWriter, r *http.Request, p auth.Principa
 			return nil
 		case <-timer.C:
 		}
-		if time.Since(checked) >= recheck {
+		if time.Since(checked) >= Recheck {
 			now, err := again()
 			if err != nil {
 				return nil
@@ -167,7 +167,7 @@ func (l *Streams) Follow(w http.ResponseWriter, r *http.Request, p auth.Principa
 				return nil
 			}
 		}
-		if !l.pause(ctx, signal, min(next, recheck-time.Since(checked))) {
+		if !l.pause(ctx, signal, min(next, Recheck-time.Since(checked))) {
 			return nil
 		}
 		timer.Reset(0)
