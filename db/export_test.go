@@ -71,6 +71,9 @@ func (f JobFilter) ByName(dialect Dialect) JobFilter {
 	return f
 }
 
+// Newest is what SearchJobs looks at before the index on the names, up to a job.
+func (f JobFilter) Newest(p *Pool, last int64) JobFilter { return f.newest(p, last) }
+
 // SortByName is the way of SortJobs for a text.
 func SortByName(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) ([]int64, error) {
 	return f.sorted(ctx, tx, anyStatus, f.where(false), offset, limit)

@@ -182,17 +182,22 @@ func (f JobFilter) table() string {
 // newestFirst is how many of the newest jobs a search looks at before it walks through the index: a text that many have fills a page from them.
 const newestFirst = 2000
 
+// newest narrows a filter to the newest jobs up to one.
+func (f JobFilter) newest(pool *Pool, last int64) JobFilter {
+	f.from, f.before = max(1, last-pool.newestFirst+1), last+1
+	return f
+}
+
 // searchNames is SearchJobs for what the index on the names knows.
 func searchNames(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
-	newest, last := f, int64(0)
+	last := int64(0)
 	if err := pool.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) FROM xxl_job_info").Scan(&last); err != nil {
 		return nil, fmt.Errorf("find the newest job: %w", err)
 	}
 	if f.Below != 0 {
 		last = min(last, f.Below-1)
 	}
-	newest.from = max(1, last-pool.newestFirst+1)
-	ids, err := FindJobs(ctx, pool, newest, offset, limit)
+	ids, err := FindJobs(ctx, pool, f.newest(pool, last), offset, limit)
 	if err != nil || int64(len(ids)) == limit {
 		return ids, err
 	}

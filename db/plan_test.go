@@ -246,6 +246,15 @@ func TestATextIsLookedForInTheIndex(t *testing.T) {
 	running := int64(1)
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		bigTables(t, pool)
+		e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+		var last int64
+		if err := pool.QueryRowContext(t.Context(), "SELECT MAX(id) FROM xxl_job_info").Scan(&last); err != nil {
+			t.Fatal(err)
+		}
+		found, err := db.FindJobs(t.Context(), e, db.JobFilter{Text: "%o%"}.Newest(pool, last), 0, 51)
+		if err != nil || len(found) == 0 || !strings.Contains(e.plan, "USING INTEGER PRIMARY KEY") && !strings.Contains(e.plan, "key=PRIMARY") || strings.Contains(e.plan, "TEMP B-TREE") {
+			t.Errorf("the newest: %v, %v; the plan is %s", found, err, e.plan)
+		}
 		for _, f := range []db.JobFilter{{Text: "%no such text%"}, {Text: "%99999%", TextID: 99999, Status: &running, Below: 90_000}} {
 			e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
 			found, err := db.FindJobs(t.Context(), e, f.ByName(pool.Dialect()), 0, 51)
