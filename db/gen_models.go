@@ -577,6 +577,11 @@ type OutputBlob struct {
 	Data     []byte
 }
 
+type OutputFilter struct {
+	ObjectID int64
+	Bits     []byte
+}
+
 type OutputObject struct {
 	ID        int64
 	Store     string

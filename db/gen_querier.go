@@ -174,6 +174,7 @@ type Querier interface {
 	// Every session of a user but the one in use.
 	DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error)
 	DeleteOutputBlobs(ctx context.Context, db DBTX, objectID int64) (int64, error)
+	DeleteOutputFilter(ctx context.Context, db DBTX, objectID int64) error
 	DeleteOutputObject(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Of a user who is deleted. What they shared stays: others use it.
@@ -422,6 +423,7 @@ type Querier interface {
 	// What touches punctual_note: what people wrote down at runs, at jobs, and at all jobs of a group.
 	InsertNote(ctx context.Context, db DBTX, arg InsertNoteParams) (int64, error)
 	InsertOutputBlob(ctx context.Context, db DBTX, arg InsertOutputBlobParams) error
+	InsertOutputFilter(ctx context.Context, db DBTX, arg InsertOutputFilterParams) error
 	InsertOutputObject(ctx context.Context, db DBTX, arg InsertOutputObjectParams) (int64, error)
 	InsertPause(ctx context.Context, db DBTX, arg InsertPauseParams) (int64, error)
 	// One group's rights of a user whose old ones were dropped just before.
@@ -691,6 +693,7 @@ type Querier interface {
 	// The runs of a broadcast that is a step, which go on: a walk along the index of its job from its first on.
 	ListOpenRunsOfStep(ctx context.Context, db DBTX, arg ListOpenRunsOfStepParams) ([]int64, error)
 	ListOutputBlobs(ctx context.Context, db DBTX, arg ListOutputBlobsParams) ([]ListOutputBlobsRow, error)
+	ListOutputFilters(ctx context.Context, db DBTX, ids []int64) ([]OutputFilter, error)
 	// Which of these runs have a row.
 	ListOutputIDs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// Admins that have something to copy.

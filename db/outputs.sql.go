@@ -36,6 +36,15 @@ func (q *Queries) DeleteOutputBlobs(ctx context.Context, db DBTX, objectID int64
 	return result.RowsAffected()
 }
 
+const deleteOutputFilter = `-- name: DeleteOutputFilter :exec
+DELETE FROM punctual_output_filter WHERE object_id = ?
+`
+
+func (q *Queries) DeleteOutputFilter(ctx context.Context, db DBTX, objectID int64) error {
+	_, err := db.ExecContext(ctx, deleteOutputFilter, objectID)
+	return err
+}
+
 const deleteOutputObject = `-- name: DeleteOutputObject :execrows
 DELETE FROM punctual_output_object WHERE id = ? AND live = 0
 `
@@ -173,6 +182,20 @@ type InsertOutputBlobParams struct {
 
 func (q *Queries) InsertOutputBlob(ctx context.Context, db DBTX, arg InsertOutputBlobParams) error {
 	_, err := db.ExecContext(ctx, insertOutputBlob, arg.ObjectID, arg.Part, arg.Data)
+	return err
+}
+
+const insertOutputFilter = `-- name: InsertOutputFilter :exec
+INSERT INTO punctual_output_filter (object_id, bits) VALUES (?, ?)
+`
+
+type InsertOutputFilterParams struct {
+	ObjectID int64
+	Bits     []byte
+}
+
+func (q *Queries) InsertOutputFilter(ctx context.Context, db DBTX, arg InsertOutputFilterParams) error {
+	_, err := db.ExecContext(ctx, insertOutputFilter, arg.ObjectID, arg.Bits)
 	return err
 }
 
@@ -604,6 +627,43 @@ func (q *Queries) ListOutputBlobs(ctx context.Context, db DBTX, arg ListOutputBl
 	for rows.Next() {
 		var i ListOutputBlobsRow
 		if err := rows.Scan(&i.Part, &i.Data); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listOutputFilters = `-- name: ListOutputFilters :many
+SELECT object_id, bits FROM punctual_output_filter WHERE object_id IN (/*SLICE:ids*/?)
+`
+
+func (q *Queries) ListOutputFilters(ctx context.Context, db DBTX, ids []int64) ([]OutputFilter, error) {
+	query := listOutputFilters
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OutputFilter
+	for rows.Next() {
+		var i OutputFilter
+		if err := rows.Scan(&i.ObjectID, &i.Bits); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

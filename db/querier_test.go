@@ -164,7 +164,7 @@ var argValues = map[string]any{
 	"TakePulls.Ids": []string{"id1", "id2"}, "TakePulls.Pull": "new", "TakePulls.Now": int64(0), "TakePulls.Lost": []string{"pull1"}, "ListTakenPulls.Ids": []string{"id2"}, "DeletePulls": []string{"id1"},
 	"DeletePullAnswers": []string{"id1"}, "DeletePullsBefore": int64(100), "DeletePullSeenBefore": int64(100), "DeletePullAnswersBefore": int64(100),
 	"ListFlowResults.Steps": []string{"step1"}, "CopyFlowItems.ToItem": int64(10), "CopyFlowItems.ToLogID": int64(9),
-	"LeaveOutputObject.ID": int64(2), "InsertOutputBlob.Part": int64(99),
+	"LeaveOutputObject.ID": int64(2), "InsertOutputBlob.Part": int64(99), "InsertOutputFilter.ObjectID": int64(99),
 	"ResealWebhook.OldConfig": "config1", "NoteWebhookTrouble.LastReason": "changed", "ListSilentExecutors.UpdateTime": seedTime.AddDate(0, 0, 20), "NoteSilentExecutor.Before": seedTime.AddDate(0, 0, 20),
 	"NoteExecutorBack.RegistryKey": "regist2", "NoteExecutorBack.RegistryValue": "regist2",
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "DeleteJobDaysBefore": int64(100), "SetHour.SucCount": int64(77),

@@ -124,6 +124,15 @@ SELECT log_id, faults FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) AND
 -- name: DeleteOutputObject :execrows
 DELETE FROM punctual_output_object WHERE id = ? AND live = 0;
 
+-- name: InsertOutputFilter :exec
+INSERT INTO punctual_output_filter (object_id, bits) VALUES (?, ?);
+
+-- name: ListOutputFilters :many
+SELECT object_id, bits FROM punctual_output_filter WHERE object_id IN (sqlc.slice(ids));
+
+-- name: DeleteOutputFilter :exec
+DELETE FROM punctual_output_filter WHERE object_id = ?;
+
 -- name: InsertOutputBlob :exec
 INSERT INTO punctual_output_blob (object_id, part, data) VALUES (?, ?, ?);
 

@@ -516,6 +516,9 @@ func TestCopiesGoWithTheirRuns(t *testing.T) {
 		if n := b.count("SELECT COUNT(*) FROM punctual_output_object"); n != 0 {
 			t.Errorf("%d rows of objects are left", n)
 		}
+		if n := b.count("SELECT COUNT(*) FROM punctual_output_filter"); n != 0 {
+			t.Errorf("%d filters are left", n)
+		}
 	})
 }
 
@@ -655,6 +658,7 @@ func TestStores(t *testing.T) {
 		if left, err := os.ReadDir(dir + "/outputs"); err != nil || len(left) != 0 {
 			t.Errorf("left are %v, %v", left, err)
 		}
+		findsTheSameWithoutFilters(t, dbtest.New(t, db.SQLite), f)
 	})
 	t.Run("s3", func(t *testing.T) {
 		t.Parallel()
@@ -667,6 +671,7 @@ func TestStores(t *testing.T) {
 			t.Fatal(err)
 		}
 		try(t, s)
+		findsTheSameWithoutFilters(t, dbtest.New(t, db.SQLite), s)
 	})
 }
 

@@ -19,6 +19,11 @@
 // ten thousand runs a second make one object a second. A run that goes on has the copy of what it wrote so far, which is written anew
 // as a whole whenever there is more.
 //
+// # Search
+//
+// There is no index. Beside its row an object has a [filter], which says of most texts that they are not in the object, so that a search
+// reads few objects that do not have its text. Filters are in a table of their own, because objects are counted and walked through often.
+//
 // # Deleting
 //
 // Rows go in the transaction that deletes their runs. An object counts the rows that are in it, in the same transactions; when none is

@@ -52,6 +52,7 @@ type HitLine struct {
 const (
 	searchRows    = 1000     // that are read at a time
 	searchAhead   = 4        // objects that are read, unpacked and looked through at a time
+	searchFilters = 64       // filters that are read at a time
 	searchSpan    = 4 << 20  // bytes of an object that are read at once, at most
 	searchText    = 32 << 20 // bytes of text that are held of one object, at most
 	maxLineShown  = 400      // bytes of a line
@@ -73,13 +74,16 @@ func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 	}
 	timed, cancel := context.WithTimeout(ctx, q.Time)
 	defer cancel()
-	walk := &searching{s: s, q: q, found: &found, needle: fold(nil, []byte(q.Text))}
+	walk := &searching{s: s, q: q, found: &found, needle: fold(nil, []byte(q.Text)), lacks: make(map[int64]bool)}
 	for found.Reached > q.From {
 		rows, err := s.keptRows(timed, q, found.Reached)
 		if timed.Err() != nil {
 			return found, nil
 		}
 		if err != nil {
+			return found, err
+		}
+		if err := walk.sift(timed, rows); err != nil && timed.Err() == nil {
 			return found, err
 		}
 		if walk.rows(timed, rows) || timed.Err() != nil {
@@ -109,6 +113,7 @@ type searching struct {
 	q      Search
 	found  *Found
 	needle []byte
+	lacks  map[int64]bool // of objects whose filters were read: the text is certainly not in it
 }
 
 // part is a run of rows in the same object, which are read together.
@@ -133,7 +138,11 @@ func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
 	next := 0
 	for i := range parts {
 		for ; next < len(parts) && next < i+searchAhead; next++ {
-			go w.look(ctx, &parts[next])
+			if p := &parts[next]; w.lacks[p.rows[0].ObjectID] {
+				p.looks <- make([]look, len(p.rows))
+			} else {
+				go w.look(ctx, p)
+			}
 		}
 		var looks []look
 		select {
@@ -148,6 +157,31 @@ func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
 		}
 	}
 	return false
+}
+
+// sift reads the filters of the objects that rows are in. An object without one, as those of earlier releases, is looked through.
+func (w *searching) sift(ctx context.Context, rows []db.Output) error {
+	if len(w.needle) < gramSize {
+		return nil
+	}
+	var ask []int64
+	for i := range rows {
+		id := rows[i].ObjectID
+		if _, known := w.lacks[id]; !known {
+			w.lacks[id] = false
+			ask = append(ask, id)
+		}
+	}
+	for part := range slices.Chunk(ask, searchFilters) {
+		filters, err := w.s.queries.ListOutputFilters(ctx, w.s.cfg.Pool, part)
+		if err != nil {
+			return err
+		}
+		for _, f := range filters {
+			w.lacks[f.ObjectID] = !w.s.openFilter(f).may(w.needle)
+		}
+	}
+	return nil
 }
 
 // partsOf cuts rows where the object changes, or a part would be too large.
@@ -316,9 +350,15 @@ func fold(to, text []byte) []byte {
 	at := len(to)
 	to = append(to, text...)
 	for i := at; i < len(to); i++ {
-		if c := to[i]; 'A' <= c && c <= 'Z' {
-			to[i] = c + 'a' - 'A'
-		}
+		to[i] = small(to[i])
 	}
 	return to
+}
+
+// small makes a letter A to Z small.
+func small(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }

@@ -254,6 +254,9 @@ func (s *Service) deleteEmpty(ctx context.Context) error {
 			if err := s.cfg.Store.Delete(ctx, Object{ID: r.ID, Name: r.Name}); err != nil {
 				return err
 			}
+			if err := s.queries.DeleteOutputFilter(ctx, s.cfg.Pool, r.ID); err != nil {
+				return err
+			}
 			if _, err := s.queries.DeleteOutputObject(ctx, s.cfg.Pool, r.ID); err != nil {
 				return err
 			}
@@ -348,6 +351,9 @@ func (s *Service) move(ctx context.Context, from int64) error {
 			return err
 		}
 		if _, err := s.queries.SetOutputObject(ctx, tx, db.SetOutputObjectParams{ID: object.ID, Size: int64(len(data)), Live: int64(len(keep))}); err != nil {
+			return err
+		}
+		if err := s.noteFilter(ctx, tx, object.ID, newFilter(texts)); err != nil {
 			return err
 		}
 		return db.LeaveOutputObjects(ctx, tx, left)

@@ -238,7 +238,7 @@ func (s *Service) writeObject(ctx context.Context, batch []copied) error {
 		size += len(texts[i])
 	}
 	if size == 0 {
-		return s.noteKept(ctx, Object{}, 0, batch, make([]placed, len(batch)))
+		return s.noteKept(ctx, Object{}, 0, nil, batch, make([]placed, len(batch)))
 	}
 	object, err := s.newObject(ctx)
 	if err != nil {
@@ -250,11 +250,11 @@ func (s *Service) writeObject(ctx context.Context, batch []copied) error {
 		return err
 	}
 	s.metrics.objects.WithLabelValues("written").Inc()
-	return s.noteKept(ctx, object, int64(len(data)), batch, places)
+	return s.noteKept(ctx, object, int64(len(data)), newFilter(texts), batch, places)
 }
 
 // noteKept notes copies that are in the store. Copies of runs that are gone, or that another admin has copied meanwhile, are left out.
-func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch []copied, places []placed) error {
+func (s *Service) noteKept(ctx context.Context, object Object, size int64, f filter, batch []copied, places []placed) error {
 	kept, empty, cut, pushed := 0, 0, 0, 0
 	now, node := s.cfg.Now().UnixMilli(), s.cfg.Node()
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
@@ -303,6 +303,9 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch
 				return err
 			}
 			if _, err := s.queries.SetOutputObject(ctx, tx, db.SetOutputObjectParams{ID: object.ID, Size: size, Live: int64(len(keep))}); err != nil {
+				return err
+			}
+			if err := s.noteFilter(ctx, tx, object.ID, f); err != nil {
 				return err
 			}
 		}
