@@ -39,6 +39,32 @@ func (k typing) retype(text string) {
 	k.press(text)
 }
 
+// ids are what elements of a picture are called.
+func (k typing) ids(selector string) (ids []string) {
+	k.t.Helper()
+	k.do(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].map((box) => box.id.replace("flow-wide-", ""))`, selector), &ids))
+	return ids
+}
+
+// goesAbout goes to the picture, which is one stop of the tabulator key whatever has the focus in it, to its end, to its beginning, past it and back.
+// Its boxes are given in their order.
+func (k typing) goesAbout(boxes ...string) {
+	k.t.Helper()
+	at := func(box string) {
+		k.t.Helper()
+		k.sees(fmt.Sprintf(`document.activeElement.id === "flow-wide-%s" && document.querySelectorAll("svg.flow-wide [tabindex='0'], .flow-picture[tabindex='0']").length === 1`, box))
+	}
+	k.tab("svg.flow-wide a")
+	k.press(kb.End)
+	at(boxes[len(boxes)-1])
+	k.press(kb.Home)
+	at(boxes[0])
+	k.press(kb.Tab)
+	k.sees(`!document.activeElement.closest("svg.flow")`)
+	k.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(input.ModifierShift)))
+	at(boxes[0])
+}
+
 // TestBrowserFlow makes a flow of three steps in the form, without a mouse, and follows its run. Another one waits for an approval, which is
 // given with a remark, fails, and is run again from what failed.
 func TestBrowserFlow(t *testing.T) {
@@ -133,7 +159,13 @@ func TestBrowserFlow(t *testing.T) {
 	k.sees(`document.activeElement.matches('[data-deed="up write"]') && document.querySelector("#source").value.indexOf("id: write") < document.querySelector("#source").value.indexOf("id: pause")`)
 	k.sees(`document.querySelectorAll("svg.flow-wide .flow-step").length === 3 && !document.querySelector(".flow-faults")`)
 	// From a step of the picture to its fields, by keyboard and by mouse.
-	k.tab("#flow-wide-pause")
+	k.goesAbout("fetch", "write", "pause")
+	k.press(kb.ArrowRight)
+	k.sees(`document.activeElement.id === "flow-wide-pause"`)
+	k.press(kb.ArrowRight)
+	k.sees(`document.activeElement.id === "flow-wide-write"`)
+	k.press(kb.ArrowLeft)
+	k.sees(`document.activeElement.id === "flow-wide-pause"`)
 	k.press(kb.Enter)
 	k.sees(`document.activeElement.id === "step_id" && document.activeElement.value === "pause"`)
 	k.do(click("#flow-wide-write"))
@@ -157,9 +189,13 @@ func TestBrowserFlow(t *testing.T) {
 	close(gate)
 	k.sees(`window.same && document.querySelectorAll("svg.flow-wide .flow-step.at-success").length === 3 && document.querySelector("#run-head .badge.success")`)
 
-	k.tab("#flow-wide-write")
-	k.press(kb.Enter)
+	k.goesAbout("fetch", "write", "pause")
+	k.press(kb.ArrowRight, kb.ArrowRight, kb.Enter)
 	k.sees(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector(".step-of")`)
+
+	// Who starts whom is a picture of the same kind.
+	k.visit("/executors/1/lineage")
+	k.goesAbout(k.ids("svg.flow-wide a")...)
 
 	w := k.window
 	w.visit("/jobs/4/run")
