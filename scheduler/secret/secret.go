@@ -8,7 +8,6 @@
 package secret
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -100,21 +99,24 @@ func InSource(source string) []string {
 	return Names(texts...)
 }
 
-// Masks are the texts that an output must not show: the values, and how they are written in JSON, in an address and line by line.
+// Masks are the texts that an output must not show: the values, and how programs write them in JSON, in an address and line by line.
 func Masks(values map[string]string) []string {
 	var masks []string
-	add := func(text string) {
-		if len(text) >= MinValue && !slices.Contains(masks, text) {
-			masks = append(masks, text)
+	add := func(texts ...string) {
+		for _, text := range texts {
+			if len(text) >= MinValue && !slices.Contains(masks, text) {
+				masks = append(masks, text)
+			}
 		}
 	}
 	for _, value := range values {
-		add(value)
-		add(expr.InJSON(value))
-		add(url.QueryEscape(value))
-		add(url.PathEscape(value))
+		for _, text := range inJSON(value) {
+			add(inJSON(text)...) // a parameter in JSON is often a text in other JSON
+		}
+		add(inAddress(value)...)
+		add(inAddress(expr.InJSON(value))...) // as it stands in a parameter
 		for line := range strings.Lines(value) {
-			add(strings.TrimRight(line, "\r\n"))
+			add(inJSON(strings.TrimRight(line, "\r\n"))...)
 		}
 	}
 	slices.SortFunc(masks, func(a, b string) int { return len(b) - len(a) }) // a whole before its parts

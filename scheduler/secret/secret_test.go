@@ -74,6 +74,34 @@ func TestMasksAreEveryFormOfAValue(t *testing.T) {
 			t.Errorf("%q is not masked", want)
 		}
 	}
+	// As programs write one in which every character stands that some of them write otherwise.
+	odd := Masks(map[string]string{"A": `a/b+c&d<"e'f=g!h~i*j ü😀`})
+	for by, want := range map[string]string{
+		"itself":               `a/b+c&d<"e'f=g!h~i*j ü😀`,
+		"encoding/json":        `a/b+c\u0026d\u003c\"e'f=g!h~i*j ü😀`,
+		"JSON.stringify":       `a/b+c&d<\"e'f=g!h~i*j ü😀`,
+		"json.dumps":           `a/b+c&d<\"e'f=g!h~i*j \u00fc\ud83d\ude00`,
+		"json_encode":          `a\/b+c&d<\"e'f=g!h~i*j \u00fc\ud83d\ude00`,
+		"json_encode, unicode": `a\/b+c&d<\"e'f=g!h~i*j ü😀`,
+		"Gson":                 `a/b+c\u0026d\u003c\"e\u0027f\u003dg!h~i*j ü😀`,
+		"url.QueryEscape":      "a%2Fb%2Bc%26d%3C%22e%27f%3Dg%21h~i%2Aj+%C3%BC%F0%9F%98%80",
+		"url.PathEscape":       "a%2Fb+c&d%3C%22e%27f=g%21h~i%2Aj%20%C3%BC%F0%9F%98%80",
+		"rawurlencode":         "a%2Fb%2Bc%26d%3C%22e%27f%3Dg%21h~i%2Aj%20%C3%BC%F0%9F%98%80",
+		"urlencode":            "a%2Fb%2Bc%26d%3C%22e%27f%3Dg%21h%7Ei%2Aj+%C3%BC%F0%9F%98%80",
+		"encodeURIComponent":   "a%2Fb%2Bc%26d%3C%22e'f%3Dg!h~i*j%20%C3%BC%F0%9F%98%80",
+		"encodeURI":            "a/b+c&d%3C%22e'f=g!h~i*j%20%C3%BC%F0%9F%98%80",
+		"urllib.parse.quote":   "a/b%2Bc%26d%3C%22e%27f%3Dg%21h~i%2Aj%20%C3%BC%F0%9F%98%80",
+		"JSON in JSON":         `a/b+c\\u0026d\\u003c\\\"e'f=g!h~i*j ü😀`,
+		"JSON in an address":   "a%2Fb%2Bc%5Cu0026d%5Cu003c%5C%22e%27f%3Dg%21h~i%2Aj+%C3%BC%F0%9F%98%80",
+		"java.net.URLEncoder":  "a%2Fb%2Bc%26d%3C%22e%27f%3Dg%21h%7Ei*j+%C3%BC%F0%9F%98%80",
+	} {
+		if !slices.Contains(odd, want) {
+			t.Errorf("%s: %q is not masked", by, want)
+		}
+	}
+	if masks := Masks(map[string]string{"A": "plain-and_simple.1"}); len(masks) != 1 {
+		t.Errorf("what all write alike is masked as %q", masks)
+	}
 	if slices.Contains(masks, "x") || slices.Contains(masks, "abc") {
 		t.Errorf("short words are masked: %q", masks)
 	}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// heard is what was told to a receiver, or written to a log.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// everyColumn is all that the database has, by table and column.
+func everyColumn(t *testing.T, pool *db.Pool) map[string]string {
+	t.Helper()
+	query := "SELECT name FROM sqlite_master WHERE type = 'table'"
+	if pool.Dialect() == db.MySQL {
+		query = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
+	}
+	shown := make(map[string]string)
+	for _, table := range firstColumn(t, pool, query) {
+		rows, err := pool.QueryContext(t.Context(), "SELECT * FROM "+table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		into := make([]any, len(columns))
+		for i := range into {
+			into[i] = new([]byte)
+		}
+		for rows.Next() {
+			if err := rows.Scan(into...); err != nil {
+				t.Fatal(err)
+			}
+			for i, value := range into {
+				shown[table+"."+columns[i]] += string(*value.(*[]byte)) + "\n"
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return shown
+}
+
+func firstColumn(t *testing.T, pool *db.Pool, query string) (all []string) {
+	t.Helper()
+	rows, err := pool.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// tellAll is a job that says what it was given in every way that there is, and fails when it is told to.
+func tellAll(_ context.Context, r *executor.Run) error {
+	var plain bytes.Buffer
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(r.Param); err != nil {
+		return err
+	}
+	said := fmt.Sprintf("%s %s %s %q", r.Param, plain.String(), strings.ReplaceAll(plain.String(), "/", `\/`), url.QueryEscape(r.Param))
+	r.Logf("was given %s", said)
+	r.Logger().Info("was given", "it", r.Param)
+	if err := r.SetOutput("given", said); err != nil {
+		return err
+	}
+	if err := r.SetOutput(r.Param[:min(len(r.Param), 40)], "as a key"); err != nil {
+		return err
+	}
+	r.SetResult(said)
+	if strings.HasPrefix(r.Param, "fail") {
+		return fmt.Errorf("cannot reach https://ops:%s@bank.example/: %w", url.PathEscape(r.Param), context.DeadlineExceeded)
+	}
+	return nil
+}
+
+// TestNoSecretComesOutOfAFlow has a flow use a secret in every place that takes one, with jobs that tell all they know, and looks for it in all
+// that the admin keeps, shows, logs and tells. Every way of writing the value has the word in it that is looked for.
+func TestNoSecretComesOutOfAFlow(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		const word = "corevalue99"
+		const value = `a/b&"c<=` + word
+		var log, told heard
+		o.SecretKeys, o.Logger = []string{secretOne}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		o.HTTPAllow = "127.0.0.1"
+		a, c := working(t, o)
+		root := open(t, a).mustLogin()
+		receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _ = r.Write(&told) }))
+		t.Cleanup(receiver.Close)
+		ex := executortest.New(t, root.base, executortest.Handlers{"tell": tellAll}, func(c *executor.Config) { c.Token, c.AppName = o.AccessToken, "tellers" })
+		group := root.post("/executors", url.Values{"app_name": {"tellers"}, "title": {"tellers"}, "type": {"manual"}, "addresses": {ex.URL}}).header.Get("Location")
+		if got := root.post(group+"/secrets", url.Values{"name": {"PASSWORD"}, "value": {value}}); got.status != http.StatusSeeOther {
+			t.Fatalf("set the secret at %s: %d %s", group, got.status, got.body)
+		}
+		number := strings.TrimPrefix(group, "/executors/")
+		c.json(http.StatusCreated, &struct{}{}, "POST", "/webhooks", `{"name":"hub","url":"`+receiver.URL+`/`+word+`?token=`+word+`"}`)
+		if got := root.post("/alarms", url.Values{"kind": {"webhook"}, "name": {"hook"}, "enabled": {"true"}, "url": {receiver.URL + "/" + word}}); got.status != http.StatusSeeOther {
+			t.Fatalf("alarm channel: %d %s", got.status, got.body)
+		}
+		var job struct{ ID int64 }
+		c.json(http.StatusCreated, &job, "POST", "/jobs", `{"group_id":`+number+`,"description":"tell","author":"a","handler":"tell","parameter":"as the job has it ${{ secrets.PASSWORD }}"}`)
+		source := strings.ReplaceAll(`on_failure: continue
+steps:
+  - id: plain
+    job: {id: JOB}
+  - id: json
+    job: {id: JOB}
+    parameter: '{"user":"ops","password":"${{ secrets.PASSWORD }}"}'
+  - id: each
+    needs: [plain]
+    job: {id: JOB}
+    foreach: {items: "[1, 2]"}
+    parameter: "${{ item }} ${{ secrets.PASSWORD }}"
+  - id: pass
+    needs: [plain, json]
+    job: {id: JOB}
+    parameter: "${{ steps.plain.output.given }} ${{ steps.json.message }} ${{ secrets.PASSWORD }}"
+  - id: broken
+    needs: [pass]
+    job: {id: JOB}
+    parameter: "fail ${{ secrets.PASSWORD }}"
+  - id: asked
+    if: always()
+    needs: [broken]
+    approve: {message: "Pay, ${{ steps.plain.output.given }}, ${{ steps.broken.message }}?"}
+`, "JOB", fmt.Sprint(job.ID))
+		asks := strings.Replace(source, "Pay,", "Pay by ${{ secrets.PASSWORD }},", 1)
+		if got := c.do("POST", "/jobs", fmt.Sprintf(`{"group_id":%s,"description":"flow","author":"a","kind":"FLOW","script":%q}`, number, asks)); got.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(got.body, "asked, message (line 24)") {
+			t.Errorf("a question with a secret: %d %s", got.status, got.body)
+		}
+		var flow struct{ ID int64 }
+		c.json(http.StatusCreated, &flow, "POST", "/jobs", fmt.Sprintf(`{"group_id":%s,"description":"flow","author":"a","kind":"FLOW","script":%q}`, number, source))
+		page := root.runOnce(fmt.Sprintf("/jobs/%d", flow.ID), url.Values{"param": {"of the flow"}})
+		eventually(t, "it asks", func() bool { return strings.Contains(root.get(page).body, "at-approval") })
+		runs := firstColumn(t, a.pool, "SELECT id FROM xxl_job_log ORDER BY id")
+		if len(runs) < 7 {
+			t.Errorf("%d runs", len(runs))
+		}
+		eventually(t, "a failure is told", func() bool {
+			return strings.Contains(told.String(), "broken") || strings.Contains(told.String(), "punctual.run.finished")
+		})
+
+		shown := everyColumn(t, a.pool)
+		shown["the log"], shown["what programs were told"] = log.String(), strings.NewReplacer("/"+word, "", "?token="+word, "").Replace(told.String()) // the address is theirs
+		paths := []string{
+			page, group, group + "/secrets", group + "/lineage", "/jobs", "/runs", "/jobs/export/file", "/audit", "/audit/export?format=csv", "/audit/export?format=jsonl", "/alarms", "/alarms/1", "/alarms/messages",
+			"/webhooks", "/xxl-job-admin/joblog/pageList?jobGroup=" + number + "&jobId=0&logStatus=-1&filterTime=", "/xxl-job-admin/jobinfo/pageList?jobGroup=" + number, "/metrics", "/nodes",
+		}
+		for _, id := range []int64{job.ID, flow.ID} {
+			for _, part := range []string{"", "/edit", "/run", "/glue", "/versions"} {
+				paths = append(paths, fmt.Sprintf("/jobs/%d%s", id, part))
+			}
+		}
+		for _, id := range runs {
+			for _, part := range []string{"", "/log", "/log/download", "/steps/each"} {
+				paths = append(paths, "/runs/"+id+part)
+			}
+			for _, part := range []string{"", "/output", "/events", "/steps", "/flow"} {
+				shown["API /runs/"+id+part] = c.do("GET", "/runs/"+id+part, "").body
+			}
+		}
+		for _, path := range paths {
+			shown[path] = root.get(path).body
+		}
+		for what, text := range shown {
+			if at := strings.Index(text, word); at >= 0 {
+				t.Errorf("%s shows the secret: …%s", what, text[max(0, at-120):at+len(word)])
+			}
+		}
+		if !strings.Contains(shown[page], "***") || !strings.Contains(strings.Join(firstColumn(t, a.pool, "SELECT handle_msg FROM xxl_job_log WHERE handle_code = 500"), ""), "***") {
+			t.Error("where the secret stood there is nothing")
+		}
+	})
+}
