@@ -245,6 +245,13 @@ func TestBehaviour(t *testing.T) {
 			until(`document.querySelectorAll("tbody tr").length === 1`), until(`location.search === "?q=parcel"`),
 			until(`document.querySelector("[data-cron]") === null`), chromedp.KeyEvent(kb.Escape), until(`document.activeElement.name !== "q"`))
 	})
+	t.Run("the list of jobs fits into every width, also with a pause that has no end", func(t *testing.T) {
+		for _, width := range []int64{760, 900, 1100, 1280} {
+			do(t, chromedp.EmulateViewport(width, 720), visit("/jobs"), until(`[...document.querySelectorAll("td.col-next .sub")].some((sub) => sub.textContent.trim() === "until somebody ends it")`),
+				until(`((card) => card.scrollWidth <= card.clientWidth)(document.querySelector(".table-card"))`))
+		}
+		do(t, chromedp.EmulateViewport(1440, 900))
+	})
 	t.Run("the icons come from their file", func(t *testing.T) {
 		do(t, visit("/jobs"), until(`(icons => icons.length > 20 && icons.every(icon => icon.getBBox().width > 0))([...document.querySelectorAll("main svg.icon use")].filter(icon => icon.parentElement.checkVisibility()))`))
 	})
