@@ -394,7 +394,7 @@ func timeTicks(from, until time.Time, now float64) []timeline.Tick {
 			continue
 		}
 		t := timeline.Tick{X: 100 * float64(at.Sub(from)) / float64(until.Sub(from))}
-		if t.X > 2.5 && t.X < 97.5 && (now < 0 || t.X < now-5 || t.X > now+5) {
+		if t.X > 2.5 && t.X < 97.5 && (now < 0 || t.X < now-9 || t.X > now+9) {
 			t.Label = at.Format("15:04")
 			if at.Hour() == 0 && at.Minute() == 0 {
 				t.Label = at.Format("01-02")
