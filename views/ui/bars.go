@@ -44,6 +44,19 @@ const barStep = 10
 
 func (b RunBars) x(i, inset int) string { return strconv.Itoa((MaxBars-len(b.Bars)+i)*barStep + inset) }
 
+// ends is what stands under the bars, to the left and to the right: since when they are, and until when. Fewer bars than there is room for
+// begin somewhere in the middle, so both stand at their end.
+func (b RunBars) ends() [2]string {
+	first, last := b.Bars[0].At.Relative, b.Bars[len(b.Bars)-1].At.Relative
+	switch {
+	case len(b.Bars) >= MaxBars*9/10:
+		return [2]string{first, last}
+	case first == last:
+		return [2]string{"", last}
+	}
+	return [2]string{"", first + " – " + last}
+}
+
 func barHeight(of float64) string { return strconv.FormatFloat(of, 'f', 1, 64) }
 
 func barTop(of float64) string { return strconv.FormatFloat(100-of, 'f', 1, 64) }
