@@ -505,6 +505,13 @@ func TestAssistantsSeeAndDoNoMoreThanTheirToken(t *testing.T) {
 		if text, failed := b.call("trigger_job", arguments{"job_id": own.job}); !failed || b.tools()["trigger_job"] == nil {
 			t.Errorf("a right that is gone: %s", text)
 		}
+		if text, failed := b.call("who_am_i", nil); failed || strings.Contains(text, `"run"`) {
+			t.Errorf("a right that is gone is told of: %s", text)
+		}
+		c.json(200, &struct{}{}, "PATCH", "/users/2", `{"state":"disabled"}`)
+		if text, failed := b.call("who_am_i", nil); !failed {
+			t.Errorf("a token that counts no more is told: %s", text)
+		}
 	})
 }
 

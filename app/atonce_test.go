@@ -59,6 +59,42 @@ func TestARequestWithAKeyIsDoneOnceThoughItComesTenTimes(t *testing.T) {
 	})
 }
 
+// TestAKeyIsForOneRequest sends two requests at a time with one key, and a request again with a token that may less.
+func TestAKeyIsForOneRequest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		made, other := 0, 0
+		for _, got := range tries(20, func(i int) answer {
+			return c.do(http.MethodPost, "/jobs", fmt.Sprintf(`{"group_id":1,"description":"body %d","author":"a","handler":"h"}`, i%2), "Idempotency-Key", "k")
+		}) {
+			switch {
+			case got.status == http.StatusCreated:
+				made++
+			case got.status == http.StatusConflict:
+				if strings.Contains(got.body, "once.other") {
+					other++
+				}
+			default:
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		}
+		var list struct{ Items []struct{ ID int } }
+		if c.json(http.StatusOK, &list, http.MethodGet, "/jobs?text=body", ""); len(list.Items) != 1 || made == 0 || other != 10 {
+			t.Errorf("there are %v; %d answers say that one was made, %d that the key is another's", list.Items, made, other)
+		}
+		at := fmt.Sprintf("/jobs/%d/trigger", list.Items[0].ID)
+		c.json(http.StatusCreated, new(struct{}), http.MethodPost, at, "", "Idempotency-Key", "once")
+		view := &caller{t: t, base: c.base, token: makeToken(t, open(t, a).mustLogin(), url.Values{"name": {"view"}, "scope": {"view"}, "days": {"7"}})}
+		if got := view.do(http.MethodPost, at, "", "Idempotency-Key", "once"); got.status != http.StatusConflict && got.status != http.StatusForbidden {
+			t.Errorf("a token that may run nothing is answered %d %s", got.status, got.body)
+		}
+		if got := c.do(http.MethodPost, at, "", "Idempotency-Key", "once"); got.status != http.StatusCreated || got.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("again: %d %s", got.status, got.body)
+		}
+	})
+}
+
 // contested is something that programs change when it is still what they have read.
 type contested struct {
 	create func(c *caller, n int) (at string) // makes one, and says where its ETag is read

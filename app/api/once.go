@@ -41,7 +41,7 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func() (any, error)
 		return nil, fmt.Errorf("read request: %w", err)
 	}
 	id := digest(strconv.FormatInt(r.principal.UserID, 10), keyed.key())
-	sum := digest(o.method, r.echo.Request().URL.RequestURI(), string(asked))
+	sum := digest(o.method, r.echo.Request().URL.RequestURI(), string(asked), r.principal.Bounds()) // a narrower token is not answered as a wider one
 	q := db.New()
 	err = db.Error(q.InsertIdempotency(ctx, a.Pool, db.InsertIdempotencyParams{ID: id, Request: sum, MadeAt: a.Now().UnixMilli()}))
 	if errors.Is(err, db.ErrDuplicate) {

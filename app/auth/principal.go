@@ -162,6 +162,9 @@ func (p Principal) SameRights(other Principal) bool {
 	return p.UserID == other.UserID && p.Admin == other.Admin && p.all == other.all && maps.Equal(p.groups, other.groups)
 }
 
+// Bounds is a text for what p may do: the same for all with [Principal.SameRights].
+func (p Principal) Bounds() string { return fmt.Sprint(p.UserID, p.Admin, p.all, p.groups) }
+
 // CanUseGroup says whether jobs and runs of a group may be seen by p.
 func (p Principal) CanUseGroup(id int64) bool { return p.Can(id, RightView) }
 

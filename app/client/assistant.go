@@ -41,7 +41,6 @@ type bearer struct {
 		ID     int64    `json:"group_id"`
 		Rights []string `json:"rights"`
 	} `json:"rights"`
-	raw json.RawMessage
 }
 
 // may says whether the token has a right anywhere. Where, the admin knows.
@@ -59,11 +58,11 @@ func (b bearer) may(right string) bool {
 
 // bearer asks whom the token acts for.
 func (a *api) bearer(ctx context.Context) (b bearer, err error) {
-	b.raw, err = a.do(ctx, http.MethodGet, "/whoami", nil, nil)
+	raw, err := a.do(ctx, http.MethodGet, "/whoami", nil, nil)
 	if err != nil {
 		return b, err
 	}
-	if err := json.Unmarshal(b.raw, &b); err != nil {
+	if err := json.Unmarshal(raw, &b); err != nil {
 		return b, fmt.Errorf("read what the admin said: %w", err)
 	}
 	return b, nil

@@ -100,8 +100,8 @@ var (
 
 // readers are the tools that change nothing.
 func (s *assistant) readers() {
-	reads(s, "who_am_i", "Says whom the API token acts for, and what it may do in which groups.", func(context.Context, noInput) (any, error) {
-		i, err := thing(s.bearer.raw)
+	reads(s, "who_am_i", "Says whom the API token acts for, and what it may do in which groups.", func(ctx context.Context, _ noInput) (any, error) {
+		i, err := s.get(ctx, "/whoami", nil) // and not what was so when the session began
 		return bounded(i, maxText), err
 	})
 	reads(s, "list_groups", "Lists the groups of executors: number, name, and the addresses of their executors.", func(ctx context.Context, in onPage) (any, error) {
