@@ -3,7 +3,9 @@ package db
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -260,7 +262,11 @@ func FindJobsFromEnd(ctx context.Context, tx DBTX, f JobFilter, offset, limit in
 func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, limit int64) ([]int64, error) {
 	// Nearly all jobs are started: by the index on that the databases would collect them all, and sort them.
 	w := f.where(len(f.Groups) == 0 && len(f.IDs) == 0)
-	return findIDs(ctx, tx, "jobs", "SELECT id FROM "+f.table()+w.String()+" ORDER BY id "+order+" LIMIT ? OFFSET ?", append(w.args, limit, offset))
+	from := f.table() + w.String()
+	if f.names { // MariaDB takes twice as long where it sorts what it walks through; the bound keeps the two apart
+		from = "(SELECT id FROM " + from + " LIMIT " + strconv.Itoa(math.MaxInt) + ") found"
+	}
+	return findIDs(ctx, tx, "jobs", "SELECT id FROM "+from+" ORDER BY id "+order+" LIMIT ? OFFSET ?", append(w.args, limit, offset))
 }
 
 // CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells; for others it reads as SearchJobs does.
