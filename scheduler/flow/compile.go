@@ -41,7 +41,7 @@ func (c *compiler) definition() {
 		c.faults = append(c.faults, Fault{Line: def.line, Field: invalid.Field{Name: FieldOnFailure, Key: CodeUnknown, Args: []any{"Value", shown(string(def.OnFailure))}}})
 	}
 	if n := len(def.Steps); n == 0 || n > MaxSteps {
-		f := Fault{Field: invalid.Field{Name: FieldSteps, Key: CodeRequired}}
+		f := Fault{Line: def.stepsLine, Field: invalid.Field{Name: FieldSteps, Key: CodeRequired}}
 		if n > 0 {
 			f.Key, f.Args = CodeMany, []any{"Max", MaxSteps}
 		}

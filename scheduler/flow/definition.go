@@ -22,7 +22,7 @@ type Definition struct {
 	OnFailure OnFailure
 	Steps     []Step // in the order in which they are written, which decides nothing
 
-	line int // of OnFailure
+	line, stepsLine int // of OnFailure and Steps
 }
 
 // OnFailure says what becomes of steps that wait when another has failed.

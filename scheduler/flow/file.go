@@ -2,8 +2,10 @@ package flow
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,31 +42,32 @@ func Parse(raw []byte) (*Definition, error) {
 	if wrong != nil {
 		return nil, Faults{{Line: wrong.Line, Field: wrong.Field}}
 	}
-	var r document.Reader
-	def := Read(&r, tree)
-	if len(r.Faults) > 0 {
-		return nil, faultsOf(r.Faults.Sorted(), def)
-	}
-	return def, nil
+	return read(tree)
 }
 
-// faultsOf says in which steps the faults of a document are.
-func faultsOf(faults document.Faults, def *Definition) Faults {
-	list := make(Faults, len(faults))
-	for i, f := range faults {
-		list[i] = Fault{Line: f.Line, Field: f.Field}
-		for j := range def.Steps {
-			if s := &def.Steps[j]; s.Line <= f.Line && (j+1 == len(def.Steps) || def.Steps[j+1].Line > f.Line) {
-				list[i].Step = s.ID
-			}
-		}
+func read(tree document.Node) (*Definition, error) {
+	var r document.Reader
+	def, in := readSteps(&r, tree)
+	if len(r.Faults) == 0 {
+		return def, nil
 	}
-	return list
+	faults := make(Faults, len(r.Faults))
+	for i, f := range r.Faults {
+		faults[i] = Fault{Step: in[i], Line: f.Line, Field: f.Field}
+	}
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+	return nil, faults[:len(r.Faults.Sorted())]
 }
 
 // Read takes a definition from the part of a document, as of a file of jobs. What is wrong with it the reader has.
 func Read(r *document.Reader, n document.Node) *Definition {
-	def := &Definition{}
+	def, _ := readSteps(r, n)
+	return def
+}
+
+// readSteps is Read that says in which step each of the reader's faults is.
+func readSteps(r *document.Reader, n document.Node) (def *Definition, in map[int]string) {
+	def, in = &Definition{}, make(map[int]string)
 	f := reader{r}
 	r.Fields(n, FieldFlow, flowFields, []string{FieldSteps}, func(name string, line int, value document.Node) {
 		switch name {
@@ -73,16 +76,21 @@ func Read(r *document.Reader, n document.Node) *Definition {
 			r.Text(name, value, &text)
 			def.OnFailure, def.line = OnFailure(text), line
 		case FieldSteps:
+			def.stepsLine = line
 			for i, item := range r.List(name, value) {
 				if i == MaxSteps {
 					r.Add(item.Line, CodeMany, "Max", MaxSteps)
 					return
 				}
+				before := len(r.Faults)
 				def.Steps = append(def.Steps, f.step(item))
+				for at := before; at < len(r.Faults); at++ {
+					in[at] = def.Steps[i].ID
+				}
 			}
 		}
 	})
-	return def
+	return def, in
 }
 
 type reader struct{ *document.Reader }
@@ -360,11 +368,9 @@ func (d *Definition) UnmarshalYAML(n *yaml.Node) error {
 	if wrong != nil {
 		return Faults{{Line: wrong.Line, Field: wrong.Field}}
 	}
-	var r document.Reader
-	def := Read(&r, tree)
-	if len(r.Faults) > 0 {
-		return faultsOf(r.Faults.Sorted(), def)
+	def, err := read(tree)
+	if err == nil {
+		*d = *def
 	}
-	*d = *def
-	return nil
+	return err
 }

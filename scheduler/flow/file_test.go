@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/punctual-job/punctual/scheduler/document"
+	"github.com/punctual-job/punctual/scheduler/expr"
 )
 
 // withoutLines compares definitions wherever they were read.
@@ -118,7 +120,10 @@ func TestFaultsNameTheirStepAndLine(t *testing.T) {
 		{"nothing", " ", " 1  empty"},
 		{"no mapping", "- a", " 1  mapping [Field flow]"},
 		{"no steps", "on_failure: stop", " 1  missing [Field steps]"},
-		{"an empty list of steps", "steps: []", " 0 steps required"},
+		{"an empty list of steps", "steps: []", " 1 steps required"},
+		{"a field of the flow after its steps", a + "colour: red\n", " 4  unknown [Field colour]"},
+		{"one of two steps on a line", `{"steps": [{"id": "a", "job": "x"}, {"id": "b", "job": 1}]}`, "a 1  number [Field job]"},
+		{"each of two steps on a line", `{"steps": [{"id": "a", "job": "x"}, {"id": "b", "job": "y"}], "on_failure": []}`, "a 1  number [Field job]; b 1  number [Field job];  1  text [Field on_failure]"},
 		{"a misspelt field", a + "    reties: 3\n", "a 4  near [Field reties Near retries]"},
 		{"an unknown field", a + b + "    colour: red\n", "b 7  unknown [Field colour]"},
 		{"a field twice", a + "    job: 2\n", "a 4  twice [Field job]"},
@@ -188,11 +193,67 @@ func TestFaultsNameTheirStepAndLine(t *testing.T) {
 	for i := range MaxSteps + 1 {
 		many += fmt.Sprintf("  - {id: s%d, job: 1}\n", i)
 	}
-	if _, err := Parse([]byte(many)); err == nil || said(err.(Faults)) != "s199 202  many [Max 200]" {
+	if _, err := Parse([]byte(many)); err == nil || said(err.(Faults)) != " 202  many [Max 200]" {
 		t.Errorf("%v", err)
 	}
 	if _, err := Parse([]byte(strings.Repeat(" ", MaxBytes+1))); err == nil {
 		t.Error("a text that is too long is read")
+	}
+}
+
+// TestBoundsHoldAtTheirEdges has what is as long, as many or as large as may be, which holds, and one more, which names its step, line and bound.
+func TestBoundsHoldAtTheirEdges(t *testing.T) {
+	t.Parallel()
+	const job, ask, each = "steps:\n  - id: a\n    job: 1\n", "steps:\n  - id: a\n    approve:\n", "steps:\n  - id: a\n    job: 1\n    foreach:\n      items: '[1]'\n"
+	number := func(n int) string { return strconv.Itoa(n) }
+	letters := func(n int) string { return "'" + strings.Repeat("超", n) + "'" }
+	steps := func(n int) (text string) {
+		for i := range n {
+			text += fmt.Sprintf("\n  - {id: s%d, job: 1}", i)
+		}
+		return text
+	}
+	for _, tt := range []struct {
+		before string
+		value  func(n int) string
+		most   int
+		want   string // of one more
+	}{
+		{"steps:", steps, MaxSteps, " 202  many [Max 200]"},
+		{"steps:\n  - job: 1\n    id: ", func(n int) string { return strings.Repeat("x", n) }, MaxID, strings.Repeat("x", MaxID+1) + " 3 id id [Value " + strings.Repeat("x", MaxID+1) + "]"},
+		{job + "    name: ", letters, MaxName, "a 4 name too_long [Max 255]"},
+		{job + "    timeout_seconds: ", number, MaxSeconds, "a 4 timeout_seconds out_of_range [Min 0 Max 31536000]"},
+		{job + "    retries: ", number, MaxRetries, "a 4 retries out_of_range [Min 0 Max 9999]"},
+		{job + "    retry_backoff: ", func(n int) string { return strings.Repeat("1s,", 42) + "1" + strings.Repeat("0", n-128) + "s" }, MaxBackoff, "a 4 retry_backoff too_long [Max 128]"},
+		{job + "    if: ", func(n int) string { return `"'` + strings.Repeat("x", n-8) + `' != ''"` }, expr.MaxText,
+			"a 4 if expr.long [Expression '" + strings.Repeat("x", 59) + "… Text  Reason ]"},
+		{ask + "      message: ", letters, MaxMessage, "a 4 message too_long [Max 2000]"},
+		{ask + "      timeout_seconds: ", number, MaxSeconds, "a 4 timeout_seconds out_of_range [Min 0 Max 31536000]"},
+		{"steps:\n  - id: a\n    wait:\n      seconds: ", number, MaxSeconds, "a 4 seconds out_of_range [Min 0 Max 31536000]"},
+		{each + "      parallel: ", number, MaxParallel, "a 6 parallel out_of_range [Min 0 Max 1000]"},
+		{each + "      max: ", number, MaxItems, "a 6 max out_of_range [Min 0 Max 10000]"},
+	} {
+		of := func(n int) string {
+			def, err := Parse([]byte(tt.before + tt.value(n) + "\n"))
+			faults, _ := errors.AsType[Faults](err)
+			if err == nil {
+				_, faults = Compile(def)
+			}
+			return said(faults)
+		}
+		if got := of(tt.most); got != "" {
+			t.Errorf("%q, %d: %s", tt.before, tt.most, got)
+		}
+		if got := of(tt.most + 1); got != tt.want {
+			t.Errorf("%q, %d: %s\nwant %s", tt.before, tt.most+1, got, tt.want)
+		}
+	}
+	full := "steps: [{id: a, job: 1}]\n#"
+	if _, err := Parse([]byte(full + strings.Repeat("x", MaxBytes-len(full)))); err != nil {
+		t.Errorf("a text of %d bytes: %v", MaxBytes, err)
+	}
+	if _, err := Parse([]byte(full + strings.Repeat("x", MaxBytes-len(full)+1))); err == nil || said(err.(Faults)) != " 1  size [Max 1]" {
+		t.Errorf("a text of one more: %v", err)
 	}
 }
 
