@@ -95,6 +95,25 @@ func TestAKeyIsForOneRequest(t *testing.T) {
 	})
 }
 
+// TestWhatIsToldOnceIsNotKeptForAKey asks again for an answer that holds a secret, and looks for that in the database.
+func TestWhatIsToldOnceIsNotKeptForAKey(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		const body = `{"name":"hook","url":"http://127.0.0.1:1/hook"}`
+		var first, again struct{ Secret string }
+		c.json(http.StatusCreated, &first, http.MethodPost, "/webhooks", body, "Idempotency-Key", "5f0c")
+		c.json(http.StatusCreated, &again, http.MethodPost, "/webhooks", body, "Idempotency-Key", "5f0c")
+		if first.Secret == "" || again != first {
+			t.Errorf("told of %q, and again of %q", first.Secret, again.Secret)
+		}
+		var kept string
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT answer FROM punctual_idempotency").Scan(&kept); err != nil || kept == "" || strings.Contains(kept, first.Secret) {
+			t.Errorf("kept: %q, %v", kept, err)
+		}
+	})
+}
+
 // contested is something that programs change when it is still what they have read.
 type contested struct {
 	create func(c *caller, n int) (at string) // makes one, and says where its ETag is read

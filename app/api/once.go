@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
 )
 
 // Once lets a request be sent again when its answer was lost: embed it in the input of an operation that creates something.
@@ -45,7 +47,7 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func() (any, error)
 	q := db.New()
 	err = db.Error(q.InsertIdempotency(ctx, a.Pool, db.InsertIdempotencyParams{ID: id, Request: sum, MadeAt: a.Now().UnixMilli()}))
 	if errors.Is(err, db.ErrDuplicate) {
-		return a.again(ctx, id, sum, empty)
+		return a.again(ctx, id, sum, keyed.key(), empty)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remember idempotency key: %w", err)
@@ -56,18 +58,37 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func() (any, error)
 		_, forget := q.DeleteIdempotency(ctx, a.Pool, id)
 		return nil, errors.Join(err, db.Error(forget))
 	}
-	answer, err := json.Marshal(out)
-	if err == nil {
-		_, err = q.AnswerIdempotency(ctx, a.Pool, db.AnswerIdempotencyParams{ID: id, Answer: string(answer)})
-	}
-	if err != nil {
+	if err := a.keepAnswer(ctx, id, keyed.key(), out); err != nil {
 		a.Logger.Warn("an answer was not kept for its idempotency key", "error", err)
 	}
 	return out, nil
 }
 
+// answerSeal is the cipher of an answer. It may hold what is told this once, and the key that opens it is the client's: the database has
+// only a sum of that.
+func answerSeal(key string) (*seal.Seal, error) {
+	derived, err := hkdf.Key(sha256.New, []byte(key), nil, "punctual answer", seal.KeyBytes)
+	if err != nil {
+		return nil, err
+	}
+	return seal.New(derived)
+}
+
+func (a *API) keepAnswer(ctx context.Context, id, key string, out any) error {
+	answer, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	sealing, err := answerSeal(key)
+	if err != nil {
+		return err
+	}
+	_, err = db.New().AnswerIdempotency(ctx, a.Pool, db.AnswerIdempotencyParams{ID: id, Answer: sealing.Close(answer, id)})
+	return db.Error(err)
+}
+
 // again answers a request whose key is known.
-func (a *API) again(ctx context.Context, id, sum string, empty any) (any, error) {
+func (a *API) again(ctx context.Context, id, sum, key string, empty any) (any, error) {
 	row, err := db.New().GetIdempotency(ctx, a.Pool, id)
 	switch err = db.Error(err); {
 	case errors.Is(err, db.ErrNotFound): // the first one was refused just now
@@ -81,7 +102,15 @@ func (a *API) again(ctx context.Context, id, sum string, empty any) (any, error)
 	case row.Answer == "":
 		return nil, problem.New(problem.Conflict, "api.once.unknown")
 	}
-	if err := json.Unmarshal([]byte(row.Answer), empty); err != nil {
+	sealing, err := answerSeal(key)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := sealing.Open(row.Answer, id)
+	if err != nil {
+		return nil, problem.New(problem.Conflict, "api.once.unknown") // of a version that did not seal it
+	}
+	if err := json.Unmarshal(answer, empty); err != nil {
 		return nil, fmt.Errorf("read the answer of an idempotency key: %w", err)
 	}
 	requestOf(ctx).echo.Response().Header().Set("Idempotent-Replayed", "true")
