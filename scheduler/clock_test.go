@@ -57,8 +57,14 @@ func TestP7ClockChanges(t *testing.T) {
 		b.engine = newEngine(t, pool, b.executors, func(c *Config) {
 			c.Clock = func() time.Time { return now }
 			c.JobZone, c.MisfireAfter = newYork, time.Hour
+			c.BeatEvery, c.Lease = time.Hour, 10*time.Hour
 		})
 		b.group = b.addGroup("orders")
+		now = spring
+		if err := b.engine.node.Start(t.Context()); err != nil { // who has no lease claims nothing
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = b.engine.node.Stop(context.WithoutCancel(t.Context())) })
 		for _, tt := range tests {
 			now = tt.from
 			id := b.addJob(func(p *db.InsertJobParams) { p.ScheduleType, p.ScheduleConf = tt.kind, db.Text(tt.conf) })
