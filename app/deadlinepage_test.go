@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/punctual-job/punctual/db/dbtest"
 )
 
 // TestPagesSayWhatMayBeLate has a job that began half an hour ago, has to be done in ten minutes and usually takes an hour: its page, the
@@ -99,8 +101,8 @@ func TestPagesSayWhatMayBeLate(t *testing.T) {
 // preview of its form says so, what is said when it is saved, its page, the list and API v1, before it has run once with them.
 func TestADeadlineThatIsTooTightIsSaidBefore(t *testing.T) {
 	t.Parallel()
-	hour := 5 // far from now
-	if now := time.Now().Hour(); now >= 2 && now < 9 {
+	hour := 5 // far from now, where the job is
+	if now := time.Now().In(dbtest.Zone).Hour(); now >= 2 && now < 9 {
 		hour = 17
 	}
 	clock := func(text string) string { return fmt.Sprintf(text, hour, hour+1) }
