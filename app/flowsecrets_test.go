@@ -139,6 +139,9 @@ func TestNoSecretComesOutOfAFlow(t *testing.T) {
 		if got := root.post("/alarms", url.Values{"kind": {"webhook"}, "name": {"hook"}, "enabled": {"true"}, "url": {receiver.URL + "/" + word}}); got.status != http.StatusSeeOther {
 			t.Fatalf("alarm channel: %d %s", got.status, got.body)
 		}
+		if got := root.post("/alarms/1/routes", url.Values{"scope": {"all"}, "cause": {"failed"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("route: %d %s", got.status, got.body)
+		}
 		var job struct{ ID int64 }
 		c.json(http.StatusCreated, &job, "POST", "/jobs", `{"group_id":`+number+`,"description":"tell","author":"a","handler":"tell","parameter":"as the job has it ${{ secrets.PASSWORD }}"}`)
 		source := strings.ReplaceAll(`on_failure: continue
@@ -179,31 +182,42 @@ steps:
 		if len(runs) < 7 {
 			t.Errorf("%d runs", len(runs))
 		}
-		eventually(t, "a failure is told", func() bool {
-			return strings.Contains(told.String(), "broken") || strings.Contains(told.String(), "punctual.run.finished")
+		eventually(t, "a failure is told to a webhook and by an alarm", func() bool {
+			return strings.Contains(told.String(), "POST /"+word+"?token=") && strings.Contains(told.String(), "POST /"+word+" HTTP")
 		})
 
 		shown := everyColumn(t, a.pool)
 		shown["the log"], shown["what programs were told"] = log.String(), strings.NewReplacer("/"+word, "", "?token="+word, "").Replace(told.String()) // the address is theirs
-		paths := []string{
-			page, group, group + "/secrets", group + "/lineage", "/jobs", "/runs", "/jobs/export/file", "/audit", "/audit/export?format=csv", "/audit/export?format=jsonl", "/alarms", "/alarms/1", "/alarms/messages",
+		found := make(map[string]bool) // each kind of page, once one was answered
+		see := func(kind, what string, got answer) {
+			shown[what], found[kind] = got.body, found[kind] || got.status == http.StatusOK
+		}
+		for _, path := range []string{
+			page, group, group + "/edit", "/executors", group + "/lineage", "/jobs", "/runs", "/jobs/export/file", "/audit", "/audit/export?format=csv", "/audit/export?format=jsonl", "/alarms", "/alarms/1", "/alarms/messages",
 			"/webhooks", "/xxl-job-admin/joblog/pageList?jobGroup=" + number + "&jobId=0&logStatus=-1&filterTime=", "/xxl-job-admin/jobinfo/pageList?jobGroup=" + number, "/metrics", "/nodes",
+		} {
+			see(path, path, root.get(path))
 		}
 		for _, id := range []int64{job.ID, flow.ID} {
-			for _, part := range []string{"", "/edit", "/run", "/glue", "/versions"} {
-				paths = append(paths, fmt.Sprintf("/jobs/%d%s", id, part))
+			for _, part := range []string{"", "/edit", "/run", "/glue", "/account"} {
+				see("/jobs/#"+part, fmt.Sprintf("/jobs/%d%s", id, part), root.get(fmt.Sprintf("/jobs/%d%s", id, part)))
 			}
 		}
 		for _, id := range runs {
-			for _, part := range []string{"", "/log", "/log/download", "/steps/each"} {
-				paths = append(paths, "/runs/"+id+part)
+			for _, part := range []string{"", "/log", "/log?from=1&download=1", "/kill", "/rerun", "/steps/each"} {
+				see("/runs/#"+part, "/runs/"+id+part, root.get("/runs/"+id+part))
 			}
-			for _, part := range []string{"", "/output", "/events", "/steps", "/flow"} {
-				shown["API /runs/"+id+part] = c.do("GET", "/runs/"+id+part, "").body
+			for _, part := range []string{"", "/output", "/notes", "/steps/each/items"} {
+				see("API /runs/#"+part, "API /runs/"+id+part, c.do("GET", "/runs/"+id+part, ""))
 			}
 		}
-		for _, path := range paths {
-			shown[path] = root.get(path).body
+		for _, path := range []string{"/jobs", "/jobs/export?group_id=" + number, "/runs", "/audit", "/webhooks", "/alarms/channels", "/settings"} {
+			see("API "+path, "API "+path, c.do("GET", path, ""))
+		}
+		for kind, is := range found {
+			if !is {
+				t.Errorf("nothing is shown at %s", kind)
+			}
 		}
 		for what, text := range shown {
 			if at := strings.Index(text, word); at >= 0 {
