@@ -32,6 +32,7 @@ type JobFilter struct {
 	After   *JobPlace
 
 	names        bool    // read from the index on the names: see byName
+	ids          bool    // read by their ids
 	from, before int64   // ids; 0: any
 	dialect      Dialect // lets texts be compared in the way that is quickest there; see textMatch
 }
@@ -172,6 +173,8 @@ func (f JobFilter) byName() bool {
 // table is what jobs are read from.
 func (f JobFilter) table() string {
 	switch {
+	case f.ids && f.dialect == MySQL:
+		return "xxl_job_info FORCE INDEX (PRIMARY)" // or MySQL skips through the index on the names, and sorts
 	case !f.names:
 		return "xxl_job_info"
 	case f.dialect == MySQL:
@@ -186,7 +189,7 @@ const newestFirst = 2000
 
 // newest narrows a filter to the newest jobs up to one.
 func (f JobFilter) newest(pool *Pool, last int64) JobFilter {
-	f.from, f.before = max(1, last-pool.newestFirst+1), last+1
+	f.from, f.before, f.ids, f.dialect = max(1, last-pool.newestFirst+1), last+1, true, pool.dialect
 	return f
 }
 
