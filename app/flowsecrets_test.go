@@ -188,7 +188,7 @@ steps:
 
 		shown := everyColumn(t, a.pool)
 		shown["the log"], shown["what programs were told"] = log.String(), strings.NewReplacer("/"+word, "", "?token="+word, "").Replace(told.String()) // the address is theirs
-		found := make(map[string]bool) // each kind of page, once one was answered
+		found := make(map[string]bool)                                                                                                                  // each kind of page, once one was answered
 		see := func(kind, what string, got answer) {
 			shown[what], found[kind] = got.body, found[kind] || got.status == http.StatusOK
 		}
