@@ -227,8 +227,11 @@ func (f JobFilter) behind(of segment, w *where) {
 func searchSorted(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
 	if f.byName() {
 		ids, err := f.few(ctx, pool)
-		if err != nil || len(ids) <= sortLimit {
-			return f.sortedOf(ctx, pool, ids, offset, limit, err)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) <= sortLimit {
+			return f.sortedOf(ctx, pool, ids, offset, limit)
 		}
 	}
 	parts, err := f.parts(ctx, pool)
@@ -240,8 +243,11 @@ func searchSorted(ctx context.Context, pool *Pool, f JobFilter, offset, limit in
 		found[i], err = parts[i].sorted(ctx, pool, readStatus, parts[i].where(false), 0, offset+limit)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	f.After = nil
-	return f.sortedOf(ctx, pool, slices.Concat(found...), offset, limit, err)
+	return f.sortedOf(ctx, pool, slices.Concat(found...), offset, limit)
 }
 
 // few are all jobs that a filter finds by their names, or one more than sortLimit.
@@ -255,10 +261,10 @@ func (f JobFilter) few(ctx context.Context, pool *Pool) (ids []int64, err error)
 	return ids, err
 }
 
-// sortedOf reads a page of jobs that were found, unless that failed.
-func (f JobFilter) sortedOf(ctx context.Context, tx DBTX, ids []int64, offset, limit int64, err error) ([]int64, error) {
-	if err != nil || len(ids) == 0 {
-		return nil, err
+// sortedOf reads a page of jobs that were found.
+func (f JobFilter) sortedOf(ctx context.Context, tx DBTX, ids []int64, offset, limit int64) ([]int64, error) {
+	if len(ids) == 0 {
+		return nil, nil
 	}
 	w := new(where)
 	w.in("id", ids)

@@ -63,7 +63,7 @@ func (c runsSearch) search(ctx context.Context, a *api, s Streams, query url.Val
 	var whole found
 	for hits := 0; ; {
 		most := 500
-		if int(c.Limit) > 0 {
+		if c.Limit > 0 {
 			most = min(most, int(c.Limit)-hits)
 		}
 		query.Set("limit", strconv.Itoa(most))
@@ -86,7 +86,7 @@ func (c runsSearch) search(ctx context.Context, a *api, s Streams, query url.Val
 		if query.Set("cursor", f.Next); f.Next == "" {
 			break
 		}
-		if int(c.Limit) > 0 && hits >= int(c.Limit) || c.Time > 0 && time.Since(began) >= c.Time {
+		if c.Limit > 0 && hits >= int(c.Limit) || c.Time > 0 && time.Since(began) >= c.Time {
 			fmt.Fprintf(s.Err, "It ended at runs of %s: older ones were not looked at. --limit and --time let it go on.\n", whole.Reached.Local().Format(time.DateTime))
 			break
 		}

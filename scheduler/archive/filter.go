@@ -109,11 +109,15 @@ func (f filter) may(text []byte) bool {
 // filterPurpose binds a sealed filter to its object.
 func filterPurpose(object int64) string { return fmt.Sprintf("output filter %d", object) }
 
-// noteFilter writes down the filter of an object. It tells of what the object holds, and is sealed as that is.
+// noteFilter writes down the filter of an object, in the place of one that an object with the same number left behind: releases without
+// filters delete none. It tells of what the object holds, and is sealed as that is.
 func (s *Service) noteFilter(ctx context.Context, tx db.DBTX, object int64, f filter) error {
 	packed := append([]byte{blockPlain}, f...)
 	if s.cfg.Seal != nil {
 		packed = append([]byte{blockSealed}, s.cfg.Seal.CloseBytes(f, filterPurpose(object))...)
+	}
+	if err := s.queries.DeleteOutputFilter(ctx, tx, object); err != nil {
+		return err
 	}
 	return s.queries.InsertOutputFilter(ctx, tx, db.InsertOutputFilterParams{ObjectID: object, Bits: packed})
 }
