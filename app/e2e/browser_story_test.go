@@ -86,13 +86,14 @@ func (s *story) changesCron() {
 	s.do(click("#job-1 .menu summary"), click(`#job-1 a[href$="/edit"]`), shows("/jobs/1/edit"), holds(`document.querySelectorAll("#preview li").length === 8`))
 	s.do(write("#cron", "0 61 * * * ?"), holds(`document.querySelector("#preview .notice.error")`), click(".form-foot .primary"),
 		holds(`document.querySelector("#cron-error") && document.querySelector("#cron").value === "0 61 * * * ?"`))
-	s.do(write("#cron", "0/2 * * * * ?"), holds(`document.querySelectorAll("#preview li").length === 8 && !document.querySelector("#preview .notice")`),
-		holds(`document.querySelector("[data-cron-sentence]").textContent.includes("2 seconds")`))
+	// A time that has passed leaves the coming ones, so they are some minutes apart.
+	s.do(write("#cron", "0 0/20 * * * ?"), holds(`document.querySelectorAll("#preview li").length === 8 && !document.querySelector("#preview .notice")`),
+		holds(`document.querySelector("[data-cron-sentence]").textContent.includes("20 minutes")`))
 	// The zone moves the coming times.
 	s.do(click(".form-section .disclosure > summary"), write("#time_zone", "Nowhere/At_All"), chromedp.KeyEvent(kb.Tab), holds(`document.querySelector("#preview .notice.error")`),
 		write("#time_zone", "Asia/Tokyo"), chromedp.KeyEvent(kb.Tab), holds(`document.querySelector("#preview small").textContent === "Asia/Tokyo" && document.querySelectorAll("#preview li").length === 8`))
 	s.do(click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#toasts .toast.success")`),
-		holds(`document.querySelector("#job-1 .cron").textContent === "0/2 * * * * ?" && document.querySelector("#job-1").textContent.includes("Asia/Tokyo")`))
+		holds(`document.querySelector("#job-1 .cron").textContent === "0 0/20 * * * ?" && document.querySelector("#job-1").textContent.includes("Asia/Tokyo")`))
 }
 
 func (s *story) stopsAndStarts() {
@@ -166,7 +167,7 @@ func (s *story) restarts(killed string) {
 	s.visit(killed)
 	s.do(holds(`document.querySelector("#run-head .badge.killed")`), holds(`document.querySelectorAll("[data-log-lines] li").length > 160`))
 	s.visit("/jobs")
-	s.do(holds(`document.querySelectorAll("tbody tr").length === 7 && document.querySelector("#job-1 .cron").textContent === "0/2 * * * * ?"`),
+	s.do(holds(`document.querySelectorAll("tbody tr").length === 7 && document.querySelector("#job-1 .cron").textContent === "0 0/20 * * * ?"`),
 		holds(`document.querySelector("#job-1 .switch").ariaChecked === "true"`))
 }
 

@@ -19,7 +19,12 @@ func TestDatabaseAway(t *testing.T) {
 	a := l.start(t, 0)
 	l.at(t, 2)
 	release := l.holdRuns()
-	l.at(t, 3.2) // each job has a run that began and has no result
+	eventually(t, "of each job a run that began and has no result", func() error {
+		if l.executor.Stats().Running < 100 {
+			return errNotYet
+		}
+		return nil
+	})
 	server.Stop()
 	stopped := time.Now()
 	eventually(t, "no from readyz", func() error {
