@@ -18,10 +18,12 @@ func somewhen(t *testing.T, second float64) float64 {
 	return at
 }
 
-// TestKillOneOfTwoAdmins kills admins of a cluster at random moments under load.
+// TestKillOneOfTwoAdmins kills admins of a cluster at random moments under load, while a program is told of every run.
 func TestKillOneOfTwoAdmins(t *testing.T) {
 	waits(t)
-	l := newLoad(t, db.MySQL, 2, 400, 22)
+	d := newDatabase(t, db.MySQL)
+	told := newTold(t, d)
+	l := newLoadOn(t, d, 2, 400, 22)
 	admins := []*admin{l.start(t, 0), l.start(t, 1)}
 	var kills []time.Time
 	kill := func(i int) {
@@ -38,6 +40,7 @@ func TestKillOneOfTwoAdmins(t *testing.T) {
 	l.at(t, somewhen(t, 16))  // what was left has been taken over by now
 	kill(1)
 	l.account(t)
+	told.account(t, d)
 	l.takeovers(t, kills)
 	admins[0].noPanic(t)
 }

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,11 +114,7 @@ func TestKillExecutorAndReadItsOutput(t *testing.T) {
 // saysCopy looks at the output of a run in the console, by API v1 and with the command: each has it, and says that it is the copy.
 func saysCopy(t *testing.T, s *session, id int64) {
 	t.Helper()
-	code, body, _ := s.post(t, "/tokens", url.Values{"name": {"reader"}, "scope": {"view"}, "days": {"1"}})
-	token := regexp.MustCompile(`pnc_[0-9A-Za-z]+`).FindString(body)
-	if code != http.StatusOK || token == "" {
-		t.Fatalf("make token: %d", code)
-	}
+	token := s.token(t, "view")
 	if code, page := s.get(t, fmt.Sprintf("/runs/%d", id)); code != http.StatusOK || !strings.Contains(page, "tick ") || !strings.Contains(page, "data-log-note>") {
 		t.Errorf("the page does not say that it has the copy: %d", code)
 	}

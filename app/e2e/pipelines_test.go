@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -97,11 +96,7 @@ func TestPipelines(t *testing.T) {
 		a := startAdmin(t, adminSettings{dataDir: d.dir})
 		s := a.login(t, testPassword)
 		s.must(t, "/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {"http://127.0.0.1:1/"}})
-		code, body, _ := s.post(t, "/tokens", url.Values{"name": {"ci"}, "scope": {"view", "edit", "schedule"}, "days": {"7"}})
-		token := regexp.MustCompile(`pnc_[0-9A-Za-z]+`).FindString(body)
-		if code != http.StatusOK || token == "" {
-			t.Fatalf("make token: %d", code)
-		}
+		token := s.token(t, "view", "edit", "schedule")
 		for service, p := range map[string]pipeline{"github": pipelines[0], "gitea": pipelines[0], "gitlab": pipelines[1]} {
 			repo := t.TempDir()
 			shell := func(command string, env ...string) (string, error) {
