@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -710,4 +712,50 @@ func parsed(t *testing.T, args []string, s client.Streams) {
 		t.Fatal(err)
 	}
 	running(t, c.MCP, s)
+}
+
+// TestAnAssistantThatGivesUpEndsItsRequest cancels a call, over both transports: what was asked of the admin ends with it, and the session goes on.
+func TestAnAssistantThatGivesUpEndsItsRequest(t *testing.T) {
+	t.Parallel()
+	for name, connect := range map[string]func(t *testing.T, base, token string) *assistant{"stdio": overStdio, "http": overHTTP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked, ended := make(chan struct{}, 1), make(chan struct{})
+			admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch r.URL.Path {
+				case "/api/v1/whoami":
+					fmt.Fprint(w, `{"name":"ann","admin":true}`)
+				case "/api/v1/runs": // takes as long as anybody waits for it
+					asked <- struct{}{}
+					<-r.Context().Done()
+					close(ended)
+				default:
+					fmt.Fprint(w, `{"items":[]}`)
+				}
+			}))
+			t.Cleanup(admin.Close)
+			a := connect(t, admin.URL, "pnc_x")
+			ctx, giveUp := context.WithCancel(t.Context())
+			defer giveUp()
+			answered := make(chan error, 1)
+			go func() {
+				_, err := a.session.CallTool(ctx, &mcp.CallToolParams{Name: "find_runs", Arguments: arguments{}})
+				answered <- err
+			}()
+			<-asked
+			giveUp()
+			if err := <-answered; !errors.Is(err, context.Canceled) {
+				t.Errorf("the call: %v", err)
+			}
+			select {
+			case <-ended:
+			case <-time.After(executortest.Patience):
+				t.Error("the admin goes on with what nobody waits for")
+			}
+			if text, failed := a.call("list_groups", arguments{}); failed {
+				t.Errorf("the next call: %s", text)
+			}
+		})
+	}
 }

@@ -73,16 +73,17 @@ type assistant struct {
 	api    *api
 	server *mcp.Server
 	bearer bearer
+	asker  context.Context // of who asks over HTTP: the SDK's own context of a call there does not end with the request
 }
 
-// newAssistant is a server with the tools that a token may use. schemas may be nil.
-func newAssistant(version string, a *api, b bearer, schemas *mcp.SchemaCache) *mcp.Server {
+// newAssistant is a server with the tools that a token may use, whose calls end when asker does. schemas may be nil.
+func newAssistant(asker context.Context, version string, a *api, b bearer, schemas *mcp.SchemaCache) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "punctual", Title: "Punctual", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions, SchemaCache: schemas, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		// What is offered depends on the token: nothing between keeps it for others.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
-	s := &assistant{api: a, server: server, bearer: b}
+	s := &assistant{api: a, server: server, bearer: b, asker: asker}
 	s.readers()
 	s.doers()
 	return server
@@ -108,6 +109,7 @@ func offer[In any](s *assistant, right string, tool *mcp.Tool, do func(ctx conte
 	mcp.AddTool(s.server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		ctx, cancel := context.WithTimeout(ctx, callFor)
 		defer cancel()
+		defer context.AfterFunc(s.asker, cancel)()
 		out, err := do(ctx, in)
 		if err != nil {
 			return nil, nil, errors.New(shorten(err.Error(), maxText))

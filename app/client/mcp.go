@@ -46,7 +46,7 @@ func (c MCPCmd) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	err = newAssistant(c.Version, a, b, nil).Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.In), Writer: keptOpen{s.Out}, MaxLineLength: maxMessage})
+	err = newAssistant(ctx, c.Version, a, b, nil).Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.In), Writer: keptOpen{s.Out}, MaxLineLength: maxMessage})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -134,7 +134,7 @@ func overHTTP(version string, admin *api, hosts []string) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), assistantKey{}, newAssistant(version, own, b, schemas))))
+		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), assistantKey{}, newAssistant(r.Context(), version, own, b, schemas))))
 	})
 }
 
