@@ -20,7 +20,7 @@ import (
 // normalUser logs somebody in who may use the first group.
 func normalUser(t *testing.T, a *App) *browser {
 	t.Helper()
-	hash, err := auth.NewPasswords(1).Hash(t.Context(), testPassword)
+	hash, err := auth.NewPasswords(1).At(quick).Hash(t.Context(), testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}

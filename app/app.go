@@ -153,7 +153,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	// Half the processors: a burst of logins must not stop the engine.
-	a.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2).Keep(a.pool.WayBack)
+	a.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2).At(opts.PasswordCost).Keep(a.pool.WayBack)
 	a.welcome.Database, a.welcome.Zone = a.pool.String(), zoneWithOffset(a.pool.Zone(), time.Now())
 	if err := a.refuseWeakToken(ctx); err != nil {
 		return nil, err

@@ -24,6 +24,9 @@ import (
 
 const testPassword = "correct-horse-lamp"
 
+// quick is what a password costs in tests, which log in all the time. What it costs otherwise: [TestPasswordsCostWhatTheyShould].
+var quick = auth.Cost{MemoryKiB: 64, Passes: 1}
+
 // testOptions are those of a quick and quiet app on a free port. Its database is empty and migrated, which is quicker than to have
 // each app migrate one; see unmade.
 func testOptions(t *testing.T) Options {
@@ -35,7 +38,7 @@ func testOptions(t *testing.T) Options {
 	t.Cleanup(func() { _ = listener.Close() }) // when the app never got as far as taking it
 	return Options{
 		Listener: listener, DataDir: dbtest.Folder(t), UnsafeDB: true, AdminPassword: testPassword, Sample: SampleOff, HTTPJobs: SampleOff, Zone: dbtest.Zone,
-		AccessToken: "test-token", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), DrainTimeout: executortest.Patience, Version: "test",
+		PasswordCost: quick, AccessToken: "test-token", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), DrainTimeout: executortest.Patience, Version: "test",
 	}
 }
 
@@ -500,6 +503,18 @@ func TestEveryAddressWithBadInput(t *testing.T) {
 	})
 }
 
+func TestPasswordsCostWhatTheyShould(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.PasswordCost = auth.Cost{}
+	a := start(t, o)
+	open(t, a).mustLogin()
+	u, err := db.New().GetUserByName(t.Context(), a.pool, "admin")
+	if want := "$argon2id$v=19$m=19456,t=2,p=1$"; err != nil || !strings.HasPrefix(u.Password, want) {
+		t.Errorf("the password is kept as %q, want %s… (%v)", u.Password, want, err)
+	}
+}
+
 func TestWhatANormalUserMayNot(t *testing.T) {
 	t.Parallel()
 	a := start(t, testOptions(t))
@@ -514,7 +529,7 @@ func TestWhatANormalUserMayNot(t *testing.T) {
 			t.Fatalf("create job: %d %s", got.status, got.body)
 		}
 	}
-	hash, err := auth.NewPasswords(1).Hash(t.Context(), testPassword)
+	hash, err := auth.NewPasswords(1).At(quick).Hash(t.Context(), testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestAFullPageOfJobsIsCountedAfterwards(t *testing.T) {
 			t.Fatalf("create: %d %s", got.status, got.body)
 		}
 	}
-	hash, err := auth.NewPasswords(1).Hash(t.Context(), testPassword)
+	hash, err := auth.NewPasswords(1).At(quick).Hash(t.Context(), testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}

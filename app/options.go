@@ -81,6 +81,8 @@ type Options struct {
 	NoAccessToken bool
 	// AdminPassword is the first administrator's; empty: a random one. It counts only while there is no user.
 	AdminPassword string
+	// PasswordCost is what a hash of a password costs; zero: OWASP's floor.
+	PasswordCost auth.Cost
 
 	// SecretKeys seal the secrets of alarm channels; see [ParseSecretKeys]. None: the key lies in the database with them.
 	SecretKeys []string

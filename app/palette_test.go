@@ -27,7 +27,7 @@ func TestThePaletteFinds(t *testing.T) {
 		}
 	}
 	run := admin.post("/jobs/2/run", url.Values{"param": {""}}).header.Get("Location")
-	hash, err := auth.NewPasswords(1).Hash(t.Context(), testPassword)
+	hash, err := auth.NewPasswords(1).At(quick).Hash(t.Context(), testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 const weakHash = "e10adc3949ba59abbe56e057f20f883e"
 
 func newLogins(pool *db.Pool, atATime int, now func() time.Time) *Logins {
-	return NewLogins(pool, NewPasswords(atATime), NewPlaces(pool, make([]byte, 32), now), now)
+	return NewLogins(pool, NewPasswords(atATime).At(Cost{MemoryKiB: 64, Passes: 1}), NewPlaces(pool, make([]byte, 32), now), now)
 }
 
 // loginBundle is a cluster of two admins on one database.

@@ -16,11 +16,13 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
-// The cost of a password check: 19 MiB and two passes is OWASP's floor for one lane and takes some 40 ms here. The values
-// stand in every hash, so that raising them leaves the old hashes readable.
+// Cost is what a password check takes. The values stand in every hash, so that raising them leaves the old hashes readable.
+type Cost struct{ MemoryKiB, Passes uint32 }
+
+// standard is OWASP's floor for one lane, and takes some 40 ms here.
+var standard = Cost{MemoryKiB: 19 * 1024, Passes: 2}
+
 const (
-	argonMemoryKiB = 19 * 1024
-	argonPasses    = 2
 	argonLanes     = 1
 	argonKeyBytes  = 32
 	argonSaltBytes = 16
@@ -29,6 +31,7 @@ const (
 // Passwords hashes and checks passwords, a few at a time: each costs memory, and anybody may ask.
 type Passwords struct {
 	line  *line
+	cost  Cost
 	dummy string // what the password of a name that does not exist is checked against
 	kept  KeptForm
 }
@@ -57,8 +60,19 @@ const maxWaiting = 100
 
 // NewPasswords allows a number of hashes at a time, at least one.
 func NewPasswords(atATime int) *Passwords {
+	return (&Passwords{line: newLine(atATime, maxWaiting)}).At(standard)
+}
+
+// At sets what hashes cost from now on; the zero Cost leaves it as it is. It is called before they are used: by tests, which log in
+// more often than anybody.
+func (p *Passwords) At(cost Cost) *Passwords {
+	if cost == (Cost{}) {
+		return p
+	}
+	p.cost = cost
 	// A key that no password was made into costs nothing to make, and as much as any to check against.
-	return &Passwords{line: newLine(atATime, maxWaiting), dummy: stored(random(argonSaltBytes), random(argonKeyBytes))}
+	p.dummy = cost.stored(random(argonSaltBytes), random(argonKeyBytes))
+	return p
 }
 
 // Hash makes the text to store: argon2id, or while there is a way back to XXL-JOB ([Passwords.Keep]) what its admin reads.
@@ -79,7 +93,7 @@ func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 		sum := sha256.Sum256([]byte(password))
 		return hex.EncodeToString(sum[:]), nil
 	}
-	return hash(password), nil
+	return p.cost.hash(password), nil
 }
 
 // check says whether a password fits a stored hash, and whether the hash is of an old kind that is to be replaced:
@@ -94,7 +108,7 @@ func (p *Passwords) check(ctx context.Context, stored, password string, known bo
 		return false, false, nil
 	}
 	if strings.HasPrefix(stored, "$argon2id$") {
-		return checkArgon(stored, password)
+		return p.checkArgon(stored, password)
 	}
 	var sum []byte
 	switch len(stored) {
@@ -117,9 +131,9 @@ func (p *Passwords) waste(ctx context.Context, password string, known bool) erro
 	return err
 }
 
-func hash(password string) string {
+func (c Cost) hash(password string) string {
 	salt := random(argonSaltBytes)
-	return stored(salt, argon2.IDKey([]byte(password), salt, argonPasses, argonMemoryKiB, argonLanes, argonKeyBytes))
+	return c.stored(salt, argon2.IDKey([]byte(password), salt, c.Passes, c.MemoryKiB, argonLanes, argonKeyBytes))
 }
 
 func random(n int) []byte {
@@ -129,13 +143,13 @@ func random(n int) []byte {
 }
 
 // stored is the text of a hash.
-func stored(salt, key []byte) string {
+func (c Cost) stored(salt, key []byte) string {
 	enc := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemoryKiB, argonPasses, argonLanes,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.MemoryKiB, c.Passes, argonLanes,
 		enc.EncodeToString(salt), enc.EncodeToString(key))
 }
 
-func checkArgon(stored, password string) (ok, old bool, err error) {
+func (p *Passwords) checkArgon(stored, password string) (ok, old bool, err error) {
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 {
 		return false, false, nil
@@ -160,7 +174,7 @@ func checkArgon(stored, password string) (ok, old bool, err error) {
 	}
 	got := argon2.IDKey([]byte(password), salt, passes, memory, lanes, uint32(len(want)))
 	ok = subtle.ConstantTimeCompare(got, want) == 1
-	old = ok && (memory != argonMemoryKiB || passes != argonPasses || lanes != argonLanes)
+	old = ok && (p.cost != Cost{memory, passes} || lanes != argonLanes)
 	return ok, old, nil
 }
 

@@ -18,7 +18,7 @@ import (
 func userBundle(t *testing.T, pool *db.Pool) *bundle {
 	t.Helper()
 	b := setup(t, pool, func(c *Config) {
-		c.Passwords = auth.NewPasswords(2)
+		c.Passwords = auth.NewPasswords(2).At(auth.Cost{MemoryKiB: 64, Passes: 1})
 		c.Sessions = auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now, func() auth.Policy { return auth.Policy{Idle: time.Hour, Absolute: time.Hour} })
 		c.Logins = auth.NewLogins(pool, c.Passwords, auth.NewPlaces(pool, make([]byte, 32), time.Now), time.Now)
 	})
