@@ -18,24 +18,43 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+// What a fault of a definition is told as: with a step, or of the whole.
+const (
+	keyFlowAt = "flow.error.at"
+	keyFlowIn = "flow.error.in"
+)
+
 // FlowFault is what is wrong with a definition, as a fault of the job's source that names the step and the line.
 func FlowFault(f flow.Fault) problem.Field {
 	if f.Step == "" && f.Name == flow.FieldChildren {
 		return problem.Field{Name: jobspec.FieldChildren, Key: f.Key, Args: f.Args}
 	}
-	key := "flow.error.at"
+	key := keyFlowAt
 	if f.Step == "" {
-		key = "flow.error.in"
+		key = keyFlowIn
 	}
 	return problem.Field{Name: jobspec.FieldSource, Key: key, Args: []any{"Step", f.Step, "Line", f.Line, "Part", f.Name, "Text", problem.Field{Key: f.Key, Args: f.Args}}}
 }
 
-// maxFlowFaults is how many faults of a definition are told at a time.
-const maxFlowFaults = 20
+// FlowFaultOf is the other way: the fault that a fault of a job tells; ok is false of one that is none of a definition.
+func FlowFaultOf(field problem.Field) (f flow.Fault, ok bool) {
+	if field.Key != keyFlowAt && field.Key != keyFlowIn || len(field.Args) != 8 {
+		return f, false
+	}
+	inner, is := field.Args[7].(problem.Field)
+	f.Step, _ = field.Args[1].(string)
+	f.Line, _ = field.Args[3].(int)
+	f.Name, _ = field.Args[5].(string)
+	f.Key, f.Args = inner.Key, inner.Args
+	return f, is
+}
+
+// MaxFlowFaults is how many faults of a definition are told at a time.
+const MaxFlowFaults = 20
 
 func flowFaults(faults flow.Faults) []problem.Field {
-	fields := make([]problem.Field, 0, min(len(faults), maxFlowFaults))
-	for _, f := range faults[:min(len(faults), maxFlowFaults)] {
+	fields := make([]problem.Field, 0, min(len(faults), MaxFlowFaults))
+	for _, f := range faults[:min(len(faults), MaxFlowFaults)] {
 		fields = append(fields, FlowFault(f))
 	}
 	return fields
@@ -48,6 +67,12 @@ func (s *Jobs) JudgeFlow(ctx context.Context, p auth.Principal, job jobspec.Job)
 }
 
 func (s *Jobs) judgeFlow(ctx context.Context, tx db.DBTX, p auth.Principal, job jobspec.Job) (*flow.Definition, flow.Faults, error) {
+	next, _, _ := jobspec.ChildIDs(job.ChildJobIDs)
+	return (&flowJobs{ctx: ctx, tx: tx, s: s, p: p, found: make(map[int64]db.Job)}).judge(job, next)
+}
+
+// judge judges the definition of a job that starts others beside its steps.
+func (f *flowJobs) judge(job jobspec.Job, next []int64) (*flow.Definition, flow.Faults, error) {
 	def, err := flow.Parse([]byte(job.GlueSource))
 	if faults, is := errors.AsType[flow.Faults](err); is {
 		return nil, faults, nil
@@ -58,14 +83,11 @@ func (s *Jobs) judgeFlow(ctx context.Context, tx db.DBTX, p auth.Principal, job 
 	if len(faults) > 0 {
 		return def, faults, nil
 	}
-	jobs := &flowJobs{ctx: ctx, tx: tx, s: s, p: p, found: make(map[int64]db.Job)}
-	self := flow.Job{ID: job.ID, Title: job.Name, IsFlow: true, MayRun: true}
-	self.Next, _, _ = jobspec.ChildIDs(job.ChildJobIDs)
-	faults, err = flow.Validate(plan, self, jobs)
+	faults, err = flow.Validate(plan, flow.Job{ID: job.ID, Title: job.Name, IsFlow: true, MayRun: true, Next: next}, f)
 	if err != nil || len(faults) > 0 {
 		return def, faults, err
 	}
-	return def, jobs.params(def), jobs.err
+	return def, f.params(def), f.err
 }
 
 // checkFlow is judgeFlow for a form.
@@ -93,6 +115,7 @@ type flowJobs struct {
 	p     auth.Principal
 	found map[int64]db.Job
 	refs  map[flow.JobRef]int64
+	in    Incoming // what is saved together with it
 	err   error
 }
 
@@ -133,6 +156,10 @@ func (f *flowJobs) get(id int64) (db.Job, bool, error) {
 	if j, ok := f.found[id]; ok {
 		return j, j.ID != 0, nil
 	}
+	if j, ok := f.in[id]; ok {
+		f.found[id] = j.row(id)
+		return f.found[id], true, nil
+	}
 	j, err := f.s.queries.GetJob(f.ctx, f.tx, id)
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return j, false, fmt.Errorf("read a job of a flow: %w", err)
@@ -144,7 +171,11 @@ func (f *flowJobs) get(id int64) (db.Job, bool, error) {
 // told is a job as a definition's validation wants to know it.
 func (f *flowJobs) told(j db.Job) flow.Job {
 	job := flow.Job{ID: j.ID, Title: j.JobDesc, IsFlow: j.GlueType == jobspec.GlueFlow, MayRun: f.p.Can(j.JobGroup, auth.RightRun)}
-	job.Next, _, _ = jobspec.ChildIDs(string(j.ChildJobIDs))
+	if in, ok := f.in[j.ID]; ok {
+		job.Next = slices.Clone(in.Next)
+	} else {
+		job.Next, _, _ = jobspec.ChildIDs(string(j.ChildJobIDs))
+	}
 	if !job.IsFlow {
 		return job
 	}
@@ -172,6 +203,9 @@ func (f *flowJobs) told(j db.Job) flow.Job {
 
 // named is the job with an executor and a description; 0 for none.
 func (f *flowJobs) named(ref flow.JobRef) (int64, error) {
+	if id := f.in.named(ref); id != 0 {
+		return id, nil
+	}
 	groups, err := f.s.queries.ListGroups(f.ctx, f.tx)
 	if err != nil {
 		return 0, fmt.Errorf("read the executors of steps: %w", db.Error(err))

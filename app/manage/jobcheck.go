@@ -149,7 +149,8 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		}
 		fields = append(fields, bad...)
 	}
-	if old == nil || in.ChildJobIDs != string(old.ChildJobIDs) {
+	told := slices.ContainsFunc(fields, func(f problem.Field) bool { return f.Name == jobspec.FieldChildren })
+	if !told && (old == nil || in.ChildJobIDs != string(old.ChildJobIDs)) {
 		bad, err := s.checkChildren(ctx, tx, p, in.Job)
 		if err != nil {
 			return err

@@ -32,6 +32,7 @@ type Node struct {
 	Items []Node // of a list; of a mapping its values
 	Keys  []Node // of a mapping, one for each item
 	Plain bool   // a scalar that was written without quotes, or a JSON number or truth value
+	Begin int    // the line on which a text begins whose lines are those of the document, as after a |; 0 of any other
 }
 
 // readTree reads a text in the format that it looks like: JSON begins with a brace.
@@ -102,6 +103,9 @@ func fromYAML(y *yaml.Node, depth int) (Node, *Fault) {
 		n.Kind, n.Text, n.Plain = Scalar, y.Value, y.Style == 0
 		if y.ShortTag() == "!!null" {
 			n.Kind = Nothing
+		}
+		if y.Style&yaml.LiteralStyle != 0 {
+			n.Begin = y.Line + 1
 		}
 		return n, nil
 	case yaml.SequenceNode:

@@ -146,8 +146,11 @@ func (v *validation) leads(id int64, path *[]int64) (bool, error) {
 }
 
 func (v *validation) name(j Job) string {
-	if j.Title == "" {
+	switch {
+	case j.Title == "":
 		return fmt.Sprintf("#%d", j.ID)
+	case j.ID < 0: // it does not exist yet
+		return j.Title
 	}
 	return fmt.Sprintf("#%d %s", j.ID, j.Title)
 }

@@ -53,6 +53,8 @@ type Job struct {
 	Line  int
 	lines map[string]int // of its fields, by name
 
+	scriptBegin int // the line of its script's first line; 0 where the lines of the script are not those of the file
+
 	// Values are what the fields of [jobspec.Fields] hold, by their names in a file: texts as they are stored, a flag that is set as
 	// "true". What is empty or 0 is not there.
 	Values   Values
@@ -87,6 +89,14 @@ type Ref struct {
 	AppName     string
 	Description string
 	ID          int64
+}
+
+// ScriptLine is the line of the file on which a line of the job's script stands, and whether the file has one for it: a text in quotes has not.
+func (j Job) ScriptLine(line int) (int, bool) {
+	if j.scriptBegin == 0 || line < 1 {
+		return j.LineOf(fieldScript), false
+	}
+	return j.scriptBegin + line - 1, true
 }
 
 // LineOf is the line of a field, or that of the job if the file does not have it.

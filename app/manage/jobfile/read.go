@@ -112,6 +112,9 @@ func (r *reader) job(n document.Node) Job {
 			}
 		default:
 			j.Values.Set(name, r.values(name, value)...)
+			if name == fieldScript {
+				j.scriptBegin = value.Begin
+			}
 		}
 	})
 	if j.State != "" && j.State != Running && j.State != Stopped {

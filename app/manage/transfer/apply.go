@@ -80,7 +80,8 @@ type work struct {
 	visited []bool
 }
 
-// do imports an item after its children, whose ids it needs. There are no rings, or the plan would have refused them.
+// do imports an item after its children, whose ids it needs, and after the jobs of its steps. There are no rings, or the plan would have refused
+// them.
 func (w *work) do(ctx context.Context, i int) error {
 	if w.visited[i] {
 		return nil
@@ -98,6 +99,13 @@ func (w *work) do(ctx context.Context, i int) error {
 		return nil
 	case Refuse:
 		return nil
+	}
+	for k := range w.items {
+		if !w.visited[k] && slices.Contains(item.uses, w.items[k].node(k)) {
+			if err := w.do(ctx, k); err != nil {
+				return err
+			}
+		}
 	}
 	ids := make([]string, 0, len(item.children))
 	for _, t := range item.children {

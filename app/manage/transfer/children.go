@@ -69,13 +69,18 @@ func (m *importer) child(ref jobfile.Ref) target {
 
 // node is a target as a number: the id of a job that exists, or one below 0 for one that is to be created.
 func (m *importer) node(t target) int64 {
-	switch {
-	case !t.inFile:
+	if !t.inFile {
 		return t.id
-	case m.items[t.item].ID != 0:
-		return m.items[t.item].ID
 	}
-	return -int64(t.item) - 1
+	return m.items[t.item].node(t.item)
+}
+
+// node is the item with a place as a number.
+func (item *Item) node(place int) int64 {
+	if item.ID != 0 {
+		return item.ID
+	}
+	return -int64(place) - 1
 }
 
 // sameChildren says whether an item leaves the children of its job as they are. They are then nobody's business, also if one

@@ -98,8 +98,15 @@ func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilt
 	for _, g := range groups {
 		apps[g.ID] = g.AppName
 	}
+	names, err := s.flowNames(ctx, flowsAmong(stored), groups)
+	if err != nil {
+		return out, err
+	}
 	jobs := make(map[int64][]jobfile.Job) // of each group
 	for _, j := range stored {
+		if j.GlueType == jobspec.GlueFlow {
+			j.GlueSource = db.Text(filed(string(j.GlueSource), names))
+		}
 		jobs[j.JobGroup] = append(jobs[j.JobGroup], s.fileJob(p, j, apps, family))
 	}
 	for _, g := range groups {

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
 // Options are what a file leaves open.
@@ -61,6 +62,7 @@ type Item struct {
 	old      db.Job // with an id if it exists
 	in       manage.JobInput
 	children []target
+	uses     []int64 // the jobs that the steps of a flow run, as nodes
 	start    bool
 	stop     bool
 	kept     db.FileJob // where it is kept so far
@@ -110,14 +112,15 @@ type importer struct {
 	items []Item
 	code  manage.CodeHandlers
 
-	groups   []db.Group          // those the principal may see
-	named    map[jobName][]int64 // jobs that exist, by executor and description
-	stored   map[int64]db.Job    // those of them that matter, and those that the file names by id
-	kept     map[int64]db.FileJob
-	declared map[int64]bool     // that a program brings with it
-	inFile   map[fileName][]int // items by app name and description
-	byID     map[int64]int      // items by the id they had where they were exported
-	here     map[int64]int      // items by the job that they are here
+	groups    []db.Group            // those the principal may see
+	named     map[jobName][]int64   // jobs that exist, by executor and description
+	stored    map[int64]db.Job      // those of them that matter, and those that the file names by id
+	flowNames map[int64]flow.JobRef // of the jobs of their steps
+	kept      map[int64]db.FileJob
+	declared  map[int64]bool     // that a program brings with it
+	inFile    map[fileName][]int // items by app name and description
+	byID      map[int64]int      // items by the id they had where they were exported
+	here      map[int64]int      // items by the job that they are here
 }
 
 type jobName struct {
@@ -146,10 +149,15 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 		m.judge(i)
 	}
 	m.refuseParents()
+	if err := m.refuseFlows(ctx); err != nil {
+		return Plan{}, err
+	}
 	if err := m.refuseRings(ctx); err != nil {
 		return Plan{}, err
 	}
-	m.refuseParents()
+	if err := m.refuseFlows(ctx); err != nil {
+		return Plan{}, err
+	}
 	if err := m.prune(ctx); err != nil {
 		return Plan{}, err
 	}
@@ -206,6 +214,9 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 		}
 	}
 	if m.stored, err = m.s.cfg.Jobs.ByID(ctx, ids); err != nil {
+		return err
+	}
+	if m.flowNames, err = m.s.flowNames(ctx, flowsAmong(m.stored), m.groups); err != nil {
 		return err
 	}
 	return m.readKept(ctx, ids)

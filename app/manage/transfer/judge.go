@@ -47,6 +47,9 @@ func (m *importer) judge(i int) {
 		if item.file.ScriptOmitted || in.Glue == wire.GlueBean {
 			in.GlueSource, in.GlueRemark = string(item.old.GlueSource), string(item.old.GlueRemark)
 		}
+		if in.Glue == jobspec.GlueFlow && in.GlueSource == filed(string(item.old.GlueSource), m.flowNames) {
+			in.GlueSource = string(item.old.GlueSource) // it names the same jobs, as its export does
+		}
 	}
 	item.in = in
 	if m.opts.KeepState {
@@ -83,6 +86,9 @@ func (m *importer) definition(i int) jobspec.Job {
 		m.faultAt(i, file.LineOf(FileField(f.Name)), f)
 	}
 	j.ID = m.items[i].ID
+	if j.Glue == jobspec.GlueFlow {
+		j.GlueSource = m.nameJobs(j.GlueSource)
+	}
 	for _, f := range jobspec.Fields { // one that belongs to another schedule would say something that nobody heeds
 		if !f.In(&j) && file.Values.Get(f.File) != "" {
 			m.fault(i, f.Name, "import.error.schedule", "Field", f.File, "Value", string(j.ScheduleType))
@@ -236,14 +242,14 @@ func (m *importer) groupName(id int64) string {
 
 // refuseRings refuses jobs that would start each other for ever once the file is imported.
 func (m *importer) refuseRings(ctx context.Context) error {
-	f := manage.Family{Kids: make(map[int64][]int64), Names: make(map[int64]string)}
+	f := manage.Family{Kids: make(map[int64][]int64), Names: make(map[int64]string), Steps: true}
 	for i := range m.items {
 		item := &m.items[i]
 		if item.Outcome == Refuse {
 			continue
 		}
 		self := m.node(target{item: i, inFile: true})
-		f.Kids[self], f.Names[self] = []int64{}, item.Name
+		f.Kids[self], f.Names[self] = slices.Clone(item.uses), item.Name
 		for _, child := range item.children {
 			f.Kids[self] = append(f.Kids[self], m.node(child))
 		}
