@@ -62,6 +62,7 @@ type lineProblem struct {
 	Field  string `json:"field" doc:"Its name in a file; empty where it is about the whole."`
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
+	InFlow
 }
 
 // exported are jobs as a file.
@@ -175,7 +176,8 @@ func readPlan(printer *locales.Printer, plan transfer.Plan, done bool) applied {
 			job.Changes = append(job.Changes, jobChange{Field: transfer.FileField(c.Field), Was: c.Was, Now: c.Now})
 		}
 		for _, f := range item.Faults {
-			job.Problems = append(job.Problems, lineProblem{Line: cmp.Or(f.Line, item.Line), Field: transfer.FileField(f.Name), Code: codeOf(f.Key), Detail: f.Text(printer)})
+			code, at := faultOf(f.Field)
+			job.Problems = append(job.Problems, lineProblem{Line: cmp.Or(f.Line, item.Line), Field: transfer.FileField(f.Name), Code: code, Detail: f.Text(printer), InFlow: at})
 		}
 		out.Jobs = append(out.Jobs, job)
 	}

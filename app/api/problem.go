@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
 )
@@ -33,6 +34,22 @@ type FieldProblem struct {
 	Detail  string `json:"detail" doc:"What is wrong with it."`
 	Code    string `json:"code" doc:"The same for programs."`
 	Pointer string `json:"pointer,omitempty" doc:"Of a field of the body: a JSON pointer to it."`
+	InFlow
+}
+
+// InFlow is where a fault of a flow's definition is.
+type InFlow struct {
+	Step string `json:"step,omitempty" doc:"Of a fault in the definition of a flow: the step."`
+	Part string `json:"step_field,omitempty" doc:"Of such a fault: the field of the step, or of the flow."`
+	At   int    `json:"step_line,omitempty" doc:"Of such a fault: the line of the definition."`
+}
+
+// faultOf is the code of a fault, and where it is in a flow.
+func faultOf(f problem.Field) (string, InFlow) {
+	if in, ok := manage.FlowFaultOf(f); ok {
+		return codeOf(in.Key), InFlow{Step: in.Step, Part: in.Name, At: in.Line}
+	}
+	return codeOf(f.Key), InFlow{}
 }
 
 // Error implements error, for logs.
@@ -96,7 +113,8 @@ func newProblem(printer *locales.Printer, err error, names map[string]string) *P
 	}
 	for _, f := range p.Fields {
 		name := cmp.Or(names[f.Name], f.Name)
-		doc.Errors = append(doc.Errors, FieldProblem{In: "body", Field: name, Pointer: pointer(name), Code: codeOf(f.Key), Detail: f.Text(printer)})
+		code, at := faultOf(f)
+		doc.Errors = append(doc.Errors, FieldProblem{In: "body", Field: name, Pointer: pointer(name), Code: code, Detail: f.Text(printer), InFlow: at})
 	}
 	if e, ok := errors.AsType[*parameterError](err); ok {
 		doc.Errors = []FieldProblem{{In: "query", Field: e.name, Code: codeOf(e.key), Detail: printer.T(e.key)}}

@@ -29,14 +29,23 @@ func (c *gluePages) flowPreview(ec echo.Context) error {
 	if !p.CanAnywhere(auth.RightEdit) {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
-	job := jobspec.Job{Glue: wire.Glue(ec.FormValue(jobs.FieldGlue)), GlueSource: ec.FormValue(flows.FieldSource), ChildJobIDs: ec.FormValue(jobs.FieldChildren), Param: ec.FormValue(jobs.FieldParam)}
-	if id, err := strconv.ParseInt(ec.FormValue(flows.FieldJob), 10, 64); err == nil && id > 0 {
+	sent, err := ec.FormParams()
+	if err != nil {
+		return &problem.Error{Kind: problem.Malformed, Err: err}
+	}
+	job := jobspec.Job{Glue: wire.Glue(sent.Get(jobs.FieldGlue))}
+	if id, err := strconv.ParseInt(sent.Get(flows.FieldJob), 10, 64); err == nil && id > 0 {
 		j, err := c.jobs.Get(ctx, p, id)
 		if err != nil {
 			return err
 		}
-		spec := j.Spec()
-		spec.GlueSource, job = job.GlueSource, spec
+		job = j.Spec()
+	}
+	job.GlueSource = sent.Get(flows.FieldSource)
+	for field, into := range map[string]*string{jobs.FieldChildren: &job.ChildJobIDs, jobs.FieldParam: &job.Param} {
+		if sent.Has(field) { // the editor of the definition has no more than that
+			*into = sent.Get(field)
+		}
 	}
 	var typed flows.FormValues
 	if err := bind(ec, &typed); err != nil {
