@@ -358,7 +358,7 @@ func TestAListThatCannotBeStoredFailsItsStep(t *testing.T) {
 		b := setup(t, pool, nil, addressA)
 		one, each := b.addJob(nil), b.addJob(nil)
 		for items, want := range map[string]string{
-			"[1, 0 / 0]": "the number has no end", "[2 ** 10000]": "the number has no end", "map(1..300, steps.first.message)": "flow.error.expr.effort",
+			"[1, 0 / 0]": "the number has no end", "[2 ** 10000]": "the number has no end", "map(1..300, steps.first.message)": "does too much",
 		} {
 			fan := step("each", each, "first")
 			fan.Foreach = &flow.Foreach{Items: items}

@@ -626,7 +626,7 @@ func (fs *Flows) decide(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowSta
 		for _, end := range decision.End {
 			s := f.steps[end.Step]
 			if end.Fault != nil {
-				s.Message = db.Text(clip(end.Fault.Error(), maxResult))
+				s.Message = db.Text(clip(end.Fault.Said(), maxResult))
 			}
 			s.keep(f.run.Steps[end.Step], f.plan.def.Steps[end.Step].Foreach != nil, now)
 			f.noteFailure(end.Step)
@@ -705,7 +705,7 @@ func (fs *Flows) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 		s.NextItem, s.changed = int64(i)+1, true
 		param, fault := params.Of(list[i])
 		if fault != nil {
-			item.State, item.EndedAt, item.Message = int64(flow.Failed), now.UnixMilli(), db.Text(clip(fault.Error(), maxResult))
+			item.State, item.EndedAt, item.Message = int64(flow.Failed), now.UnixMilli(), db.Text(clip(fault.Said(), maxResult))
 			f.run.RecordItem(f.plan.plan, start.Step, flow.Failed)
 			s.keep(f.run.Steps[start.Step], true, now)
 			return
