@@ -99,7 +99,7 @@ func InSource(source string) []string {
 	return Names(texts...)
 }
 
-// Masks are the texts that an output must not show: the values, and how programs write them in JSON, in an address and line by line.
+// Masks are the texts that an output must not show: the values, and how programs write them in JSON, in an address, in base64 and line by line.
 func Masks(values map[string]string) []string {
 	var masks []string
 	add := func(texts ...string) {
@@ -113,10 +113,15 @@ func Masks(values map[string]string) []string {
 		for _, text := range inJSON(value) {
 			add(inJSON(text)...) // a parameter in JSON is often a text in other JSON
 		}
+		for _, text := range []string{value, plainJSON(value), expr.InJSON(value)} { // as it stands in a parameter
+			add(inBase64(text)...)
+		}
 		add(inAddress(value)...)
 		add(inAddress(expr.InJSON(value))...) // as it stands in a parameter
 		for line := range strings.Lines(value) {
-			add(inJSON(strings.TrimRight(line, "\r\n"))...)
+			for _, text := range inJSON(strings.TrimRight(line, "\r\n")) {
+				add(inJSON(text)...)
+			}
 		}
 	}
 	slices.SortFunc(masks, func(a, b string) int { return len(b) - len(a) }) // a whole before its parts

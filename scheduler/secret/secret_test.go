@@ -2,8 +2,10 @@ package secret
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -94,16 +96,50 @@ func TestMasksAreEveryFormOfAValue(t *testing.T) {
 		"JSON in JSON":         `a/b+c\\u0026d\\u003c\\\"e'f=g!h~i*j ü😀`,
 		"JSON in an address":   "a%2Fb%2Bc%5Cu0026d%5Cu003c%5C%22e%27f%3Dg%21h~i%2Aj+%C3%BC%F0%9F%98%80",
 		"java.net.URLEncoder":  "a%2Fb%2Bc%26d%3C%22e%27f%3Dg%21h%7Ei*j+%C3%BC%F0%9F%98%80",
+		"HttpUtility":          "a%2fb%2bc%26d%3c%22e%27f%3dg%21h%7ei*j+%c3%bc%f0%9f%98%80",
 	} {
 		if !slices.Contains(odd, want) {
 			t.Errorf("%s: %q is not masked", by, want)
 		}
 	}
-	if masks := Masks(map[string]string{"A": "plain-and_simple.1"}); len(masks) != 1 {
-		t.Errorf("what all write alike is masked as %q", masks)
+	masked := slices.DeleteFunc(Masks(map[string]string{"A": "plain-and_simple.1"}), func(mask string) bool { return slices.Contains(inBase64("plain-and_simple.1"), mask) })
+	if len(masked) != 1 {
+		t.Errorf("what all write alike is masked as %q", masked)
 	}
 	if slices.Contains(masks, "x") || slices.Contains(masks, "abc") {
 		t.Errorf("short words are masked: %q", masks)
+	}
+}
+
+// TestABase64OfASecretIsMasked wherever the value stands in what is encoded: nothing of it stays but what it shares with its neighbours.
+func TestABase64OfASecretIsMasked(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"correct-horse", "p\xc3\xbf\xc3\xbe?>~~word", "twelve chars"} {
+		masks := Masks(map[string]string{"A": value})
+		hidden := func(text string) string {
+			for _, mask := range masks {
+				text = strings.ReplaceAll(text, mask, "*")
+			}
+			return text
+		}
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+			for before := range 7 {
+				for after := range 4 {
+					head, tail := "user:x"[:before], "}}}"[:after]
+					text := encoding.EncodeToString([]byte(head + value + tail))
+					for _, text := range []string{text, url.QueryEscape(text)} {
+						// Beside the value: the letters of what stands before and after it, one more each that both are in, and padding.
+						if got := hidden(text); !strings.Contains(got, "*") || len(strings.NewReplacer("*", "", "%3D", "", "=", "").Replace(got)) > (before*4+2)/3+(after*4+2)/3+2 {
+							t.Errorf("%q behind %d and before %d: %s stays as %s", value, before, after, text, got)
+						}
+					}
+				}
+			}
+		}
+	}
+	lines := Masks(map[string]string{"KEY": "first \"line\"\nsecond line\n"})
+	if want := `first \\\"line\\\"`; !slices.Contains(lines, want) {
+		t.Errorf("a line as a text in JSON in JSON, %s, is not masked", want)
 	}
 }
 

@@ -1,8 +1,10 @@
 package secret
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -47,7 +49,30 @@ func inASCII(text string) string {
 	return b.String()
 }
 
-// inAddress is how a text stands in an address. Encoders differ in what they leave as it is beside letters and digits, and in the space.
+// maxBase64 is the longest text whose base64 is looked for: what is masked travels with each run.
+const maxBase64 = 4 << 10
+
+// inBase64 is how a text stands in base64, also behind other bytes and before others, as a password does in the header of a request. What it says by
+// itself of its first and last letter, which others are a part of, stays to be seen there: less than a byte.
+func inBase64(text string) []string {
+	if len(text) > maxBase64 {
+		return nil
+	}
+	var all []string
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before, foreign := range []int{0, 2, 3} { // bytes before it, and the letters that these are a part of
+			letters := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
+			own := letters[min(foreign, len(letters)):max(min(foreign, len(letters)), (before+len(text))*8/6)]
+			ends := letters[min(foreign, len(letters)):]
+			padded := ends + strings.Repeat("=", -len(letters)&3)
+			all = append(all, own, ends, padded, escape(own, "-_"), escape(padded, "-_"))
+		}
+	}
+	return all
+}
+
+// inAddress is how a text stands in an address. Encoders differ in what they leave as it is beside letters and digits, in the space, and in the
+// letters of their hexadecimals.
 func inAddress(text string) []string {
 	var all []string
 	for _, keep := range []string{
@@ -60,10 +85,16 @@ func inAddress(text string) []string {
 		"-_.*",                 // with +: Java's
 	} {
 		escaped := escape(text, keep)
-		all = append(all, escaped, strings.ReplaceAll(escaped, "%20", "+"))
+		plus := strings.ReplaceAll(escaped, "%20", "+")
+		all = append(all, escaped, plus, lower(escaped), lower(plus))
 	}
 	return all
 }
+
+var hexadecimal = regexp.MustCompile("%[0-9A-F]{2}")
+
+// lower writes the hexadecimals of an address in small letters.
+func lower(escaped string) string { return hexadecimal.ReplaceAllStringFunc(escaped, strings.ToLower) }
 
 func escape(text, keep string) string {
 	var b strings.Builder
