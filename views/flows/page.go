@@ -173,6 +173,22 @@ func (g Graph) draw(s size, class string) drawing {
 	return d
 }
 
+// The widths up to which a picture may have to do with, in flows.css: beside other parts of a page, and alone.
+var narrow = []struct {
+	class string
+	width int
+}{{"long", 740}, {"longer", 1180}}
+
+// long are the classes of a picture from left to right that gives way to the one from top to bottom, which has room where it has not.
+func (g Graph) long(across, down drawing) (classes string) {
+	for _, n := range narrow {
+		if across.width > n.width && down.width <= n.width {
+			classes += " " + n.class
+		}
+	}
+	return classes
+}
+
 func (d *drawing) boxWidth() int {
 	if d.down {
 		return d.across
