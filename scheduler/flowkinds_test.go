@@ -84,6 +84,33 @@ func TestAForeachRunsItsItemsSoManyAtATime(t *testing.T) {
 	})
 }
 
+// TestARunSaysHowManyItemsFailed where the step with them has nothing to say itself.
+func TestARunSaysHowManyItemsFailed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		each := step("each", b.addJob(nil))
+		each.Foreach = &flow.Foreach{Items: "1..3"}
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{each}}, nil))
+		b.await("all are sent", func() bool {
+			sent := 0
+			for _, item := range b.items(run, "each") {
+				if b.run(item.RunID).TriggerCode == 200 {
+					sent++
+				}
+			}
+			return sent == 3
+		})
+		for i, item := range b.items(run, "each") {
+			b.finish(item.RunID, []int{500, 200, 500}[i], "")
+		}
+		r := b.ended(run)
+		if why, told := b.events(run).Reason(r.Outcome); !told || why.Key != event.FlowItems || why.Text(0) != "each" || why.Number(1) != 2 || why.Number(2) != 3 {
+			t.Errorf("it ended as %v and says %v", r.Outcome, why)
+		}
+	})
+}
+
 func TestAnApprovalWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -115,6 +142,8 @@ func TestAnApprovalWaitsForAPerson(t *testing.T) {
 			}
 			if r := b.ended(run); r.Outcome != want {
 				t.Errorf("approved %v, it ended as %v: %s", yes, r.Outcome, b.states(run))
+			} else if why, told := b.events(run).Reason(r.Outcome); told == yes || !yes && (why.Key != event.FlowRejected || why.Text(0) != "ask" || why.Text(1) != "ada" || !strings.Contains(string(r.HandleMsg), "ask: fine")) {
+				t.Errorf("approved %v, it says %v and %q", yes, why, r.HandleMsg)
 			}
 		}
 	})
@@ -152,6 +181,9 @@ func TestTimesOfAFlowCome(t *testing.T) {
 				run := b.trigger(job)
 				if r := b.ended(run); r.Outcome != tc.ends || b.states(run) != tc.states {
 					t.Errorf("ended as %v: %s", r.Outcome, b.states(run))
+				}
+				if why, told := b.events(run).Reason(event.Failed); told != (tc.states == "a rejected") || told && why.Key != event.FlowSilent {
+					t.Errorf("it says %v", why)
 				}
 			})
 		})

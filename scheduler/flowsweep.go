@@ -61,20 +61,33 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 	if end.step == "" || end.ends == flow.Success {
 		return item, nil
 	}
-	item.why = append(item.why, event.New(fs.cfg.Now(), event.FlowFailed, end.step))
+	why := event.New(fs.cfg.Now(), event.FlowFailed, end.step)
 	if end.why == "" {
-		rows, err := fs.queries.ListFlowResults(ctx, fs.cfg.Pool, db.ListFlowResultsParams{FlowLogID: end.log, Steps: []string{end.step}})
-		if err != nil {
+		row, err := fs.queries.GetFlowStep(ctx, fs.cfg.Pool, db.GetFlowStepParams{FlowLogID: end.log, Step: end.step})
+		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return item, err
 		}
-		for _, r := range rows {
-			end.why = string(r.Message)
-		}
+		why, end.why = fs.failureOf(end.step, &row)
 	}
+	item.why = append(item.why, why)
 	if end.why != "" {
 		item.msg = fmt.Sprintf("%s: %s", end.step, end.why)
 	}
 	return item, nil
+}
+
+// failureOf is why a step failed, and what was said about it.
+func (fs *Flows) failureOf(step string, row *db.FlowStep) (why event.Event, said string) {
+	now := fs.cfg.Now()
+	switch {
+	case flow.State(row.State) == flow.Rejected && row.DecidedBy != "":
+		return event.New(now, event.FlowRejected, step, row.DecidedBy), row.Remark
+	case flow.State(row.State) == flow.Rejected:
+		return event.New(now, event.FlowSilent, step), ""
+	case row.Message == "" && row.Failed > 0:
+		return event.New(now, event.FlowItems, step, row.Failed, row.Total), ""
+	}
+	return event.New(now, event.FlowFailed, step), string(row.Message)
 }
 
 // flowEnds are the ends of runs of flows that are to be written.

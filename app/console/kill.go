@@ -37,7 +37,7 @@ func (c *runPages) killPage(ec echo.Context, scope string) (runs.KillPage, []int
 	if err != nil {
 		return page, nil, err
 	}
-	page.Row, page.Ended = timeline.Row, !timeline.State.Open()
+	page.Row, page.Ended, page.Flow = timeline.Row, !timeline.State.Open(), timeline.Flow != nil
 	open, err := c.runs.OpenOfJob(ctx, p, timeline.JobID)
 	if err != nil {
 		return page, nil, err

@@ -88,6 +88,9 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	}
 	timeline.Steps = c.steps(page, run, timeline.State)
 	why, told := run.Reason()
+	if !told && len(timeline.ResultNote) == 0 {
+		why, told = run.Events.Last(event.FlowFailed) // whose step said nothing
+	}
 	if told && timeline.Killing == "" {
 		timeline.Why = c.teller(page).Tell(why)
 		for i := range timeline.Steps {

@@ -34,69 +34,72 @@ type Spec struct {
 
 // What happens to a run. The constants stand in the order of a run's life.
 const (
-	Claimed      Key = "claimed"     // an admin made the run
-	StandsFor    Key = "stands"      // one run for several fires that passed unseen
-	PausedFires  Key = "paused"      // the fires that a pause leaves out
-	HeldBack     Key = "heldback"    // the pause that a run comes after
-	SkippedFires Key = "skipped"     // the fires that the misfire strategy leaves out
-	JobStopped   Key = "stopped"     // the job's schedule cannot be read
-	TakenOver    Key = "taken"       // another admin's run, which is gone
-	FoundAgain   Key = "found"       // this admin's own: the database had not confirmed its record
-	Waited       Key = "waited"      // it waited for another run of the job to end
-	Late         Key = "late"        // it was let go later than planned
-	Asked        Key = "asked"       // an executor was asked something
-	Routed       Key = "routed"      // its executor was chosen
-	Filled       Key = "filled"      // the planned time was put into its parameter
-	Sent         Key = "sent"        // an executor took it
-	Refused      Key = "refused"     // an executor would not take it
-	Unreachable  Key = "unreachable" // no connection: it cannot have arrived
-	Silent       Key = "silent"      // an executor that asks for its calls has not asked for too long: it cannot have arrived
-	Unanswered   Key = "unanswered"  // the request may have arrived, and no answer came
-	SentAgain    Key = "again"       // the executor says that it has never had the run, and is sent it again
-	Known        Key = "known"       // the executor says that it has the run
-	Unknown      Key = "unknown"     // the executor says that it does not have the run
-	MayHave      Key = "mayhave"     // an executor that may have it does not answer
-	NoExecutor   Key = "noexecutor"  // no executor is registered
-	Nobody       Key = "nobody"      // every executor that was asked said no
-	NoGroup      Key = "nogroup"     // the group does not exist
-	NoRoute      Key = "noroute"     // the route strategy is not known
-	NoSource     Key = "nosource"    // the job's script cannot be read
-	NoScript     Key = "noscript"    // the job has no script yet
-	NoSecret     Key = "nosecret"    // a secret that it names does not exist
-	SecretsShut  Key = "secretsshut" // its secrets cannot be read
-	SecretsHeld  Key = "secretsheld" // its address is no executor of the group, and is sent no secrets
-	NoEnv        Key = "noenv"       // its executor does not take an environment
-	QueueFull    Key = "queuefull"   // too many runs wait for the executor
-	TooLate      Key = "toolate"     // found too late for the job's misfire strategy
-	DeadExecutor Key = "dead"        // a broadcast's machine that is known to be dead
-	Full         Key = "full"        // the job's limit of runs at a time is reached
-	Crowded      Key = "crowded"     // the same, and too many wait already
-	NotRecorded  Key = "notrecorded" // the database refused the record of the sending
-	KillAsked    Key = "killasked"   // somebody wants it ended
-	KillFailed   Key = "killfailed"  // its executor would not end it
-	KilledAt     Key = "killed"      // it was ended
-	LostRun      Key = "lost"        // given up
-	LeftOpen     Key = "leftopen"    // it was open when the database of an XXL-JOB admin was adopted
-	Awaits       Key = "awaits"      // its target took the work and will report the end
-	Reported     Key = "reported"    // its target has
-	NoReport     Key = "noreport"    // its target has not, in the time of the job
-	Result       Key = "result"      // a result that came where none was awaited any more
-	NotTold      Key = "nottold"     // a result that was refused before it was read
-	Retry        Key = "retry"       // the next attempt
-	NoRetry      Key = "noretry"     // none, the job is gone
-	Child        Key = "child"       // a job that its success started
-	NoChild      Key = "nochild"     // one that it could not start
-	Withdrawn    Key = "withdrawn"   // a retry that is not needed
-	Triggered    Key = "triggered"   // somebody asked for the run
-	Backfilled   Key = "backfilled"  // it belongs to a backfill
-	FlowBegan    Key = "flowbegan"   // a run of a flow, with so many steps
-	FlowStep     Key = "flowstep"    // it is a step of a flow
-	FlowFailed   Key = "flowfailed"  // the step because of which a run of a flow failed
-	NoFlow       Key = "noflow"      // the definition of a flow cannot be read
-	Overdue      Key = "overdue"     // it takes longer than its job lets expect
-	DueBy        Key = "dueby"       // of a job: what has to be done by a time will probably not be
-	NotDone      Key = "notdone"     // of a job: what had to be done by a time is not
-	NoSuccess    Key = "nosuccess"   // of a job: none came for longer than it lets expect
+	Claimed      Key = "claimed"      // an admin made the run
+	StandsFor    Key = "stands"       // one run for several fires that passed unseen
+	PausedFires  Key = "paused"       // the fires that a pause leaves out
+	HeldBack     Key = "heldback"     // the pause that a run comes after
+	SkippedFires Key = "skipped"      // the fires that the misfire strategy leaves out
+	JobStopped   Key = "stopped"      // the job's schedule cannot be read
+	TakenOver    Key = "taken"        // another admin's run, which is gone
+	FoundAgain   Key = "found"        // this admin's own: the database had not confirmed its record
+	Waited       Key = "waited"       // it waited for another run of the job to end
+	Late         Key = "late"         // it was let go later than planned
+	Asked        Key = "asked"        // an executor was asked something
+	Routed       Key = "routed"       // its executor was chosen
+	Filled       Key = "filled"       // the planned time was put into its parameter
+	Sent         Key = "sent"         // an executor took it
+	Refused      Key = "refused"      // an executor would not take it
+	Unreachable  Key = "unreachable"  // no connection: it cannot have arrived
+	Silent       Key = "silent"       // an executor that asks for its calls has not asked for too long: it cannot have arrived
+	Unanswered   Key = "unanswered"   // the request may have arrived, and no answer came
+	SentAgain    Key = "again"        // the executor says that it has never had the run, and is sent it again
+	Known        Key = "known"        // the executor says that it has the run
+	Unknown      Key = "unknown"      // the executor says that it does not have the run
+	MayHave      Key = "mayhave"      // an executor that may have it does not answer
+	NoExecutor   Key = "noexecutor"   // no executor is registered
+	Nobody       Key = "nobody"       // every executor that was asked said no
+	NoGroup      Key = "nogroup"      // the group does not exist
+	NoRoute      Key = "noroute"      // the route strategy is not known
+	NoSource     Key = "nosource"     // the job's script cannot be read
+	NoScript     Key = "noscript"     // the job has no script yet
+	NoSecret     Key = "nosecret"     // a secret that it names does not exist
+	SecretsShut  Key = "secretsshut"  // its secrets cannot be read
+	SecretsHeld  Key = "secretsheld"  // its address is no executor of the group, and is sent no secrets
+	NoEnv        Key = "noenv"        // its executor does not take an environment
+	QueueFull    Key = "queuefull"    // too many runs wait for the executor
+	TooLate      Key = "toolate"      // found too late for the job's misfire strategy
+	DeadExecutor Key = "dead"         // a broadcast's machine that is known to be dead
+	Full         Key = "full"         // the job's limit of runs at a time is reached
+	Crowded      Key = "crowded"      // the same, and too many wait already
+	NotRecorded  Key = "notrecorded"  // the database refused the record of the sending
+	KillAsked    Key = "killasked"    // somebody wants it ended
+	KillFailed   Key = "killfailed"   // its executor would not end it
+	KilledAt     Key = "killed"       // it was ended
+	LostRun      Key = "lost"         // given up
+	LeftOpen     Key = "leftopen"     // it was open when the database of an XXL-JOB admin was adopted
+	Awaits       Key = "awaits"       // its target took the work and will report the end
+	Reported     Key = "reported"     // its target has
+	NoReport     Key = "noreport"     // its target has not, in the time of the job
+	Result       Key = "result"       // a result that came where none was awaited any more
+	NotTold      Key = "nottold"      // a result that was refused before it was read
+	Retry        Key = "retry"        // the next attempt
+	NoRetry      Key = "noretry"      // none, the job is gone
+	Child        Key = "child"        // a job that its success started
+	NoChild      Key = "nochild"      // one that it could not start
+	Withdrawn    Key = "withdrawn"    // a retry that is not needed
+	Triggered    Key = "triggered"    // somebody asked for the run
+	Backfilled   Key = "backfilled"   // it belongs to a backfill
+	FlowBegan    Key = "flowbegan"    // a run of a flow, with so many steps
+	FlowStep     Key = "flowstep"     // it is a step of a flow
+	FlowFailed   Key = "flowfailed"   // the step because of which a run of a flow failed
+	FlowRejected Key = "flowrejected" // the same, where a person said no
+	FlowSilent   Key = "flowsilent"   // where nobody said anything in time
+	FlowItems    Key = "flowitems"    // where items of it failed
+	NoFlow       Key = "noflow"       // the definition of a flow cannot be read
+	Overdue      Key = "overdue"      // it takes longer than its job lets expect
+	DueBy        Key = "dueby"        // of a job: what has to be done by a time will probably not be
+	NotDone      Key = "notdone"      // of a job: what had to be done by a time is not
+	NoSuccess    Key = "nosuccess"    // of a job: none came for longer than it lets expect
 )
 
 func words(name string) Arg    { return Arg{Name: name, Kind: Words} }
@@ -189,6 +192,9 @@ var Specs = func() Book {
 		{FlowBegan, []Arg{number("N")}, "begun: {N} steps"},
 		{FlowStep, []Arg{runID, words("Step")}, "step {Step} of the flow's run {Run}"},
 		{FlowFailed, []Arg{words("Step")}, "step {Step} failed"},
+		{FlowRejected, []Arg{words("Step"), words("User")}, "step {Step} was rejected by {User}"},
+		{FlowSilent, []Arg{words("Step")}, "nobody answered step {Step} in time"},
+		{FlowItems, []Arg{words("Step"), number("N"), number("All")}, "of step {Step} {N} of {All} items failed"},
 		{NoFlow, []Arg{said}, "not begun: the definition of the flow cannot be read: {Text}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
 		{DueBy, []Arg{moment("By"), moment("Expected"), length("Usual")}, "to be done by {By}, expected to end at {Expected}: it usually takes up to {Usual}"},

@@ -164,7 +164,7 @@ func (l List) Reason(o Outcome) (Event, bool) {
 var reasons = [...][]Key{
 	Open:      {KillAsked, KillFailed},
 	Succeeded: {},
-	Failed:    {},
+	Failed:    {FlowRejected, FlowSilent, FlowItems},
 	TimedOut:  {NoReport},
 	NotSent: {
 		Refused, Unreachable, Silent, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, NoScript, NoSecret, SecretsShut, SecretsHeld, NoEnv,

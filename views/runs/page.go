@@ -247,6 +247,7 @@ type KillPage struct {
 	Row     Row
 	Problem string      // why it could not be ended, ready to print; empty at first
 	Ended   bool        // there is nothing left to end
+	Flow    bool        // it is a run of a flow, which no executor runs
 	Scopes  []ui.Option // what may be ended along with it; one entry when there is nothing else
 	// Beside is how many more open runs of the job are at the same executor. Executors of XXL-JOB know no run ids: they end
 	// whatever the job runs and has queued there.
