@@ -14,8 +14,12 @@ func TestAChainIsShownBeforeItIsAFlow(t *testing.T) {
 	onBoth(t, func(t *testing.T, o Options) {
 		a, c := working(t, o, "greet", "greet two") // jobs 1 and 2
 		b := open(t, a).mustLogin()
-		var made struct{ ID int64 }
-		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"begin","author":"a","handler":"greet","schedule":"CRON","cron":"0 0 2 * * ?","children":[1,2]}`)
+		var made, gone struct{ ID int64 }
+		c.json(201, &gone, "POST", "/jobs", `{"group_id":1,"description":"gone","author":"a","handler":"greet"}`)
+		c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"begin","author":"a","handler":"greet","schedule":"CRON","cron":"0 0 2 * * ?","children":[1,2,%d]}`, gone.ID))
+		if got := c.do("DELETE", fmt.Sprintf("/jobs/%d", gone.ID), ""); got.status != http.StatusOK {
+			t.Fatalf("delete: %d %s", got.status, got.body)
+		}
 		first := fmt.Sprintf("/jobs/%d", made.ID)
 		if n := b.get(first).document(t).Find(fmt.Sprintf("a[href=%q]", first+"/chain")).Length(); n != 1 {
 			t.Errorf("%d ways lead from the page of the first job", n)
@@ -30,6 +34,9 @@ func TestAChainIsShownBeforeItIsAFlow(t *testing.T) {
 		doc := page.document(t)
 		if page.status != http.StatusOK || doc.Find("svg.flow").Length() == 0 || !strings.Contains(doc.Find("pre").Text(), "job: 1") {
 			t.Fatalf("the page: %d %s", page.status, doc.Find("main").Text())
+		}
+		if changes := doc.Find("[aria-labelledby=chain-changes]").Text(); !strings.Contains(changes, fmt.Sprintf("get no step: #%d.", gone.ID)) {
+			t.Errorf("nothing says that a child is gone: %s", changes)
 		}
 		form := url.Values{"version": {doc.Find("[name=version]").AttrOr("value", "")}, "name": {""}}
 		got := b.post(first+"/chain", form)

@@ -84,7 +84,7 @@ func (fs *Flows) failureOf(step string, row *db.FlowStep) (why event.Event, said
 		return event.New(now, event.FlowRejected, step, row.DecidedBy), row.Remark
 	case flow.State(row.State) == flow.Rejected:
 		return event.New(now, event.FlowSilent, step), ""
-	case row.Message == "" && row.Failed > 0:
+	case row.Message == "" && row.Total > 0 && row.Failed > 0:
 		return event.New(now, event.FlowItems, step, row.Failed, row.Total), ""
 	}
 	return event.New(now, event.FlowFailed, step), string(row.Message)

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -85,6 +86,13 @@ func (c *chainPages) page(ec echo.Context, status int, page jobs.ChainPage) erro
 	}
 	if len(own) > 0 {
 		page.Changes = append(page.Changes, page.T("chain.own", "Names", chainNames(page, own)))
+	}
+	if len(chain.Gone) > 0 {
+		names := make([]string, len(chain.Gone))
+		for i, id := range chain.Gone {
+			names[i] = "#" + format.Digits(id)
+		}
+		page.Changes = append(page.Changes, page.T("chain.gone", "Names", strings.Join(names, page.T("list.comma"))))
 	}
 	page.Changes = append(page.Changes, page.T("chain.kept"))
 	return render(ec, status, jobs.Chain(page))

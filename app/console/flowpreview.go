@@ -135,7 +135,10 @@ func flowGraph(ctx context.Context, page layout.Page, all *manage.Jobs, p auth.P
 		case ref != nil && ref.ID != 0:
 			n.Note = "#" + format.Digits(ref.ID)
 			if j, ok := known[ref.ID]; ok && p.CanUseGroup(j.JobGroup) {
-				n.Note, n.URL = j.JobDesc, link.Job(j.ID)
+				n.URL = link.Job(j.ID)
+				if j.JobDesc != n.Title {
+					n.Note = j.JobDesc
+				}
 			}
 		case ref != nil:
 			n.Note = ref.Description

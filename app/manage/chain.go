@@ -26,6 +26,7 @@ type Chain struct {
 	Jobs       []db.Job // of the steps, the first one first
 	Joins      []db.Job // of those, the ones that several start: each start was a run of its own
 	Changed    []db.Job // those that lose their children
+	Gone       []int64  // children that there are no more, which get no step
 	Definition *flow.Definition
 	Source     string // the definition as it would be kept
 	Started    bool   // the flow would be started, and the first job stopped
@@ -56,6 +57,11 @@ func (s *Jobs) Chain(ctx context.Context, p auth.Principal, id int64) (c Chain, 
 	known, err := s.ByID(ctx, chainIDs(family))
 	if err != nil {
 		return c, err
+	}
+	for _, id := range slices.Sorted(slices.Values(chainIDs(family))) {
+		if known[id].ID == 0 {
+			c.Gone = append(c.Gone, id)
+		}
 	}
 	needs := make(map[int64][]int64) // the jobs that start each
 	for from, kids := range family.Kids {
