@@ -178,6 +178,13 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 		if !strings.HasPrefix(f.text, "on_failure: continue\nsteps:\n  - id: step2\n") {
 			t.Errorf("on failure:\n%s", f.text)
 		}
+		// The text is edited beside it: what the list showed before is no change of it.
+		f.text = strings.Replace(f.text, "on_failure: continue\n", "", 1)
+		whole = f.text
+		f.send("", nil)
+		if wrote(whole); f.doc.Find("[name=flow_on_failure] option[selected]").AttrOr("value", "") != "stop" {
+			t.Error("the list does not follow the text")
+		}
 		f.send("remove step2", nil)
 		if strings.Contains(f.text, "step2") || f.doc.Find(`[data-focus][data-deed="open rates"]`).Length() != 1 {
 			t.Errorf("removed:\n%s", f.text)

@@ -47,7 +47,7 @@ func (f *flowForm) fill(text string) (string, error) {
 			return text, err
 		}
 	}
-	if to := flow.OnFailure(f.typed.OnFailure); slices.Contains(flow.AllOnFailures, to) {
+	if to := flow.OnFailure(f.typed.OnFailure); f.typed.OnFailure != f.typed.OnShown && slices.Contains(flow.AllOnFailures, to) {
 		def, err := flow.Parse([]byte(text))
 		if err == nil && to != def.OnFailure && (def.OnFailure != "" || to != flow.OnFailureStop) {
 			f.draft.SetOnFailure(to)

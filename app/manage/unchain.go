@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
@@ -17,7 +18,14 @@ import (
 func (s *Jobs) keepChain(ctx context.Context, c Chain, made int64) error {
 	rows := map[int64]db.InsertChainJobParams{made: {}}
 	for _, j := range c.Changed {
-		rows[j.ID] = db.InsertChainJobParams{Children: string(j.ChildJobIDs)}
+		var kids []string
+		ids, _, _ := jobspec.ChildIDs(string(j.ChildJobIDs))
+		for _, id := range ids {
+			if !slices.Contains(c.Gone, id) { // nobody could save one that does not exist
+				kids = append(kids, strconv.FormatInt(id, 10))
+			}
+		}
+		rows[j.ID] = db.InsertChainJobParams{Children: strings.Join(kids, ",")}
 	}
 	if c.Started {
 		first := rows[c.First.ID]

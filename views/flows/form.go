@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -53,6 +54,7 @@ const (
 	FieldOpen      = "flow_open"
 	FieldShown     = "flow_shown"
 	FieldOnFailure = "flow_on_failure"
+	FieldOnShown   = "flow_on_failure_shown"
 	FieldAdd       = "flow_add"
 
 	FieldStepID   = "step_id"
@@ -99,6 +101,7 @@ type FormValues struct {
 	Open      string `form:"flow_open"`
 	Shown     string `form:"flow_shown"`
 	OnFailure string `form:"flow_on_failure"`
+	OnShown   string `form:"flow_on_failure_shown"`
 	Add       string `form:"flow_add"`
 	Step      StepValues
 }
@@ -286,6 +289,9 @@ func (f Form) onFailures(p *locales.Printer) []ui.Option {
 	}
 	return options
 }
+
+// onShown is what the list of what becomes of failures shows.
+func (f Form) onShown() string { return string(cmp.Or(f.OnFailure, flow.AllOnFailures[0])) }
 
 // picker is the field of the job that a step runs.
 func (o *OpenStep) picker(p *locales.Printer) ui.JobPicker {
