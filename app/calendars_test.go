@@ -138,6 +138,10 @@ func TestThePreviewKeepsToTheCalendar(t *testing.T) {
 		// Of a year that is not known it has the weekdays alone: 3 and 4 January 2099 are a weekend.
 		job := form(url.Values{"time_zone": {"Asia/Shanghai"}, "cron": {"0 0 2 1-6 1 ? 2099"}, "calendar": {"cn"}, "calendar_rule": {"WORKDAYS"}})
 		text := b.post("/jobs/schedule-preview", job).document(t).Find("#preview").Text()
+		job.Set("param", "${{ planned | yyyy年QQ }}")
+		if preview := b.post("/jobs/schedule-preview", job).document(t).Find("#preview"); !strings.Contains(preview.Find(".notice.error").Text(), "no “QQ”") || preview.Find("ol li").Length() == 0 || preview.Find("ol code").Length() != 0 {
+			t.Errorf("a parameter that cannot be read: %s", preview.Text())
+		}
 		for day, want := range map[string]bool{"2099-01-02": true, "2099-01-03": false, "2099-01-04": false, "2099-01-05": true} {
 			if strings.Contains(text, day) != want {
 				t.Errorf("%s is shown: %v, in %s", day, !want, text)
@@ -154,6 +158,11 @@ func TestTheCalendarPages(t *testing.T) {
 		page := b.get("/calendars/cn?year=2026")
 		if text := page.document(t).Find("main table, main p").Text(); !strings.Contains(text, "2026-10-10") || strings.Contains(text, "2025-10-11") || !strings.Contains(text, "国办发明电〔2025〕7号") {
 			t.Errorf("2026: %d %s", page.status, text)
+		}
+		for address, want := range map[string]int{"year=1800": 1, "year=soon": 1, "year=1999": 0} {
+			if got := b.get("/calendars/cn?" + address).document(t).Find(".notice:contains('" + address + "')"); got.Length() != want {
+				t.Errorf("%q: %s", address, got.Text())
+			}
 		}
 		october := page.document(t).Find("table.month").Eq(9)
 		grid := func(class string) string { return strings.Join(strings.Fields(october.Find("td."+class).Text()), " ") }

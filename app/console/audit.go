@@ -49,8 +49,13 @@ func (c *auditPages) auditList(ec echo.Context) error {
 	}
 	filter := c.auditFilter(f, c.zoneFor(who(ec)))
 	filter.Before, filter.After, filter.Deep, filter.Limit = f.Before, f.After, f.Deep, auditPerPage
-	list, err := c.audit.List(ctx, p, filter)
-	if err != nil {
+	var list manage.AuditList
+	var err error
+	if backwards(filter.Since, filter.Until) {
+		swapped := f
+		swapped.From, swapped.To = f.To, f.From
+		page.Swapped = link.Audit(swapped)
+	} else if list, err = c.audit.List(ctx, p, filter); err != nil {
 		return err
 	}
 	for _, e := range list.Entries {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -68,10 +69,12 @@ func (c *calendarPages) show(ec echo.Context) error {
 	}
 	page := calendars.ShowPage{Page: c.pageWithFlash(ec)}
 	page.Row = c.row(page.Page, k)
-	page.Year = c.calendars.CalendarYear()
-	if year, err := strconv.Atoi(ec.QueryParam("year")); err == nil && year >= 1970 && year <= 2199 {
-		page.Year = year
+	asked, err := strconv.Atoi(ec.QueryParam("year"))
+	if err != nil || asked < calendar.FirstYear || asked > calendar.LastYear {
+		asked = 0
 	}
+	page.Ignored = link.Ignored(ec.QueryParams(), link.Calendar(k.Name, asked))
+	page.Year = cmp.Or(asked, c.calendars.CalendarYear())
 	var week []string
 	for _, name := range k.Week {
 		week = append(week, page.T("time.weekday."+strconv.Itoa(slices.Index(calendar.Weekdays, name))))

@@ -19,10 +19,10 @@ func (c *jobPages) jobChips(page layout.Page, f link.JobFilter) []ui.Chip {
 	}
 	text := page.T("jobs.show." + f.Show)
 	if f.Show == link.ShowDue {
-		if at := localTime(f.At, c.timesOf(page), 0); !at.IsZero() {
+		if at := link.LocalTime(f.At, c.timesOf(page), 0); !at.IsZero() {
 			text = page.T("jobs.show.due.at", "At", at.Format("15:04"))
 			if f.Until != "" {
-				text = c.dueChip(page, at, localTime(f.Until, c.timesOf(page), 0))
+				text = c.dueChip(page, at, link.LocalTime(f.Until, c.timesOf(page), 0))
 			}
 		}
 	}

@@ -382,7 +382,7 @@ func dayFilter(date time.Time, zone *time.Location) link.RunFilter {
 
 // between narrows the run list to the minutes from one time to before another.
 func between(from, to time.Time, zone *time.Location) link.RunFilter {
-	return link.RunFilter{Range: link.RangeCustom, From: from.In(zone).Format(minuteLayout), To: to.Add(-time.Minute).In(zone).Format(minuteLayout)}
+	return link.RunFilter{Range: link.RangeCustom, From: from.In(zone).Format(link.MinuteLayout), To: to.Add(-time.Minute).In(zone).Format(link.MinuteLayout)}
 }
 
 func withResult(f link.RunFilter, result string) link.RunFilter {
@@ -426,7 +426,7 @@ func (c *dashboardPages) dashboardPulse(page *dashboard.Page) {
 }
 
 func minuteFilter(at time.Time) link.RunFilter {
-	text := at.Format(minuteLayout)
+	text := at.Format(link.MinuteLayout)
 	return link.RunFilter{Range: link.RangeCustom, From: text, To: text}
 }
 
@@ -517,5 +517,5 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 
 // dueAt leads to the jobs that are due in a minute.
 func dueAt(at time.Time) string {
-	return link.Jobs(link.JobFilter{Show: link.ShowDue, At: at.Format(minuteLayout)})
+	return link.Jobs(link.JobFilter{Show: link.ShowDue, At: at.Format(link.MinuteLayout)})
 }

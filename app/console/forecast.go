@@ -38,7 +38,7 @@ func (c *dashboardPages) forecast(ec echo.Context) error {
 	}
 	page.None = page.Ends == "" && slices.Max(ahead.Quarters) == 0
 	next := c.now().In(zone).Truncate(time.Minute)
-	page.From, page.Until = next.Format(minuteLayout), next.Add(time.Hour).Format(minuteLayout)
+	page.From, page.Until = next.Format(link.MinuteLayout), next.Add(time.Hour).Format(link.MinuteLayout)
 	page.Day = c.forecastDay(page, ahead)
 	hours := hoursOf(ahead, zone)
 	page.Hours = c.forecastDays(page, ahead, hours)
@@ -127,5 +127,5 @@ func later(a, b time.Time) time.Time {
 
 // dueBetween leads to the jobs that are due from one moment up to another.
 func dueBetween(from, until time.Time) string {
-	return link.Jobs(link.JobFilter{Show: link.ShowDue, At: from.Format(minuteLayout), Until: until.Format(minuteLayout)})
+	return link.Jobs(link.JobFilter{Show: link.ShowDue, At: from.Format(link.MinuteLayout), Until: until.Format(link.MinuteLayout)})
 }

@@ -132,7 +132,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 func (c *frame) jobFilter(f link.JobFilter, zone *time.Location) manage.JobFilter {
 	return manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag, Paused: f.State == link.JobPaused,
-		Show: dashboard.Show(f.Show), At: localTime(f.At, zone, 0), Until: localTime(f.Until, zone, 0),
+		Show: dashboard.Show(f.Show), At: link.LocalTime(f.At, zone, 0), Until: link.LocalTime(f.Until, zone, 0),
 	}
 }
 
@@ -410,7 +410,7 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	}
 	param, addresses := ec.FormValue(jobs.FieldParam), ec.FormValue(jobs.FieldAddresses)
 	typed := strings.TrimSpace(ec.FormValue(jobs.FieldPlanned))
-	planned := localTime(typed, c.zoneOf(j.TimeZone), 0)
+	planned := link.LocalTime(typed, c.zoneOf(j.TimeZone), 0)
 	if typed != "" && planned.IsZero() {
 		err = problem.InvalidFields(problem.Field{Name: jobs.FieldPlanned, Key: jobspec.CodeMoment})
 	}

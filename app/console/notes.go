@@ -78,7 +78,7 @@ func (c *notePages) jobNoteAdd(ec echo.Context) error {
 		return err
 	}
 	page.At, page.All = ec.FormValue(notes.FieldAt), ec.FormValue(notes.FieldAll) != ""
-	in := manage.NoteInput{Job: j.ID, At: localTime(page.At, c.zoneFor(who(ec)), 0)}
+	in := manage.NoteInput{Job: j.ID, At: link.LocalTime(page.At, c.zoneFor(who(ec)), 0)}
 	if page.All {
 		in.Job, in.Group = 0, j.JobGroup
 	}

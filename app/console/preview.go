@@ -67,6 +67,9 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 		}
 		return v
 	}
+	if fault := jobspec.ParamFault(j.Param); fault != nil {
+		v.Error = fault.Text(page.Printer)
+	}
 	for _, at := range times {
 		v.Times = append(v.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at), Param: paramAt(j.Param, at, zone)})
 	}
@@ -78,7 +81,7 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 	if len(times) > 0 && len(times) < n {
 		v.Note = page.T("job.when.ends")
 	}
-	if len(times) == 0 && len(v.Warnings) == 0 {
+	if len(times) == 0 && len(v.Warnings) == 0 && v.Error == "" {
 		v.Error = page.T(jobspec.CodeNoTime)
 	}
 	return v
@@ -87,9 +90,9 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 // maxShown is how many bytes of a parameter the preview shows.
 const maxShown = 500
 
-// paramAt is the parameter that a run of some time is sent, "" where it is the same at any time. Secrets stay names.
+// paramAt is the parameter that a run of some time is sent, "" where it is the same at any time or cannot be read. Secrets stay names.
 func paramAt(param string, at time.Time, zone *time.Location) string {
-	if !expr.HasPlanned(param) {
+	if !expr.HasPlanned(param) || expr.CheckPlanned(param) != nil {
 		return ""
 	}
 	filled := expr.FillPlanned(param, at, zone)

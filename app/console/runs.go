@@ -75,8 +75,12 @@ func (c *runPages) runList(ec echo.Context) error {
 	page.Look = look(page.Page, p, manage.ViewRuns)
 	filter := c.runFilter(f, c.zoneFor(p))
 	filter.Limit = page.Look.Rows
-	list, err := c.runs.List(ctx, p, filter)
-	if err != nil {
+	var list manage.RunList
+	if backwards(filter.Since, filter.Until) {
+		swapped := f
+		swapped.From, swapped.To = f.To, f.From
+		page.Swapped = link.Runs(swapped)
+	} else if list, err = c.runs.List(ctx, p, filter); err != nil {
 		return err
 	}
 	if page.Rows, err = c.runRows(ctx, page.Page, p, groups, list.Runs); err != nil {
@@ -199,26 +203,13 @@ func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
 	case link.RangeMonth:
 		return now.AddDate(0, 0, -30), time.Time{}
 	case link.RangeCustom:
-		return localTime(f.From, now.Location(), 0), localTime(f.To, now.Location(), 59*time.Second)
+		return link.LocalTime(f.From, now.Location(), 0), link.LocalTime(f.To, now.Location(), 59*time.Second)
 	}
 	return time.Time{}, time.Time{}
 }
 
-// minuteLayout is how addresses and the fields of forms write a minute.
-const minuteLayout = "2006-01-02T15:04"
-
-// localTime reads a browser's datetime-local field, which knows minutes; rest is added to include the whole minute.
-func localTime(text string, zone *time.Location, rest time.Duration) time.Time {
-	for _, layout := range []string{"2006-01-02T15:04:05", minuteLayout, time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
-			if layout == minuteLayout {
-				t = t.Add(rest)
-			}
-			return t
-		}
-	}
-	return time.Time{}
-}
+// backwards says whether a range ends before it begins.
+func backwards(since, until time.Time) bool { return !until.IsZero() && until.Before(since) }
 
 // runRows draws runs with the names of their jobs.
 func (c *runPages) runRows(ctx context.Context, page layout.Page, p auth.Principal, groups groupTitles, list []db.RunRow) ([]runs.Row, error) {

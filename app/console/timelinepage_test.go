@@ -44,7 +44,7 @@ func TestTheGridStandsAtFullTimesOfTheClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(text string) time.Time {
-		parsed, err := time.ParseInLocation(minuteLayout, text, berlin)
+		parsed, err := time.ParseInLocation(link.MinuteLayout, text, berlin)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,12 @@ const (
 	MaxTitle  = 200
 	maxSource = 500
 	maxLength = 366 // days of a span
-	firstYear = 1970
-	lastYear  = 2199
+)
+
+// The years that a calendar may have days of.
+const (
+	FirstYear = 1970
+	LastYear  = 2199
 )
 
 // Kind says what a span makes of its days.
@@ -158,7 +162,7 @@ func (c *Calendar) Check() error {
 		c.week[i] = true
 	}
 	for i, y := range c.Years {
-		if y.Year < firstYear || y.Year > lastYear || slices.ContainsFunc(c.Years[:i], func(o Year) bool { return o.Year == y.Year }) || !seen(y.Source, maxSource) {
+		if y.Year < FirstYear || y.Year > LastYear || slices.ContainsFunc(c.Years[:i], func(o Year) bool { return o.Year == y.Year }) || !seen(y.Source, maxSource) {
 			return refuse(ReasonYear, y.Source)
 		}
 	}
@@ -291,7 +295,7 @@ func DateOf(year int, month time.Month, day int) Day {
 // ParseDay reads a date as files have it.
 func ParseDay(s string) (Day, error) {
 	t, err := time.Parse(time.DateOnly, s)
-	if err != nil || t.Year() < firstYear || t.Year() > lastYear {
+	if err != nil || t.Year() < FirstYear || t.Year() > LastYear {
 		return 0, refuse(ReasonDay, s)
 	}
 	return DayOf(t, time.UTC), nil

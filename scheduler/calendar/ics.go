@@ -115,7 +115,7 @@ func (e *event) span() (Span, bool) {
 	case e.days > 0:
 		last = e.from + Day(e.days) - 1
 	}
-	if !e.begins || e.other || last-e.from >= maxLength || last.Date().Year() > lastYear {
+	if !e.begins || e.other || last-e.from >= maxLength || last.Date().Year() > LastYear {
 		return Span{}, false
 	}
 	s := Span{From: e.from.String(), Kind: Off, Name: e.summary}
@@ -174,7 +174,7 @@ func icsDate(params []string, value string) (Day, bool) {
 		return 0, false
 	}
 	t, err := time.Parse("20060102", value)
-	if err != nil || t.Year() < firstYear || t.Year() > lastYear {
+	if err != nil || t.Year() < FirstYear || t.Year() > LastYear {
 		return 0, false
 	}
 	return DayOf(t, time.UTC), true

@@ -15,6 +15,7 @@ type ListPage struct {
 	Filter  link.AuditFilter
 	Rows    []Row
 	Pager   ui.Pager
+	Swapped string // the list with the two times of its range exchanged, where that ends before it begins; otherwise empty
 	Further string // where the search goes on that took too long; empty: it did not
 	Reached format.Time
 	Users   []ui.Option

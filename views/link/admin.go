@@ -128,7 +128,7 @@ type AuditFilter struct {
 func AuditFrom(q url.Values) AuditFilter {
 	f := AuditFilter{
 		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: Number(q, "object"), Group: Number(q, "group"),
-		Range: q.Get("range"), From: text(q, "from"), To: text(q, "to"), Before: Number(q, "before"), After: Number(q, "after"),
+		Range: q.Get("range"), From: moment(q, "from"), To: moment(q, "to"), Before: Number(q, "before"), After: Number(q, "after"),
 		Deep: Number(q, "deep") == 1,
 	}
 	known := false

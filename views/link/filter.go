@@ -89,7 +89,7 @@ const (
 func JobsFrom(q url.Values) JobFilter {
 	f := JobFilter{
 		Group: Number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Until: text(q, "until"), Sort: q.Get("sort"), Page: int(Number(q, "page")),
+		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: moment(q, "at"), Until: moment(q, "until"), Sort: q.Get("sort"), Page: int(Number(q, "page")),
 	}
 	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
 		f.State = ""
@@ -187,7 +187,7 @@ func ResultState(result string) string {
 func RunsFrom(q url.Values) RunFilter {
 	f := RunFilter{
 		Group: Number(q, "group"), Job: Number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
-		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: Number(q, "before"), After: Number(q, "after"),
+		From: moment(q, "from"), To: moment(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: Number(q, "before"), After: Number(q, "after"),
 		Deep: Number(q, "deep") == 1, Sort: q.Get("sort"),
 	}
 	if !slices.Contains(RunSorts(), f.Sort) || f.Show != "" {

@@ -22,6 +22,11 @@ func TestWhatAListDoesNotKnowIsNamed(t *testing.T) {
 		{"range=24h&result=final&trigger=CRON", runsOf, nil},
 		{"range=1h&from=2026-11-22T10%3A00&to=2026-11-22T11%3A00", runsOf, nil}, // a form without script sends them along
 		{"range=5y&from=2026-11-22T10%3A00&result=odd", runsOf, []string{"from=2026-11-22T10:00", "range=5y", "result=odd"}},
+		{"range=custom&from=2026-11-22T10%3A00&to=2026-11-22", runsOf, nil},
+		{"range=custom&from=yesterday&to=2026-02-30T10%3A00", runsOf, []string{"from=yesterday", "to=2026-02-30T10:00"}},
+		{"range=custom&from=yesterday", auditOf, []string{"from=yesterday"}},
+		{"range=custom&to=noon", timelineOf, []string{"to=noon"}},
+		{"show=due&at=noon", jobsOf, []string{"at=noon"}},
 		{"state=lost&q=x", executorsOf, nil},
 		{"state=asleep", executorsOf, []string{"state=asleep"}},
 	} {
@@ -36,5 +41,7 @@ func TestWhatAListDoesNotKnowIsNamed(t *testing.T) {
 }
 
 func jobsOf(q url.Values) string      { return Jobs(JobsFrom(q)) }
+func auditOf(q url.Values) string     { return Audit(AuditFrom(q)) }
+func timelineOf(q url.Values) string  { return Timeline(TimelineFrom(q)) }
 func runsOf(q url.Values) string      { return Runs(RunsFrom(q)) }
 func executorsOf(q url.Values) string { return Executors(ExecutorsFrom(q)) }

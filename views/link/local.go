@@ -3,6 +3,7 @@ package link
 import (
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Local keeps a path to return to only if it leads to this console: it must begin with one slash. Anything else,
@@ -16,4 +17,30 @@ func Local(path string) string {
 		return ""
 	}
 	return path
+}
+
+// LocalTime reads a browser's datetime-local field, which knows minutes; rest is added to include the whole minute. A text that cannot be
+// read is the zero time.
+func LocalTime(text string, zone *time.Location, rest time.Duration) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04:05", MinuteLayout, time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			if layout == MinuteLayout {
+				t = t.Add(rest)
+			}
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// MinuteLayout is how addresses and the fields of forms write a minute.
+const MinuteLayout = "2006-01-02T15:04"
+
+// moment is a field of a query that [LocalTime] can read; empty when it cannot.
+func moment(q url.Values, name string) string {
+	s := text(q, name)
+	if LocalTime(s, time.UTC, 0).IsZero() {
+		return ""
+	}
+	return s
 }

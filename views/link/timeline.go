@@ -36,7 +36,7 @@ type TimelineFilter struct {
 
 // TimelineFrom reads a filter from a query. A value it cannot read counts as absent.
 func TimelineFrom(q url.Values) TimelineFilter {
-	f := TimelineFilter{By: q.Get("by"), Range: q.Get("range"), From: text(q, "from"), To: text(q, "to"), Group: Number(q, "group"), Job: Number(q, "job"), Tag: text(q, "tag"), Text: text(q, "q")}
+	f := TimelineFilter{By: q.Get("by"), Range: q.Get("range"), From: moment(q, "from"), To: moment(q, "to"), Group: Number(q, "group"), Job: Number(q, "job"), Tag: text(q, "tag"), Text: text(q, "q")}
 	if !slices.Contains(TimelineRows(), f.By) {
 		f.By = ""
 	}

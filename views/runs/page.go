@@ -23,6 +23,8 @@ type ListPage struct {
 	// Further is set when the search stopped because it took long: it goes on from there. Reached is how far back it came.
 	Further string
 	Reached format.Time
+	// Swapped is set when the range ends before it begins, and nothing was looked for: the list with the two times exchanged.
+	Swapped string
 	// Live subscribes to link.RunsLive: set it on the first page (neither Before nor After) of an open-ended range.
 	Live bool
 	// AnyRuns tells an empty installation from a filter without a match.
