@@ -78,7 +78,7 @@ func apiBody(id string, o objects) string {
 	case "putCalendar":
 		return `{"week":["mon"],"days":[]}`
 	case "importCalendar":
-		return `{"week":["mon"],"icalendar":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261001\nEND:VEVENT"}`
+		return `{"week":["mon"],"icalendar":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261001\nEND:VEVENT\nEND:VCALENDAR"}`
 	case "createPause":
 		return fmt.Sprintf(`{"scope":"group","target":%d,"strategy":"once","reason":"taken over","from":"2099-01-01T00:00:00Z"}`, o.group)
 	case "previewSchedule":

@@ -23,6 +23,7 @@ func TestCalendarsOfAProgram(t *testing.T) {
 			Changed bool   `json:"changed"`
 			Jobs    int    `json:"jobs"`
 			Days    []any  `json:"days"`
+			LeftOut int    `json:"left_out"`
 		}
 		var all struct {
 			Items []body `json:"items"`
@@ -78,9 +79,9 @@ func TestCalendarsOfAProgram(t *testing.T) {
 		if one.Jobs != 1 {
 			t.Errorf("%d jobs", one.Jobs)
 		}
-		ics := `{"week":["mon"],"work_word":"班","icalendar":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261001\nDTEND;VALUE=DATE:20261008\nSUMMARY:国庆\nEND:VEVENT\nEND:VCALENDAR"}`
+		ics := `{"week":["mon"],"work_word":"班","icalendar":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261001\nDTEND;VALUE=DATE:20261008\nSUMMARY:国庆\nEND:VEVENT\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261224\nRRULE:FREQ=YEARLY\nEND:VEVENT\nEND:VCALENDAR"}`
 		c.json(200, &one, "POST", "/calendars/cn/import", ics, "If-Match", `"0"`) // as it is shipped
-		if !one.Changed || len(one.Days) != 1 {
+		if !one.Changed || len(one.Days) != 1 || one.LeftOut != 1 {
 			t.Errorf("imported %+v", one)
 		}
 		if got := c.do("DELETE", "/calendars/cn", ""); got.status != http.StatusNoContent {
@@ -192,6 +193,13 @@ func TestTheCalendarPages(t *testing.T) {
 		}
 		if text := b.get("/calendars/plant?year=2026").document(t).Find("main table").Text(); !strings.Contains(text, "2026-03-03") || !strings.Contains(text, "stock <b>") {
 			t.Errorf("imported: %s", text)
+		}
+		timed := strings.Replace(ics, "END:VCALENDAR", "BEGIN:VEVENT\r\nDTSTART;TZID=Asia/Shanghai:20260304T090000\r\nEND:VEVENT\r\nEND:VCALENDAR", 1)
+		if got := b.choose(t, "/calendars", "chosen", timed, url.Values{"file": {"what was typed"}, "name": {"plant"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("a file that was chosen: %d %s", got.status, got.body)
+		}
+		if text := b.get("/calendars/plant?year=2026").document(t).Find(".toast").Text(); !strings.Contains(text, "left out") || !strings.Contains(text, ": 1.") {
+			t.Errorf("an event with a time of day was left out, and the page says %q", text)
 		}
 		for _, name := range []string{"plant", "cn"} {
 			if got := b.post("/calendars/"+name+"/delete", nil); got.status != http.StatusSeeOther {

@@ -14,8 +14,14 @@ import (
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 )
 
-// upload posts a file as a browser does.
+// upload posts a file of jobs as a browser does.
 func (b *browser) upload(t *testing.T, text string, fields url.Values) answer {
+	t.Helper()
+	return b.choose(t, "/jobs/import", "file", text, fields)
+}
+
+// choose posts a form with a file that was chosen in one of its fields.
+func (b *browser) choose(t *testing.T, path, field, text string, fields url.Values) answer {
 	t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
@@ -24,7 +30,7 @@ func (b *browser) upload(t *testing.T, text string, fields url.Values) answer {
 			t.Fatal(err)
 		}
 	}
-	f, err := w.CreateFormFile("file", "jobs.yaml")
+	f, err := w.CreateFormFile(field, "chosen")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +40,7 @@ func (b *browser) upload(t *testing.T, text string, fields url.Values) answer {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return b.raw("POST", "/jobs/import", &body, "Content-Type", w.FormDataContentType())
+	return b.raw("POST", path, &body, "Content-Type", w.FormDataContentType())
 }
 
 // confirmed are the fields that the import's button sends.

@@ -42,6 +42,7 @@ type calendarJSON struct {
 	Missing   int        `json:"missing" doc:"The year that has begun, or begins soon, and whose days it does not know; 0 for none."`
 	ChangedAt *time.Time `json:"changed_at"`
 	ChangedBy string     `json:"changed_by"`
+	LeftOut   int        `json:"left_out,omitempty" doc:"Of an import: how many events of the file were left out."`
 }
 
 type calendarAnswer struct {
@@ -151,11 +152,15 @@ func (a *API) calendars() {
 				WorkWord  string   `json:"work_word,omitempty" maxLength:"64" doc:"Events with it in their titles are working days."`
 			}
 		}) (*calendarAnswer, error) {
-			c, _, err := calendar.ParseICS([]byte(in.Body.ICalendar), calendar.Import{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week, Work: in.Body.WorkWord})
+			c, left, err := calendar.ParseICS([]byte(in.Body.ICalendar), calendar.Import{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week, Work: in.Body.WorkWord})
 			if err != nil {
 				return nil, manage.CalendarFault(err)
 			}
-			return a.putCalendar(ctx, p, c, in.IfMatch)
+			answer, err := a.putCalendar(ctx, p, c, in.IfMatch)
+			if err == nil {
+				answer.Body.LeftOut = left
+			}
+			return answer, err
 		})
 	add(a, op{method: http.MethodDelete, path: "/calendars/{name}", id: "deleteCalendar", tag: tag, summary: "Delete a calendar",
 		text: "One that jobs keep to stays; one that the program ships is then as it is shipped.", status: http.StatusNoContent},

@@ -88,13 +88,19 @@ func (c calendarsImport) Run(ctx context.Context, s Streams) error {
 		if name == "" {
 			return fmt.Errorf("%s names no calendar: give one with --name", c.File)
 		}
-		for _, told := range []string{"name", "shipped", "changed", "jobs", "missing", "changed_at", "changed_by"} { // what show says beside the file
+		for _, told := range []string{"name", "shipped", "changed", "jobs", "missing", "changed_at", "changed_by", "left_out"} { // what show says beside the file
 			delete(file, told)
 		}
 		raw, err = a.replace(ctx, at(), http.MethodPut, at(), file)
 	}
 	if err != nil {
 		return err
+	}
+	var made struct {
+		LeftOut int `json:"left_out"`
+	}
+	if err := json.Unmarshal(raw, &made); err == nil && made.LeftOut > 0 {
+		fmt.Fprintf(s.Err, "events left out, because they have a time of day, repeat or were cancelled: %d\n", made.LeftOut)
 	}
 	return (printer{s.Out, c.Output}).one(raw, calendarColumns)
 }

@@ -137,9 +137,13 @@ func (c *calendarPages) save(ec echo.Context) error {
 	if !who(ec).Admin {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
-	form := calendars.Form{File: ec.FormValue(calendars.FieldFile), Name: strings.TrimSpace(ec.FormValue(calendars.FieldName)),
+	file, err := typedOrChosen(ec, calendars.FieldFile, calendars.FieldChosen, calendar.MaxBytes)
+	if err != nil {
+		return err
+	}
+	form := calendars.Form{File: file, Name: strings.TrimSpace(ec.FormValue(calendars.FieldName)),
 		Zone: strings.TrimSpace(ec.FormValue(calendars.FieldZone)), Work: strings.TrimSpace(ec.FormValue(calendars.FieldWork))}
-	k, _, err := manage.ReadCalendar([]byte(form.File), calendar.Import{Name: form.Name, Zone: form.Zone, Week: calendar.Weekdays[1:6], Work: form.Work})
+	k, left, err := manage.ReadCalendar([]byte(form.File), calendar.Import{Name: form.Name, Zone: form.Zone, Week: calendar.Weekdays[1:6], Work: form.Work})
 	if err == nil {
 		err = c.calendars.Put(ec.Request().Context(), who(ec), k)
 	}
@@ -150,6 +154,9 @@ func (c *calendarPages) save(ec echo.Context) error {
 			return err
 		}
 		return c.drawList(ec, http.StatusUnprocessableEntity, page)
+	}
+	if left > 0 {
+		return c.goTo(ec, link.Calendar(k.Name, 0), done("calendars.flash.left", "Name", k.Name, "Left", strconv.Itoa(left)))
 	}
 	return c.goTo(ec, link.Calendar(k.Name, 0), done("calendars.flash.saved", "Name", k.Name))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/timeline"
 )
 

@@ -115,7 +115,7 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 		return err
 	}
 	again := func() error { return render(ec, http.StatusUnprocessableEntity, jobs.Import(page)) }
-	if page.Text, err = importText(ec); err != nil {
+	if page.Text, err = typedOrChosen(ec, jobs.FieldText, jobs.FieldFile, jobfile.MaxBytes); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); !tooLarge {
 			return err
 		}
@@ -173,10 +173,11 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 	return render(ec, http.StatusOK, jobs.Import(page))
 }
 
-// importText is the uploaded file, or the text in the field if there is none. Lines end as they do in a page.
-func importText(ec echo.Context) (string, error) {
+// typedOrChosen is the file in one field of a form, or the text in the other if none was chosen. Lines end as they do in a page. A file that
+// is too large is cut off behind maxBytes.
+func typedOrChosen(ec echo.Context, typed, chosen string, maxBytes int64) (string, error) {
 	r := ec.Request()
-	if err := r.ParseMultipartForm(jobfile.MaxBytes); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+	if err := r.ParseMultipartForm(maxBytes); err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return "", err
 		}
@@ -187,7 +188,7 @@ func importText(ec echo.Context) (string, error) {
 	}
 	if r.MultipartForm != nil {
 		defer func() { _ = r.MultipartForm.RemoveAll() }()
-		for _, header := range r.MultipartForm.File[jobs.FieldFile] {
+		for _, header := range r.MultipartForm.File[chosen] {
 			if header.Size == 0 {
 				continue // no file was chosen
 			}
@@ -195,7 +196,7 @@ func importText(ec echo.Context) (string, error) {
 			if err != nil {
 				return "", (&problem.Error{Kind: problem.Malformed}).Because(err)
 			}
-			raw, err := io.ReadAll(io.LimitReader(f, jobfile.MaxBytes+1))
+			raw, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 			_ = f.Close()
 			if err != nil {
 				return "", (&problem.Error{Kind: problem.Malformed}).Because(err)
@@ -203,5 +204,5 @@ func importText(ec echo.Context) (string, error) {
 			return strings.ReplaceAll(string(raw), "\r\n", "\n"), nil
 		}
 	}
-	return ec.FormValue(jobs.FieldText), nil
+	return ec.FormValue(typed), nil
 }

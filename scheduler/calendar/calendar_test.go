@@ -139,6 +139,21 @@ func TestICalendarEventsAreDays(t *testing.T) {
 	}
 }
 
+// TestFilesThatAreCutOffAreRefused: the days that are missing from them would be working days.
+func TestFilesThatAreCutOffAreRefused(t *testing.T) {
+	t.Parallel()
+	for n := range len(ics) - len("\r\n") {
+		_, _, err := calendar.ParseICS([]byte(ics[:n]), calendar.Import{Name: "mine"})
+		if e, ok := errors.AsType[*calendar.Error](err); !ok || e.Reason != calendar.ReasonFormat {
+			t.Fatalf("after %d bytes: %v", n, err)
+		}
+	}
+	timed := "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;TZID=Asia/Shanghai:20260101T090000\nEND:VEVENT\nEND:VCALENDAR"
+	if _, left, err := calendar.ParseICS([]byte(timed), calendar.Import{Name: "mine"}); left != 1 || err == nil || !strings.HasSuffix(err.Error(), "1") {
+		t.Errorf("one without a day: %d left out, %v", left, err)
+	}
+}
+
 // TestDaysBeginWhereTheClocksSay: at midnight, but where clocks leap over it, and in a zone that left a whole day out.
 func TestDaysBeginWhereTheClocksSay(t *testing.T) {
 	t.Parallel()
@@ -180,7 +195,7 @@ func FuzzFile(f *testing.F) {
 // FuzzICS: whatever is read is a calendar that a file can hold.
 func FuzzICS(f *testing.F) {
 	f.Add([]byte(ics), "班")
-	f.Add([]byte("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;X=\"a:b\":20260101\nDURATION:P1W\nEND:VEVENT"), "")
+	f.Add([]byte("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;X=\"a:b\":20260101\nDURATION:P1W\nEND:VEVENT\nEND:VCALENDAR"), "")
 	f.Fuzz(func(t *testing.T, data []byte, work string) {
 		c, _, err := calendar.ParseICS(data, calendar.Import{Name: "x", Work: work})
 		if err != nil {

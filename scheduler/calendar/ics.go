@@ -3,6 +3,7 @@ package calendar
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,19 +18,21 @@ type Import struct {
 }
 
 // ParseICS makes a calendar of the all-day events of an iCalendar file (RFC 5545). Events with a time of day and those that repeat are left
-// out, and counted: what they mean for whole days, or for years to come, is not theirs to say.
+// out, and counted: what they mean for whole days, or for years to come, is not theirs to say. A file that is cut off is refused.
 func ParseICS(data []byte, in Import) (c *Calendar, left int, err error) {
 	if len(data) > MaxBytes {
 		return nil, 0, refuse(ReasonSize, "")
 	}
 	c = &Calendar{Name: in.Name, Title: in.Title, Zone: in.Zone, Week: in.Week}
-	begun := false
+	begun, ended := false, false
 	var e *event
 	for _, l := range unfold(data) {
 		name, params, value := property(l)
 		switch {
 		case name == "BEGIN" && strings.EqualFold(value, "VCALENDAR"):
-			begun = true
+			begun, ended = true, false
+		case name == "END" && strings.EqualFold(value, "VCALENDAR"):
+			ended = true
 		case name == "BEGIN" && strings.EqualFold(value, "VEVENT"):
 			e = new(event)
 		case e == nil:
@@ -57,8 +60,11 @@ func ParseICS(data []byte, in Import) (c *Calendar, left int, err error) {
 	if !begun {
 		return nil, 0, refuse(ReasonFormat, "BEGIN:VCALENDAR")
 	}
+	if !ended || e != nil { // the rest of its days would be working days
+		return nil, 0, refuse(ReasonFormat, "END:VCALENDAR")
+	}
 	if len(c.Days) == 0 {
-		return nil, left, refuse(ReasonEvents, "")
+		return nil, left, refuse(ReasonEvents, strconv.Itoa(left))
 	}
 	slices.SortStableFunc(c.Days, func(a, b Span) int { return strings.Compare(a.From, b.From) })
 	c.Days = slices.CompactFunc(c.Days, func(a, b Span) bool { return a == b })

@@ -8,10 +8,11 @@ import (
 
 // The fields of the form with which a calendar is made or replaced.
 const (
-	FieldFile = "file"
-	FieldName = "name"
-	FieldZone = "zone"
-	FieldWork = "work"
+	FieldFile   = "file"
+	FieldChosen = "chosen"
+	FieldName   = "name"
+	FieldZone   = "zone"
+	FieldWork   = "work"
 )
 
 // ListPage is all calendars.
