@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/scheduler/calendar"
 )
 
 // TestCalendarsOfAProgram makes a calendar, lets a job keep to it, changes it and sees the job planned anew, and deletes it.
@@ -200,6 +201,10 @@ func TestTheCalendarPages(t *testing.T) {
 		}
 		if text := b.get("/calendars/plant?year=2026").document(t).Find(".toast").Text(); !strings.Contains(text, "left out") || !strings.Contains(text, ": 1.") {
 			t.Errorf("an event with a time of day was left out, and the page says %q", text)
+		}
+		large := "BEGIN:VCALENDAR\r\n" + strings.Repeat("\r\n", calendar.MaxBytes/2) + strings.TrimPrefix(ics, "BEGIN:VCALENDAR\r\n")
+		if got := b.choose(t, "/calendars", "chosen", large, url.Values{"name": {"plant"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.document(t).Find("#file-error").Text(), "at most 1 MiB") {
+			t.Errorf("a file that is too large: %d %s", got.status, got.document(t).Find("#file-error").Text())
 		}
 		for _, name := range []string{"plant", "cn"} {
 			if got := b.post("/calendars/"+name+"/delete", nil); got.status != http.StatusSeeOther {

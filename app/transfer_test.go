@@ -129,6 +129,7 @@ func TestJobsTravelAsFiles(t *testing.T) {
 			"a broken file":  {b.upload(t, "punctual_jobs: 1\nexecutors: 5\n<script>: 1\n", nil), "Line 3"},
 			"broken text":    {b.post("/jobs/import", url.Values{"text": {"{\n\"x\": 1}"}}), "Line 2"},
 			"a huge file":    {b.upload(t, strings.Repeat("x", jobfile.MaxBytes+1), nil), "at most 3 MB"},
+			"its line ends":  {b.upload(t, "jobs: []"+strings.Repeat("\r\n", jobfile.MaxBytes/2), nil), "at most 3 MB"},
 			"no form at all": {b.raw("POST", "/jobs/import", strings.NewReader("x"), "Content-Type", "multipart/form-data"), ""},
 		} {
 			want := http.StatusUnprocessableEntity

@@ -174,7 +174,7 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 }
 
 // typedOrChosen is the file in one field of a form, or the text in the other if none was chosen. Lines end as they do in a page. A file that
-// is too large is cut off behind maxBytes.
+// is too large is longer than maxBytes.
 func typedOrChosen(ec echo.Context, typed, chosen string, maxBytes int64) (string, error) {
 	r := ec.Request()
 	if err := r.ParseMultipartForm(maxBytes); err != nil && !errors.Is(err, http.ErrNotMultipart) {
@@ -200,6 +200,9 @@ func typedOrChosen(ec echo.Context, typed, chosen string, maxBytes int64) (strin
 			_ = f.Close()
 			if err != nil {
 				return "", (&problem.Error{Kind: problem.Malformed}).Because(err)
+			}
+			if int64(len(raw)) > maxBytes {
+				return string(raw), nil // as long as it is, so that nobody takes its beginning for the whole
 			}
 			return strings.ReplaceAll(string(raw), "\r\n", "\n"), nil
 		}
