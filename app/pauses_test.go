@@ -268,3 +268,47 @@ func TestPausesAreMarked(t *testing.T) {
 		see("the dashboard", root.get("/").document(t).Find(".dashboard > div > .notice").Text(), "paused", false)
 	})
 }
+
+// TestPausesAreSeenAhead: a repeated pause that is made by the form stands with its next window in the list, on the pages of its jobs, and in the
+// timeline, also where nothing is due.
+func TestPausesAreSeenAhead(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		var job struct {
+			ID int64 `json:"id"`
+		}
+		c.json(201, &job, "POST", "/jobs", `{"group_id":1,"description":"close","author":"ann","handler":"x","schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"UTC","calendar":"cn","calendar_rule":"WORKDAYS"}`)
+		path := "/jobs/" + strconv.FormatInt(job.ID, 10)
+		c.json(200, &job, "POST", path+"/start", "")
+		b := open(t, a).mustLogin()
+		form := b.get("/pauses?scope=job&target=" + strconv.FormatInt(job.ID, 10)).document(t).Find(".pause-form")
+		if name := form.Find(".of-job .help").Text(); name != "close" {
+			t.Errorf("the form is about %q", name)
+		}
+		group := b.get("/pauses?scope=group&target=1").document(t).Find(`.of-group option[selected]`)
+		if group.AttrOr("value", "") != "1" {
+			t.Error("the form has another group than its address")
+		}
+		window := time.Now().UTC().Add(5 * time.Hour).Truncate(time.Minute)
+		if got := b.post("/pauses", url.Values{
+			"scope": {"group"}, "group": {"1"}, "strategy": {"skip"}, "cron": {window.Format("0 4 15 2 1 ?")}, "length": {"60"}, "zone": {"UTC"}, "reason": {"the database moves"},
+		}); got.status != http.StatusSeeOther {
+			t.Fatalf("pause: %d %s", got.status, got.document(t).Find(".pause-form").Text())
+		}
+		zone := a.pool.Zone()
+		shown := window.In(zone).Format(time.DateTime)
+		if text := b.get("/pauses").document(t).Find("tbody").Text(); !strings.Contains(text, "Next from "+shown) {
+			t.Errorf("the list says %q", text)
+		}
+		page := b.get(path).document(t).Find("section[aria-labelledby=job-when]")
+		if !strings.Contains(page.Text(), "Pauses at "+shown) || page.Find(`a[href="/calendars/cn"]`).Length() != 1 {
+			t.Errorf("the page of the job says %q", page.Text())
+		}
+		day := url.Values{"range": {"custom"}, "from": {window.Add(-4 * time.Hour).In(zone).Format("2006-01-02T15:04")}, "to": {window.Add(30 * time.Minute).In(zone).Format("2006-01-02T15:04")}, "job": {strconv.FormatInt(job.ID, 10)}}
+		timeline := b.get("/timeline?" + day.Encode()).document(t)
+		if n := timeline.Find("rect.held").Length(); n != 1 || !strings.Contains(timeline.Find(".time-list").Text(), "paused by admin: the database moves") || timeline.Find(".legend .held").Length() != 1 {
+			t.Errorf("%d pauses in the timeline: %s", n, timeline.Find(".time-list").Text())
+		}
+	})
+}

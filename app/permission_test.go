@@ -277,7 +277,7 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		"route": {"FIRST"}, "block": {"SERIAL_EXECUTION"}, "glue": {"BEAN"}, "handler": {"x"}, "timeout": {"0"}, "retries": {"0"}, "ids": {strconv.FormatInt(o.job, 10)},
 		"source": {source}, "remark": {"changed it"}, "role": {"admin"}, "state": {"active"}, "right": {group + ".glue"},
 		"app_name": {"taken-over"}, "title": {"x"}, "type": {"auto"}, "password": {"a-new-lamp-otter"}, "address": {"http://a:1/"}, "grace": {"0"},
-		"scope": {"group"}, "target": {group}, "strategy": {"skip"}, "reason": {"x"},
+		"scope": {"group"}, "strategy": {"skip"}, "reason": {"x"},
 	}
 }
 

@@ -137,7 +137,7 @@ func New(cfg Config) *Console {
 			&calendarPages{frame: f, calendars: m.Calendars},
 			&secretPages{frame: f, secrets: m.Secrets},
 			&lineagePages{frame: f, jobs: m.Jobs},
-			&pausePages{frame: f, pauses: m.Pauses},
+			&pausePages{frame: f, pauses: m.Pauses, jobs: m.Jobs},
 			&webhookPages{frame: f, webhooks: m.Webhooks},
 			&timePages{frame: f, timelines: m.Timelines, jobs: m.Jobs},
 			&docPages{frame: f},

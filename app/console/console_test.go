@@ -176,7 +176,7 @@ func TestAddressesThatAreCountedAreThoseListed(t *testing.T) {
 		want    []string
 		count   int64
 	}{
-		{"online", link.ExecutorsOnline, all, 1, []string{"beats", "missed a beat", "by hand"}, 3},
+		{"online", link.ExecutorsOnline, append(all[:len(all):len(all)], groups.Address{URL: "answers as something else", State: groups.AddressRefusing}), 1, []string{"beats", "missed a beat", "by hand"}, 3},
 		{"lost", link.ExecutorsLost, all, 1, []string{"missed a beat", "silent", "refuses"}, 3},
 		{"none lost", link.ExecutorsLost, all[:1], 1, nil, 0},
 		{"nobody, and jobs that wait", link.ExecutorsLost, nil, 2, nil, 1},

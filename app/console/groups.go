@@ -127,9 +127,9 @@ func narrowed(addresses []groups.Address, state string, started int64) (kept []g
 	return kept, int64(len(kept))
 }
 
-// isOnline says whether runs are sent to an address, as far as is known.
+// isOnline says whether an address takes runs, as far as is known.
 func isOnline(s groups.AddressState) bool {
-	return s == groups.AddressOnline || s == groups.AddressLate || s == groups.AddressManual || s == groups.AddressRefusing
+	return s == groups.AddressOnline || s == groups.AddressLate || s == groups.AddressManual
 }
 
 // isLost says whether an address is one that somebody should look after.

@@ -110,7 +110,7 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.Detail(page), jobs.FragmentJob)
 }
 
-// jobPauses adds what holds the job back now.
+// jobPauses adds what holds the job back now, and what will.
 func (c *jobPage) jobPauses(ctx context.Context, page *jobs.DetailPage, p auth.Principal, j db.Job) error {
 	list, err := c.pauses.Of(ctx, p, j)
 	if err != nil {
@@ -119,6 +119,8 @@ func (c *jobPage) jobPauses(ctx context.Context, page *jobs.DetailPage, p auth.P
 	for _, pause := range list {
 		if pause.State == manage.PauseActive && page.Row.Running {
 			page.Paused = append(page.Paused, c.pausedWords(page.Page, pause.Ends, &pause.Pause))
+		} else if !pause.Next.IsZero() && page.Row.Running {
+			page.Coming = append(page.Coming, page.T("jobs.paused.coming", "At", c.at(page.Page, pause.Next).Absolute, "User", pause.By, "Reason", pause.Reason))
 		}
 	}
 	return nil
@@ -297,7 +299,11 @@ func (c *jobPage) jobFacts(page layout.Page, j db.Job, shown func(f *jobspec.Fie
 		if f.Unit != "" {
 			value += " " + page.T(f.Unit)
 		}
-		facts = append(facts, jobs.Fact{Label: page.T(f.Label), Value: value, Code: f.Name == jobspec.FieldHandler || f.Name == jobspec.FieldParam || f.Name == jobspec.FieldBackoff || f.Name == jobspec.FieldCron})
+		address := ""
+		if f.Name == jobspec.FieldCalendar {
+			address = link.Calendar(spec.Calendar, 0)
+		}
+		facts = append(facts, jobs.Fact{Label: page.T(f.Label), Value: value, URL: address, Code: f.Name == jobspec.FieldHandler || f.Name == jobspec.FieldParam || f.Name == jobspec.FieldBackoff || f.Name == jobspec.FieldCron})
 	}
 	return facts
 }

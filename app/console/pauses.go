@@ -23,6 +23,7 @@ import (
 type pausePages struct {
 	*frame
 	pauses *manage.Pauses
+	jobs   *manage.Jobs
 }
 
 func (c *pausePages) routes(g *echo.Group) {
@@ -34,6 +35,9 @@ func (c *pausePages) routes(g *echo.Group) {
 func (c *pausePages) pauseList(ec echo.Context) error {
 	page := pauses.ListPage{Page: c.pageWithFlash(ec)}
 	page.Values.Scope, page.Values.Target = ec.QueryParam(manage.PauseScope), ec.QueryParam(manage.PauseTarget)
+	if page.Values.Scope == string(jobspec.PauseGroup) {
+		page.Values.Group, page.Values.Target = page.Values.Target, ""
+	}
 	return c.pausePage(ec, http.StatusOK, page)
 }
 
@@ -52,16 +56,42 @@ func (c *pausePages) pausePage(ec echo.Context, status int, page pauses.ListPage
 			page.Scopes = append(page.Scopes, ui.Option{Value: string(s), Label: page.T("pauses.scope." + string(s)), Selected: string(s) == page.Values.Scope})
 		}
 	}
+	if err := c.pauseTargets(ec, &page); err != nil {
+		return err
+	}
 	for _, s := range jobspec.AllPausings() {
 		page.Do = append(page.Do, ui.Option{Value: string(s), Label: page.T("pauses.strategy." + string(s)), Selected: string(s) == page.Values.Strategy})
 	}
 	return render(ec, status, pauses.List(page))
 }
 
+// pauseTargets adds what may be paused by its name: the groups, and the job that the form is about.
+func (c *pausePages) pauseTargets(ec echo.Context, page *pauses.ListPage) error {
+	p := who(ec)
+	titles, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	for _, g := range titles.list {
+		if p.Can(g.ID, auth.RightSchedule) {
+			page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: textID(g.ID) == page.Values.Group})
+		}
+	}
+	if jobID, err := strconv.ParseInt(page.Values.Target, 10, 64); err == nil {
+		if j, err := c.jobs.Get(ec.Request().Context(), p, jobID); err == nil {
+			page.Name = j.JobDesc
+		}
+	}
+	return nil
+}
+
 func (c *pausePages) pauseRow(page layout.Page, p *manage.Pause) pauses.Row {
 	row := pauses.Row{
 		ID: p.ID, State: string(p.State), From: c.at(page, p.From), Until: c.at(page, p.Until), Ends: c.at(page, p.Ends),
 		Do: page.T("pauses.strategy." + string(p.Strategy)), Reason: p.Reason, By: p.By, EndedBy: p.EndedBy, CanEnd: p.CanEnd,
+	}
+	if p.Cron != "" {
+		row.Next = c.at(page, p.Next)
 	}
 	name := p.Name
 	if name == "" {
@@ -136,7 +166,11 @@ func (c *pausePages) pauseInput(v *pauses.Values) (in manage.PauseInput, fields 
 		}
 		return n
 	}
-	in.Target = number(manage.PauseTarget, v.Target)
+	target := v.Target
+	if in.Scope == jobspec.PauseGroup {
+		target = v.Group
+	}
+	in.Target = number(manage.PauseTarget, target)
 	in.Length = time.Duration(min(number(manage.PauseLength, v.Minutes), 1<<20)) * time.Minute
 	moment := func(name, text string) time.Time {
 		if text = strings.TrimSpace(text); text == "" {

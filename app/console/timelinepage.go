@@ -197,7 +197,25 @@ func (v *timeView) row(r *manage.TimelineRow) timeline.Row {
 	row.Bars = v.grouped(r, groupBars(v.bars(r)))
 	row.Lanes = stack(row.Bars, lanes)
 	v.dues(&row, r)
+	for _, s := range r.Held {
+		row.Held = append(row.Held, v.held(&s))
+	}
 	return row
+}
+
+// held draws a time in which a schedule is paused.
+func (v *timeView) held(s *jobspec.Stretch) timeline.Held {
+	until, key := s.Until, "timeline.held.until"
+	if until.IsZero() || until.After(v.until) {
+		until = v.until
+	}
+	if s.Until.IsZero() {
+		key = "timeline.held.open"
+	}
+	return timeline.Held{
+		X: v.x(s.From), W: v.x(until) - v.x(s.From), URL: link.PausesPath,
+		Title: v.page.T(key, "From", v.clock(s.From), "Until", v.clock(s.Until), "User", s.Pause.By, "Reason", s.Pause.Reason),
+	}
 }
 
 // runs lists the runs of a row between two moments.

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // What a timeline reads at most, so that it costs the same however many jobs and runs there are: TimelineRows rows, timelineRuns runs in
@@ -22,6 +23,7 @@ const (
 	timelineOfJob  = 500
 	timelineSample = 600
 	timelineFires  = 300 // of a job
+	timelineHeld   = 100 // stretches of a job's pauses
 	timelineOpen   = 200 // runs that began before the time and go on
 	// timelineBefore is how many runs of a job that were planned before the time are looked at, because they may reach into it.
 	timelineBefore = 3
@@ -52,6 +54,7 @@ type TimelineRow struct {
 	Runs    []db.RunRow // the oldest first
 	Since   time.Time   // runs planned before are left out; zero: none is
 	Fires   dashboard.Fires
+	Held    []jobspec.Stretch // of a job: when its schedule is paused
 }
 
 // Timelines read runs and fires together.
@@ -96,6 +99,9 @@ func (s *Timelines) Look(ctx context.Context, p auth.Principal, f TimelineFilter
 		return cmp.Or(cmp.Compare(a.Job.JobDesc, b.Job.JobDesc), cmp.Compare(a.Job.ID, b.Job.ID))
 	})
 	if err := s.addRuns(ctx, p, f, &q, t.Rows); err != nil {
+		return t, err
+	}
+	if err := s.addHeld(ctx, f, t.Rows); err != nil {
 		return t, err
 	}
 	return t, s.addFires(ctx, f, t.Rows)
@@ -203,6 +209,20 @@ func (s *Timelines) addRuns(ctx context.Context, p auth.Principal, f TimelineFil
 	}
 	for i := range rows {
 		rows[i].Runs = s.within(rows[i].Runs, f)
+	}
+	return nil
+}
+
+// addHeld adds when the schedules of the jobs are paused.
+func (s *Timelines) addHeld(ctx context.Context, f TimelineFilter, rows []TimelineRow) error {
+	book, err := db.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if j := &rows[i].Job; jobspec.Started(j.TriggerStatus) && j.ScheduleType != jobspec.ScheduleNone {
+			rows[i].Held = book.Of(j.ID, j.JobGroup, j.Tags).Between(f.From, f.Until, timelineHeld)
+		}
 	}
 	return nil
 }

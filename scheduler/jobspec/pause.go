@@ -169,6 +169,34 @@ func (ps Pauses) At(at time.Time) (Stretch, bool) {
 	return s, true
 }
 
+// Between are the stretches that touch the time from one moment to another, in their order and no more than most. The first may have begun before,
+// the last may end later.
+func (ps Pauses) Between(from, until time.Time, most int) []Stretch {
+	var list []Stretch
+	for at := from; len(list) < most && at.Before(until); {
+		s, in := ps.At(at)
+		if in {
+			list = append(list, s)
+			if s.Until.IsZero() {
+				break
+			}
+			at = s.Until
+			continue
+		}
+		next := time.Time{}
+		for _, p := range ps {
+			if begins := p.begins(at); !begins.IsZero() && (next.IsZero() || begins.Before(next)) {
+				next = begins
+			}
+		}
+		if next.IsZero() {
+			break
+		}
+		at = next
+	}
+	return list
+}
+
 // join has the stretch keep to the most careful strategy of the pauses that lie in it.
 func (ps Pauses) join(s *Stretch) {
 	for _, p := range ps {

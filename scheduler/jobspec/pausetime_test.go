@@ -38,6 +38,30 @@ func TestTheTimeOutsidePauses(t *testing.T) {
 			t.Errorf("%s: %v in all and %v at last, want %v h and %v h", c.name, all, last, c.all, c.last)
 		}
 	}
+	for _, c := range []struct {
+		pauses Pauses
+		want   [][2]float64
+	}{
+		{nil, nil},
+		{Pauses{one(h(7), h(8)), one(h(2), h(3)), one(h(3), h(4))}, [][2]float64{{2, 4}, {7, 8}}},
+		{Pauses{one(h(0), h(1)), one(h(100), h(101))}, nil},
+		{Pauses{one(h(30), time.Time{}), nightly}, [][2]float64{{22, 26}, {30, 0}}},
+		{Pauses{nightly}, [][2]float64{{22, 26}, {46, 50}}},
+	} {
+		list := c.pauses.Between(h(1), h(50), 9)
+		if len(list) != len(c.want) {
+			t.Errorf("%d stretches, want %v", len(list), c.want)
+			continue
+		}
+		for i, s := range list {
+			if !s.From.Equal(h(c.want[i][0])) || s.Until.IsZero() != (c.want[i][1] == 0) || !s.Until.IsZero() && !s.Until.Equal(h(c.want[i][1])) {
+				t.Errorf("stretch %d is %v to %v, want %v", i, s.From, s.Until, c.want[i])
+			}
+		}
+		if n := len(c.pauses.Between(h(1), h(50), 1)); n > 1 {
+			t.Errorf("%d where one is the most", n)
+		}
+	}
 	// Windows without an end of the look are no endless loop.
 	often := &Pause{Scope: PauseAll, Strategy: PauseSkip, From: day, Cron: "0 * * * * ?", Length: time.Second, Zone: time.UTC}
 	if all, last := (Pauses{often}).Running(day, day.AddDate(0, 1, 0)); all < 29*24*time.Hour || last <= 0 {

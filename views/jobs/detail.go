@@ -20,6 +20,7 @@ type DetailPage struct {
 	Kept        Kept        // in files
 	Runbook     ui.Runbook
 	Paused      []string // what holds it back now, ready to print
+	Coming      []string // pauses that are to begin, ready to print
 	Missing     string   // which days to come its calendar does not know; empty: all is known
 	Failing     *Failing // nil while its newest run that counts did not fail
 	Runs        ui.RunBars
@@ -122,6 +123,7 @@ type Told struct {
 type Fact struct {
 	Label, Value string
 	Code         bool // it is a text for programs
+	URL          string
 }
 
 func (r Relative) title() string {

@@ -13,6 +13,8 @@ type ListPage struct {
 	Rows   []Row
 	Zone   string // in which times are typed
 	Scopes []ui.Option
+	Groups []ui.Option // that may be paused
+	Name   string      // of the job whose number is in the form; may be empty
 	Do     []ui.Option // strategies
 	CanAdd bool
 	Values Values
@@ -22,7 +24,8 @@ type ListPage struct {
 // Values are what was typed.
 type Values struct {
 	Scope    string `form:"scope"`
-	Target   string `form:"target"`
+	Target   string `form:"target"` // a job
+	Group    string `form:"group"`
 	Tag      string `form:"tag"`
 	From     string `form:"from"`
 	Until    string `form:"until"`
@@ -43,6 +46,7 @@ type Row struct {
 	From    format.Time
 	Until   format.Time // zero: until somebody ends it
 	Ends    format.Time // of the window that goes on
+	Next    format.Time // when the next window of a repeated one begins
 	Do      string      // what becomes of what falls in
 	Reason  string
 	By      string
@@ -56,4 +60,12 @@ func (r Row) tone() string {
 		return "stopped"
 	}
 	return "neutral"
+}
+
+// targetHelp says which job the form is about, or how one comes into it.
+func (p ListPage) targetHelp() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.T("pauses.field.target.help")
 }

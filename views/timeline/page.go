@@ -53,6 +53,7 @@ type Row struct {
 	Bars  []Bar
 	Dues  []Due
 	Notes []ui.Noted // of 100
+	Held  []Held     // when the schedule is paused
 	Ends  Left       // what is not drawn behind the last fire
 }
 
@@ -73,6 +74,12 @@ type Bar struct {
 // Due is one fire or several that are to come.
 type Due struct {
 	X          float64
+	URL, Title string
+}
+
+// Held is a time in which a schedule is paused.
+type Held struct {
+	X, W       float64
 	URL, Title string
 }
 
@@ -128,6 +135,10 @@ func (p Page) by() string {
 func (b Bar) foot() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight + barHeight) }
 
 // noted says that there is a note in the picture.
+func (p Page) paused() bool {
+	return slices.ContainsFunc(p.Rows, func(r Row) bool { return len(r.Held) > 0 })
+}
+
 func (p Page) noted() bool {
 	return slices.ContainsFunc(p.Rows, func(r Row) bool { return len(r.Notes) > 0 })
 }
