@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,6 +117,7 @@ func (c *jobPage) jobPauses(ctx context.Context, page *jobs.DetailPage, p auth.P
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(list, func(a, b manage.Pause) int { return a.Next.Compare(b.Next) }) // those that hold it back now have no next window
 	for _, pause := range list {
 		if pause.State == manage.PauseActive && page.Row.Running {
 			page.Paused = append(page.Paused, c.pausedWords(page.Page, pause.Ends, &pause.Pause))

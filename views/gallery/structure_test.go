@@ -51,6 +51,11 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 	if html, _ := doc.Html(); strings.Contains(html, "<no value>") || strings.Contains(text, "%!") {
 		t.Error("a message lacks a value")
 	}
+	doc.Find(`[hx-target="#dialog"]`).Each(func(_ int, s *goquery.Selection) {
+		if swap := s.Closest("[hx-swap]").AttrOr("hx-swap", ""); strings.HasPrefix(swap, "outerHTML") {
+			t.Errorf("what %q brings takes the place of the dialog itself, as the form around it says", strings.TrimSpace(s.Text()))
+		}
+	})
 	ids := make(map[string]bool)
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Get(0).Attr {
