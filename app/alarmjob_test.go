@@ -115,3 +115,22 @@ func TestAnAlarmForOneJob(t *testing.T) {
 		}
 	})
 }
+
+// TestTheChannelOfAnExecutorHearsOfItsJobs, and the page of a job does not say that it hears of every one.
+func TestTheChannelOfAnExecutorHearsOfItsJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		c.json(201, new(struct{}), "POST", "/jobs", `{"group_id":1,"description":"close","author":"ann","handler":"x"}`)
+		b := open(t, a).mustLogin()
+		for _, group := range []string{"", "1"} {
+			if got := b.post("/alarms", url.Values{"name": {"channel " + group}, "kind": {"webhook"}, "enabled": {"1"}, "every_job": {"1"}, "group": {group}, "url": {"http://127.0.0.1:1/"}}); got.status != http.StatusSeeOther {
+				t.Fatalf("make a channel: %d %s", got.status, got.body)
+			}
+		}
+		text := b.get("/jobs/1").document(t).Text()
+		if strings.Count(text, "hears of every job") != 1 || strings.Count(text, "hears of the jobs of") != 1 {
+			t.Errorf("the page says %s", text)
+		}
+	})
+}

@@ -60,7 +60,11 @@ func (s *Channels) Of(ctx context.Context, p auth.Principal, j db.Job) (h Hearin
 		told := Told{Channel: c.ID, Name: c.Name, Kind: c.Kind, Off: !c.Enabled, Broken: c.Broken(), May: s.May(p, c.GroupID)}
 		for _, r := range routes {
 			if r.ChannelID == c.ID && r.Covers(j.JobGroup, j.ID) {
-				told.Scopes = append(told.Scopes, r.Scope)
+				scope := r.Scope
+				if scope == alarm.ScopeAll && c.GroupID != 0 {
+					scope = alarm.ScopeGroup // all that the channel may hear of
+				}
+				told.Scopes = append(told.Scopes, scope)
 				told.Causes = append(told.Causes, causesOf(r)...)
 			}
 		}
