@@ -202,7 +202,7 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 		if jobs, flows := found("job"), found("flow"); jobs != "2,1" || flows != "3" {
 			t.Errorf("found jobs %s, flows %s", jobs, flows)
 		}
-		if doc := admin.get("/jobs/3/glue").document(t); doc.Find(".flow-form-steps > li").Length() != 2 || doc.Find("form#flow-step").Length() != 1 {
+		if doc := admin.get("/jobs/3/glue").document(t); !strings.HasSuffix(strings.TrimSpace(doc.Find("nav.crumbs").Text()), "Definition of the flow") || doc.Find(".flow-form-steps > li").Length() != 2 || doc.Find("form#flow-step").Length() != 1 {
 			t.Error("the editor has no form of steps")
 		}
 

@@ -90,3 +90,11 @@ type Line struct {
 	Right       string
 	Skipped     int // of LineGap: how many lines are left out
 }
+
+// crumb is what the text of a job is called on the way to it.
+func crumb(glue string) string {
+	if glue == "FLOW" {
+		return "flow.form.definition"
+	}
+	return "glue.crumb"
+}
