@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -169,5 +170,33 @@ func BenchmarkLayout(b *testing.B) {
 	}
 	for b.Loop() {
 		lay(200, lines, wide)
+	}
+}
+
+// TestALongPictureGivesWayToOneThatHasRoom: what is wider than its place goes from top to bottom there, unless that is too wide as well.
+func TestALongPictureGivesWayToOneThatHasRoom(t *testing.T) {
+	t.Parallel()
+	row := func(n int) (g Graph) {
+		for i := range n {
+			node := Node{ID: fmt.Sprint(i)}
+			if i > 0 {
+				node.Needs = []string{fmt.Sprint(i - 1)}
+			}
+			g.Nodes = append(g.Nodes, node)
+		}
+		return g
+	}
+	fan := row(5)
+	for i := range 8 { // eight beside each other in the middle of a row
+		fan.Nodes = append(fan.Nodes, Node{ID: fmt.Sprint("f", i), Needs: []string{"0"}})
+	}
+	for name, tt := range map[string]struct {
+		g    Graph
+		want string
+	}{"three": {row(3), ""}, "five": {row(5), " long longer"}, "four": {row(4), " long"}, "a fan": {fan, ""}} {
+		across, down := tt.g.draw(wide, "flow-wide"), tt.g.draw(tall, "flow-tall")
+		if got := tt.g.long(across, down); got != tt.want {
+			t.Errorf("%s: %q, want %q; %d across, %d down", name, got, tt.want, across.width, down.width)
+		}
 	}
 }
