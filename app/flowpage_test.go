@@ -161,6 +161,9 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		if got := admin.post(path+"/rerun", url.Values{}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("repeated while it goes on: %d", got.status)
 		}
+		if asked := admin.get(path + "/kill").document(t).Find(".panel-page").Text(); !strings.Contains(asked, "no further step starts") || strings.Contains(asked, "executor at") {
+			t.Errorf("the question before it is ended says %q", asked)
+		}
 		if asked := admin.get(path + "/steps/ask/approve"); !strings.Contains(asked.body, "Let 412 rows go?") || !strings.Contains(asked.body, `name="remark"`) {
 			t.Error("the question does not say what is approved")
 		}

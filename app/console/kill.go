@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
@@ -37,7 +38,7 @@ func (c *runPages) killPage(ec echo.Context, scope string) (runs.KillPage, []int
 	if err != nil {
 		return page, nil, err
 	}
-	page.Row, page.Ended, page.Flow = timeline.Row, !timeline.State.Open(), timeline.Flow != nil
+	page.Row, page.Ended, page.Flow = timeline.Row, !timeline.State.Open(), timeline.Glue == string(jobspec.GlueFlow)
 	open, err := c.runs.OpenOfJob(ctx, p, timeline.JobID)
 	if err != nil {
 		return page, nil, err
