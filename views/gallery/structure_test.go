@@ -56,6 +56,13 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 			t.Errorf("what %q brings takes the place of the dialog itself, as the form around it says", strings.TrimSpace(s.Text()))
 		}
 	})
+	doc.Find("button[aria-label], a.button[aria-label]").Each(func(_ int, s *goquery.Selection) {
+		seen := s.Clone()
+		seen.Find("svg, kbd, [aria-hidden], .visually-hidden").Remove()
+		if text := strings.TrimSuffix(strings.Join(strings.Fields(seen.Text()), " "), "…"); !strings.Contains(strings.ToLower(s.AttrOr("aria-label", "")), strings.ToLower(text)) {
+			t.Errorf("who says %q does not reach the button of that name, which is %q", text, s.AttrOr("aria-label", ""))
+		}
+	})
 	ids := make(map[string]bool)
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Get(0).Attr {
