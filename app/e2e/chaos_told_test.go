@@ -14,8 +14,6 @@ import (
 
 // told is a program that is told of the sending and the end of every run, with what it was told of each, in the order in which it came.
 type told struct {
-	url string
-
 	mu    sync.Mutex
 	runs  map[int64][]string // types of events
 	twice int                // events that came again, with the id they had
