@@ -105,7 +105,7 @@ func runInBash(t *testing.T, at, line string, seen <-chan request) *request {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", `curl() { command curl -q -s --connect-to "::$AT" "$@"; }; `+line)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "AT="+at, "http_proxy=", "no_proxy=*")
+	cmd.Env = append(os.Environ(), "AT="+at, "http_proxy=", "no_proxy=*", "LC_ALL=C.UTF-8")
 	_ = cmd.Run()
 	var first *request
 	for {
