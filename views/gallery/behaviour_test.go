@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/static"
@@ -216,7 +217,7 @@ func (c *console) printEvents(w http.ResponseWriter, r *http.Request) {
 func doer(browser context.Context) func(*testing.T, ...chromedp.Action) {
 	return func(t *testing.T, actions ...chromedp.Action) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(browser, 20*time.Second)
+		ctx, cancel := context.WithTimeout(browser, executortest.Patience)
 		defer cancel()
 		if err := chromedp.Run(ctx, actions...); err != nil {
 			t.Fatal(err)
@@ -227,7 +228,7 @@ func doer(browser context.Context) func(*testing.T, ...chromedp.Action) {
 // until waits for an expression of the page to hold, looking at every frame.
 func until(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
-		if err := chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(5*time.Second)).Do(ctx); err != nil {
+		if err := chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(executortest.Patience/2)).Do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", expression, err)
 		}
 		return nil
