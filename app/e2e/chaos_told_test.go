@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -29,7 +30,11 @@ func newTold(t *testing.T, d *database) *told {
 			ID, Type string
 			Data     struct{ Run struct{ ID int64 } }
 		}
-		if err := json.NewDecoder(r.Body).Decode(&e); err != nil || e.ID == "" {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // whoever sent it was killed meanwhile
+		}
+		if err := json.Unmarshal(body, &e); err != nil || e.ID == "" {
 			t.Errorf("what came cannot be read: %v", err)
 			w.WriteHeader(http.StatusBadRequest)
 			return
