@@ -31,19 +31,18 @@ func Eventually(t testing.TB, what string, ask func() error) {
 	}
 }
 
-// Within asks until there is no error or the time is over.
+// Within asks until there is no error or the time is over: at once, and then the less often the longer it takes, so that what waits for
+// seconds does not take the processor from what it waits for.
 func Within(ctx context.Context, limit time.Duration, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
+	for begun := time.Now(); ; {
 		err := ask()
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-again.C:
+		case <-time.After(min(max(10*time.Millisecond, time.Since(begun)/10), 200*time.Millisecond)):
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		}

@@ -2162,7 +2162,7 @@ func Live(p Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 165, "\" hidden><span class=\"dot live\" aria-hidden=\"true\"></span> <span data-state-text></span> <time data-relative hidden></time> <a class=\"link\" href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 165, "\" hidden><span class=\"dot\" aria-hidden=\"true\"></span> <span data-state-text></span> <time data-relative hidden></time> <a class=\"link\" href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
