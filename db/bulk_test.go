@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -257,46 +258,56 @@ func TestFinishRuns(t *testing.T) {
 	})
 }
 
+// TestTheIdsOfAnInsertAreKnownWhateverTheirDistance: as all sessions of a pool said, where they differ, and where the cluster sets it.
 func TestTheIdsOfAnInsertAreKnownWhateverTheirDistance(t *testing.T) {
 	t.Parallel()
-	pool := dbtest.New(t, db.MySQL)
-	insert := func(tx db.DBTX) (ids []int64, err error) {
-		first, err := db.InsertRuns(t.Context(), tx, []db.NewRun{{JobID: 1, TriggerTime: bulkTime}, {JobID: 2, TriggerTime: bulkTime}, {JobID: 3, TriggerTime: bulkTime}})
-		if err != nil {
-			return nil, err
-		}
-		step, err := pool.IDStep(t.Context(), tx)
-		return []int64{first, first + step, first + 2*step}, err
-	}
-	t.Cleanup(func() { pool.SetGalera(false) })
-	for _, galera := range []bool{false, true} {
-		pool.SetGalera(galera)
-		for _, step := range []int{1, 3, 2} {
-			tries := 0
-			var ids []int64
-			err := pool.Tx(t.Context(), func(tx *sql.Tx) (err error) {
-				tries++
+	dsn := dbtest.Migrated(t)
+	plain, mixed, galera := dbtest.Open(t, db.Config{URL: dsn}), dbtest.Open(t, db.Config{URL: dsn}), dbtest.Open(t, db.Config{URL: dsn})
+	mixed.MixDistances()
+	galera.SetGalera(true)
+	check := func(name string, pool *db.Pool, step int, set bool) {
+		t.Helper()
+		tries := 0
+		var ids []int64
+		err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+			tries++
+			if set {
 				if _, err := tx.ExecContext(t.Context(), fmt.Sprintf("SET SESSION auto_increment_increment = %d", step)); err != nil {
 					return err
 				}
-				ids, err = insert(tx)
-				_, reset := tx.ExecContext(t.Context(), "SET SESSION auto_increment_increment = 1") // the connection is lent
-				return errors.Join(err, reset)
-			})
+			}
+			first, err := db.InsertRuns(t.Context(), tx, []db.NewRun{{JobID: 1, TriggerTime: bulkTime}, {JobID: 2, TriggerTime: bulkTime}, {JobID: 3, TriggerTime: bulkTime}})
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			// On Galera the first to see another distance cannot know which of the two its rows have.
-			if want := 1; tries != want && !(galera && tries == 2) {
-				t.Errorf("galera %t, distance %d: %d tries", galera, step, tries)
+			apart, err := pool.IDStep(t.Context(), tx)
+			ids = []int64{first, first + apart, first + 2*apart}
+			if set { // the connection is lent
+				_, reset := tx.ExecContext(t.Context(), "SET SESSION auto_increment_increment = 1")
+				err = errors.Join(err, reset)
 			}
-			for i, id := range ids {
-				if r := bulkRun(t, pool, id); r.JobID != int64(i+1) {
-					t.Errorf("galera %t, distance %d: run %d is of job %d, want %d", galera, step, id, r.JobID, i+1)
-				}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// On Galera the first to see another distance cannot know which of the two its rows have.
+		if want := 1; tries != want && !(pool == galera && tries == 2) {
+			t.Errorf("%s, distance %d: %d tries", name, step, tries)
+		}
+		for i, id := range ids {
+			if r := bulkRun(t, pool, id); r.JobID != int64(i+1) {
+				t.Errorf("%s, distance %d: run %d is of job %d, want %d", name, step, id, r.JobID, i+1)
 			}
 		}
 	}
+	for _, step := range []int{1, 3, 2} {
+		url := dsn + map[bool]string{true: "&", false: "?"}[strings.Contains(dsn, "?")] + "auto_increment_increment=" + strconv.Itoa(step)
+		check("from the beginning", dbtest.Open(t, db.Config{URL: url}), step, false)
+		check("mixed", mixed, step, true)
+		check("galera", galera, step, true)
+	}
+	check("as it is", plain, 1, false)
 }
 
 func TestCatchUpLeavesTheConnectionAsItWas(t *testing.T) {

@@ -141,18 +141,18 @@ func (c *connector) open(ctx context.Context, s *session) error {
 	if c.sessions == nil {
 		return nil
 	}
-	row, err := first(ctx, s.mysqlConn, "SELECT CAST(CONNECTION_ID() AS SIGNED), VERSION(), @@hostname, @@port, @@socket")
+	row, err := first(ctx, s.mysqlConn, "SELECT CAST(CONNECTION_ID() AS SIGNED), @@auto_increment_increment, VERSION(), @@hostname, @@port, @@socket")
 	if err != nil {
 		return err
 	}
-	if len(row) != 5 {
+	if len(row) != 6 {
 		return errors.New("the server does not say who it is")
 	}
-	if _, err := fmt.Sscan(row[0], &s.id); err != nil {
+	if _, err := fmt.Sscan(row[0]+" "+row[1], &s.id, &s.idStep); err != nil {
 		return fmt.Errorf("read the connection's id: %w", err)
 	}
-	s.server = serverName(strings.Join(row[2:], " "))
-	if err := hold(ctx, s.mysqlConn, row[1]); err != nil {
+	s.server = serverName(strings.Join(row[3:], " "))
+	if err := hold(ctx, s.mysqlConn, row[2]); err != nil {
 		return err
 	}
 	c.sessions.add(s)

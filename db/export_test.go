@@ -51,6 +51,13 @@ const TestLockTable = lockTable
 // SetGalera has a pool believe that its server is a node of a Galera cluster.
 func (p *Pool) SetGalera(on bool) { p.galera = on }
 
+// MixDistances has a pool find that one of its sessions has another distance between ids than the others.
+func (p *Pool) MixDistances() {
+	odd := &session{idStep: p.sessions.distance() + 1}
+	p.sessions.add(odd)
+	p.sessions.remove(odd)
+}
+
 // FindingOf is findingOf.
 var FindingOf = findingOf
 

@@ -83,12 +83,15 @@ var errStepChanged = errors.New("the distance between ids has just been changed"
 // IDStep returns the distance between the ids of the multi-row INSERT that was the transaction's last statement: the first id
 // is LastInsertId, and the k-th after it is k times this away. It is 1 except on clusters whose nodes share out the ids.
 //
-// It must be asked for each time. It is a setting of the connection, and Galera sets it anew for every statement, to the number
-// of nodes that are there: so where it is another one than before, it may have changed before the INSERT or after it, and the
-// error is transient.
+// It is a setting of the session. A session says it when it is opened, and it is asked for no more as long as all of the pool said the same.
+// Galera sets it anew for every statement, to the number of nodes that are there: it must be asked for each time there, and where it is
+// another one than before, it may have changed before the INSERT or after it, and the error is transient.
 func (p *Pool) IDStep(ctx context.Context, tx DBTX) (int64, error) {
 	if p.dialect == SQLite {
 		return 1, nil
+	}
+	if step := p.sessions.distance(); step > 0 && !p.galera {
+		return step, nil
 	}
 	var step int64
 	if err := tx.QueryRowContext(ctx, "SELECT @@auto_increment_increment").Scan(&step); err != nil {

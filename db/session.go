@@ -71,6 +71,7 @@ type session struct {
 	made   int64 // host.lost when it was made
 	proved int64 // host.failed when it was last known to lead somewhere
 	id     int64 // on its server
+	idStep int64 // see [Pool.IDStep]
 	server string
 	all    *sessions // nil: nobody keeps a list
 	broken bool      // an error has been seen after which it is not used again
@@ -194,6 +195,7 @@ func (t *transaction) end(statement string, limit time.Duration) error {
 type sessions struct {
 	mu      sync.Mutex
 	open    map[*session]struct{}
+	idStep  int64         // of all that have been opened; 0: of none yet, -1: they differ
 	changed chan struct{} // capacity 1: there is one more than there was
 }
 
@@ -204,11 +206,23 @@ func newSessions() *sessions {
 func (all *sessions) add(s *session) {
 	all.mu.Lock()
 	all.open[s] = struct{}{}
+	if all.idStep == 0 {
+		all.idStep = s.idStep
+	} else if all.idStep != s.idStep {
+		all.idStep = -1
+	}
 	all.mu.Unlock()
 	select {
 	case all.changed <- struct{}{}:
 	default:
 	}
+}
+
+// distance is the idStep of whichever session; not above 0 where they differ.
+func (all *sessions) distance() int64 {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.idStep
 }
 
 func (all *sessions) remove(s *session) {
