@@ -646,8 +646,7 @@ type Querier interface {
 	ListJobsToRunAgain(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	ListJobsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToTellRow, error)
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
-	// their own whether its output is kept.
-	// Asked for every batch of results, so it reads no more than that.
+	// their own whether its output is kept. ListRunsToEnd says whether there are any, by the same conditions.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
 	// Jobs with a run that has been waiting for a while, for the sweep.
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
@@ -761,6 +760,9 @@ type Querier interface {
 	// Which of these runs have no result.
 	ListRunsOpen(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	ListRunsThere(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
+	// As ListRunsByID, with what the end of a run may mean beyond its row: heeded_by is its job where that has something to do then, which
+	// ListJobsWithConsequences says, else 0.
+	ListRunsToEnd(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToEndRow, error)
 	// What an event about a run says of it.
 	ListRunsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToTellRow, error)
 	// The jobs that had a definition in a period, a page at a time by id.
@@ -803,6 +805,9 @@ type Querier interface {
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
 	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)
+	// The same where some are known to be steps, with the run of a flow that each is a step of (else 0), and the revision and the state of that.
+	// It stands by itself, with the columns of the other, so that runs of no flow do not pay for it.
+	ListStepsToEnd(ctx context.Context, db DBTX, ids []int64) ([]ListStepsToEndRow, error)
 	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)

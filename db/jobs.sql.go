@@ -1086,8 +1086,7 @@ type ListJobsWithConsequencesRow struct {
 }
 
 // Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
-// their own whether its output is kept.
-// Asked for every batch of results, so it reads no more than that.
+// their own whether its output is kept. ListRunsToEnd says whether there are any, by the same conditions.
 func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error) {
 	query := listJobsWithConsequences
 	var queryParams []interface{}

@@ -497,6 +497,108 @@ func (q *Queries) ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRun
 	return items, nil
 }
 
+const listRunsToEnd = `-- name: ListRunsToEnd :many
+SELECT l.id, l.job_group, l.job_id, l.executor_address, l.executor_handler, l.executor_param, l.executor_sharding_param,
+       l.executor_fail_retry_count, l.trigger_time, l.trigger_code, l.handle_code, l.handle_msg, l.planned_at, l.owner_node,
+       l.trigger_type, l.origin_log_id, l.sent_at, l.alarm_status, l.outcome, l.kill_asked_at, l.planned_for, l.flow_step,
+       COALESCE(j.id, 0) AS heeded_by, CAST(0 AS SIGNED) AS flow_log_id, CAST(0 AS SIGNED) AS flow_revision, CAST(0 AS SIGNED) AS flow_state
+FROM xxl_job_log AS l
+LEFT JOIN xxl_job_info AS j ON j.id = l.job_id
+ AND (j.child_jobid <> '' OR j.schedule_type = 'FIX_DELAY' OR j.max_concurrent > 0 OR j.keep_output <> '' OR j.glue_type = 'FLOW')
+WHERE l.id IN (/*SLICE:ids*/?) ORDER BY l.id
+`
+
+type ListRunsToEndRow struct {
+	ID                     int64
+	JobGroup               int64
+	JobID                  int64
+	ExecutorAddress        Text
+	ExecutorHandler        Text
+	ExecutorParam          Text
+	ExecutorShardingParam  Text
+	ExecutorFailRetryCount int64
+	TriggerTime            sql.NullTime
+	TriggerCode            int64
+	HandleCode             int64
+	HandleMsg              Text
+	PlannedAt              int64
+	OwnerNode              int64
+	TriggerType            jobspec.TriggerType
+	OriginLogID            int64
+	SentAt                 int64
+	AlarmStatus            int64
+	Outcome                event.Outcome
+	KillAskedAt            int64
+	PlannedFor             int64
+	FlowStep               int64
+	HeededBy               int64
+	FlowLogID              int64
+	FlowRevision           int64
+	FlowState              int64
+}
+
+// As ListRunsByID, with what the end of a run may mean beyond its row: heeded_by is its job where that has something to do then, which
+// ListJobsWithConsequences says, else 0.
+func (q *Queries) ListRunsToEnd(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToEndRow, error) {
+	query := listRunsToEnd
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRunsToEndRow
+	for rows.Next() {
+		var i ListRunsToEndRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.ExecutorAddress,
+			&i.ExecutorHandler,
+			&i.ExecutorParam,
+			&i.ExecutorShardingParam,
+			&i.ExecutorFailRetryCount,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.HandleCode,
+			&i.HandleMsg,
+			&i.PlannedAt,
+			&i.OwnerNode,
+			&i.TriggerType,
+			&i.OriginLogID,
+			&i.SentAt,
+			&i.AlarmStatus,
+			&i.Outcome,
+			&i.KillAskedAt,
+			&i.PlannedFor,
+			&i.FlowStep,
+			&i.HeededBy,
+			&i.FlowLogID,
+			&i.FlowRevision,
+			&i.FlowState,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listShards = `-- name: ListShards :many
 SELECT id, job_id, job_group, executor_address, executor_sharding_param, trigger_type, trigger_time, trigger_code, handle_code,
        SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at, outcome, kill_asked_at,
@@ -566,6 +668,111 @@ func (q *Queries) ListShards(ctx context.Context, db DBTX, arg ListShardsParams)
 			&i.Outcome,
 			&i.KillAskedAt,
 			&i.Events,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listStepsToEnd = `-- name: ListStepsToEnd :many
+SELECT l.id, l.job_group, l.job_id, l.executor_address, l.executor_handler, l.executor_param, l.executor_sharding_param,
+       l.executor_fail_retry_count, l.trigger_time, l.trigger_code, l.handle_code, l.handle_msg, l.planned_at, l.owner_node,
+       l.trigger_type, l.origin_log_id, l.sent_at, l.alarm_status, l.outcome, l.kill_asked_at, l.planned_for, l.flow_step,
+       COALESCE(j.id, 0) AS heeded_by,
+       COALESCE(f.log_id, 0) AS flow_log_id, COALESCE(f.revision, 0) AS flow_revision, COALESCE(f.state, 0) AS flow_state
+FROM xxl_job_log AS l
+LEFT JOIN xxl_job_info AS j ON j.id = l.job_id
+ AND (j.child_jobid <> '' OR j.schedule_type = 'FIX_DELAY' OR j.max_concurrent > 0 OR j.keep_output <> '' OR j.glue_type = 'FLOW')
+LEFT JOIN punctual_flow_step AS s ON s.id = l.flow_step
+LEFT JOIN punctual_flow_run AS f ON f.log_id = s.flow_log_id
+WHERE l.id IN (/*SLICE:ids*/?) ORDER BY l.id
+`
+
+type ListStepsToEndRow struct {
+	ID                     int64
+	JobGroup               int64
+	JobID                  int64
+	ExecutorAddress        Text
+	ExecutorHandler        Text
+	ExecutorParam          Text
+	ExecutorShardingParam  Text
+	ExecutorFailRetryCount int64
+	TriggerTime            sql.NullTime
+	TriggerCode            int64
+	HandleCode             int64
+	HandleMsg              Text
+	PlannedAt              int64
+	OwnerNode              int64
+	TriggerType            jobspec.TriggerType
+	OriginLogID            int64
+	SentAt                 int64
+	AlarmStatus            int64
+	Outcome                event.Outcome
+	KillAskedAt            int64
+	PlannedFor             int64
+	FlowStep               int64
+	HeededBy               int64
+	FlowLogID              int64
+	FlowRevision           int64
+	FlowState              int64
+}
+
+// The same where some are known to be steps, with the run of a flow that each is a step of (else 0), and the revision and the state of that.
+// It stands by itself, with the columns of the other, so that runs of no flow do not pay for it.
+func (q *Queries) ListStepsToEnd(ctx context.Context, db DBTX, ids []int64) ([]ListStepsToEndRow, error) {
+	query := listStepsToEnd
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListStepsToEndRow
+	for rows.Next() {
+		var i ListStepsToEndRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.ExecutorAddress,
+			&i.ExecutorHandler,
+			&i.ExecutorParam,
+			&i.ExecutorShardingParam,
+			&i.ExecutorFailRetryCount,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.HandleCode,
+			&i.HandleMsg,
+			&i.PlannedAt,
+			&i.OwnerNode,
+			&i.TriggerType,
+			&i.OriginLogID,
+			&i.SentAt,
+			&i.AlarmStatus,
+			&i.Outcome,
+			&i.KillAskedAt,
+			&i.PlannedFor,
+			&i.FlowStep,
+			&i.HeededBy,
+			&i.FlowLogID,
+			&i.FlowRevision,
+			&i.FlowState,
 		); err != nil {
 			return nil, err
 		}

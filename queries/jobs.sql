@@ -131,8 +131,7 @@ DELETE FROM xxl_job_logglue WHERE job_id = ?;
 
 -- name: ListJobsWithConsequences :many
 -- Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
--- their own whether its output is kept.
--- Asked for every batch of results, so it reads no more than that.
+-- their own whether its output is kept. ListRunsToEnd says whether there are any, by the same conditions.
 SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule, keep_output, glue_type,
        executor_block_strategy
 FROM xxl_job_info

@@ -14,6 +14,33 @@ SELECT id, job_group, job_id, executor_address, executor_handler, executor_param
        trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for, flow_step
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
+-- name: ListRunsToEnd :many
+-- As ListRunsByID, with what the end of a run may mean beyond its row: heeded_by is its job where that has something to do then, which
+-- ListJobsWithConsequences says, else 0.
+SELECT l.id, l.job_group, l.job_id, l.executor_address, l.executor_handler, l.executor_param, l.executor_sharding_param,
+       l.executor_fail_retry_count, l.trigger_time, l.trigger_code, l.handle_code, l.handle_msg, l.planned_at, l.owner_node,
+       l.trigger_type, l.origin_log_id, l.sent_at, l.alarm_status, l.outcome, l.kill_asked_at, l.planned_for, l.flow_step,
+       COALESCE(j.id, 0) AS heeded_by, CAST(0 AS SIGNED) AS flow_log_id, CAST(0 AS SIGNED) AS flow_revision, CAST(0 AS SIGNED) AS flow_state
+FROM xxl_job_log AS l
+LEFT JOIN xxl_job_info AS j ON j.id = l.job_id
+ AND (j.child_jobid <> '' OR j.schedule_type = 'FIX_DELAY' OR j.max_concurrent > 0 OR j.keep_output <> '' OR j.glue_type = 'FLOW')
+WHERE l.id IN (sqlc.slice(ids)) ORDER BY l.id;
+
+-- name: ListStepsToEnd :many
+-- The same where some are known to be steps, with the run of a flow that each is a step of (else 0), and the revision and the state of that.
+-- It stands by itself, with the columns of the other, so that runs of no flow do not pay for it.
+SELECT l.id, l.job_group, l.job_id, l.executor_address, l.executor_handler, l.executor_param, l.executor_sharding_param,
+       l.executor_fail_retry_count, l.trigger_time, l.trigger_code, l.handle_code, l.handle_msg, l.planned_at, l.owner_node,
+       l.trigger_type, l.origin_log_id, l.sent_at, l.alarm_status, l.outcome, l.kill_asked_at, l.planned_for, l.flow_step,
+       COALESCE(j.id, 0) AS heeded_by,
+       COALESCE(f.log_id, 0) AS flow_log_id, COALESCE(f.revision, 0) AS flow_revision, COALESCE(f.state, 0) AS flow_state
+FROM xxl_job_log AS l
+LEFT JOIN xxl_job_info AS j ON j.id = l.job_id
+ AND (j.child_jobid <> '' OR j.schedule_type = 'FIX_DELAY' OR j.max_concurrent > 0 OR j.keep_output <> '' OR j.glue_type = 'FLOW')
+LEFT JOIN punctual_flow_step AS s ON s.id = l.flow_step
+LEFT JOIN punctual_flow_run AS f ON f.log_id = s.flow_log_id
+WHERE l.id IN (sqlc.slice(ids)) ORDER BY l.id;
+
 -- name: ListUnsentRunsOfNode :many
 -- What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
 -- open rows only, however big the log is; the node's low mark bounds it from below.

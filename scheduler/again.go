@@ -90,8 +90,8 @@ func (e *Engine) goElsewhere(d *dispatch, why event.Event) bool {
 }
 
 // runAgain gives those of the runs that end another attempt which have none left and are to be repeated.
-func (e *Engine) runAgain(ctx context.Context, tx db.DBTX, open []db.ListRunsByIDRow, byID map[int64]*finishing) error {
-	var lost []*db.ListRunsByIDRow
+func (e *Engine) runAgain(ctx context.Context, tx db.DBTX, open []db.ListRunsToEndRow, byID map[int64]*finishing) error {
+	var lost []*db.ListRunsToEndRow
 	var ids, jobs []int64
 	for i := range open {
 		r, f := &open[i], byID[open[i].ID]

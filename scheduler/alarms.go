@@ -62,7 +62,7 @@ func (e *Engine) alarmWanted(cause AlarmCause, jobID int64) bool {
 }
 
 // alarmsOf gives the events of a batch of results, and sets the alarm_status of its runs.
-func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) []AlarmEvent {
+func (e *Engine) alarmsOf(open []db.ListRunsToEndRow, byID map[int64]*finishing, follow *following) []AlarmEvent {
 	if e.cfg.Alarms == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 }
 
 // alarmEvent is what a result means to whoever listens.
-func (e *Engine) alarmEvent(r *db.ListRunsByIDRow, f *finishing, cause AlarmCause) AlarmEvent {
+func (e *Engine) alarmEvent(r *db.ListRunsToEndRow, f *finishing, cause AlarmCause) AlarmEvent {
 	return AlarmEvent{JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: e.now(), Events: f.why, Text: f.msg}
 }
 

@@ -155,7 +155,7 @@ func (c *Callbacks) Of(ctx context.Context, logID int64) (a Awaited, ok bool, er
 
 // take takes those results out of a batch that do not count: of a target whose address is used up, and of an executor that was
 // started anew and gives up a run whose work its target has. Those that do count use the addresses of their runs up.
-func (c *Callbacks) take(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) ([]db.ListRunsByIDRow, error) {
+func (c *Callbacks) take(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, byID map[int64]*finishing) ([]db.ListRunsToEndRow, error) {
 	var ids []int64
 	for i := range open {
 		if open[i].ExecutorHandler == httpcall.Handler {

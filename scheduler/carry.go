@@ -131,7 +131,7 @@ func (o *outcome) calm() bool { return o.sent.Code == wire.CodeSuccess && o.sent
 
 // carried is the outcome that a result takes along into a row: nil where there is none, and where the row has one already or is another
 // owner's, so that it would not be written by itself either.
-func (f *finishing) carried(r *db.ListRunsByIDRow) *outcome {
+func (f *finishing) carried(r *db.ListRunsToEndRow) *outcome {
 	if o := f.sending; o != nil && o.d.owner > 0 && r.OwnerNode == o.d.owner && r.TriggerCode == 0 {
 		return o
 	}
@@ -139,7 +139,7 @@ func (f *finishing) carried(r *db.ListRunsByIDRow) *outcome {
 }
 
 // carry puts into a row that was read what its result takes along.
-func (f *finishing) carry(r *db.ListRunsByIDRow) {
+func (f *finishing) carry(r *db.ListRunsToEndRow) {
 	if o := f.carried(r); o != nil {
 		f.along = &o.sent
 		r.TriggerCode, r.SentAt, r.ExecutorAddress = o.sent.Code, o.sent.At, db.Text(o.sent.Address)
@@ -165,7 +165,7 @@ func (e *Engine) settleCarried(batch []finishing, err error) {
 }
 
 // sentAlong are the sendings that results take along, for whoever is told of sendings.
-func (e *Engine) sentAlong(open []db.ListRunsByIDRow, byID map[int64]*finishing) []webhook.Event {
+func (e *Engine) sentAlong(open []db.ListRunsToEndRow, byID map[int64]*finishing) []webhook.Event {
 	if !e.cfg.Webhooks.Wants(webhook.RunSent) {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (e *Engine) before(ctx context.Context, tx *sql.Tx, trigger jobspec.Trigger
 }
 
 // followsFirst reports whether a success is the first of its chain, so that it starts the children.
-func (e *Engine) followsFirst(ctx context.Context, tx *sql.Tx, r *db.ListRunsByIDRow) (bool, error) {
+func (e *Engine) followsFirst(ctx context.Context, tx *sql.Tx, r *db.ListRunsToEndRow) (bool, error) {
 	tried := r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess || r.HandleCode != 0 // a retry was made of it
 	if r.TriggerType != jobspec.TriggerRetry && !tried {
 		return true, nil

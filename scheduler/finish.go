@@ -265,10 +265,10 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 				*f.used = false
 			}
 		}
-		var orphans []db.ListRunsByIDRow // succeeded late, so that their children have not been started
-		var mended []AlarmEvent          // of those that succeeded late
-		var superseded []db.ListRunsByIDRow
-		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
+		var orphans []db.ListRunsToEndRow // succeeded late, so that their children have not been started
+		var mended []AlarmEvent           // of those that succeeded late
+		var superseded []db.ListRunsToEndRow
+		rows, seen, err := e.runsToEnd(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -384,7 +384,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		if n != int64(len(finishes)) {
 			return nil, errRaced
 		}
-		if flows = e.flows.stepEnds(open, byID, follow); flows != nil {
+		if flows = e.flows.stepEnds(open, seen, byID, follow); flows != nil {
 			if err := e.flows.move(ctx, tx, flows); err != nil {
 				return nil, err
 			}
@@ -423,8 +423,24 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 	return changed, err
 }
 
+// runsToEnd reads the runs of a batch, and where steps are known to be among them the revisions of their runs of flows with them.
+func (e *Engine) runsToEnd(ctx context.Context, tx *sql.Tx, ids []int64) (rows []db.ListRunsToEndRow, seen map[int64]db.ListFlowRevisionsRow, err error) {
+	if !e.flows.kept.has(ids) {
+		rows, err = e.queries.ListRunsToEnd(ctx, tx, ids)
+		return rows, nil, err
+	}
+	steps, err := e.queries.ListStepsToEnd(ctx, tx, ids)
+	rows, seen = make([]db.ListRunsToEndRow, len(steps)), make(map[int64]db.ListFlowRevisionsRow)
+	for i := range steps {
+		s := &steps[i]
+		rows[i] = db.ListRunsToEndRow(*s)
+		seen[s.FlowLogID] = db.ListFlowRevisionsRow{LogID: s.FlowLogID, Revision: s.FlowRevision, State: s.FlowState}
+	}
+	return rows, seen, err
+}
+
 // took is how long a run's executor worked on it; 0 where nobody knows, or somebody cut it short.
-func (f *finishing) took(r *db.ListRunsByIDRow, now time.Time) time.Duration {
+func (f *finishing) took(r *db.ListRunsToEndRow, now time.Time) time.Duration {
 	if r.SentAt == 0 || f.ends != event.Succeeded && f.ends != event.Failed && f.ends != event.TimedOut {
 		return 0
 	}
@@ -447,7 +463,7 @@ func (e *Engine) traceEnded(runs []tracing.End) {
 
 // notTheirs are the reported runs that are not here, or not of the group that their reporter may speak for, by who reported
 // them.
-func notTheirs(rows []db.ListRunsByIDRow, byID map[int64]*finishing) map[*Caller][]int64 {
+func notTheirs(rows []db.ListRunsToEndRow, byID map[int64]*finishing) map[*Caller][]int64 {
 	var foreign map[*Caller][]int64
 	theirs := make(map[int64]bool, len(rows))
 	for i := range rows {
@@ -467,7 +483,7 @@ func notTheirs(rows []db.ListRunsByIDRow, byID map[int64]*finishing) map[*Caller
 
 // outcome is what a result means to its run, as far as it can be said from the row. A run that somebody wanted ended is killed,
 // whatever its executor makes of it.
-func (f *finishing) outcome(r *db.ListRunsByIDRow) event.Outcome {
+func (f *finishing) outcome(r *db.ListRunsToEndRow) event.Outcome {
 	switch {
 	case r.KillAskedAt > 0:
 		return event.Killed
@@ -483,7 +499,7 @@ func (f *finishing) outcome(r *db.ListRunsByIDRow) event.Outcome {
 
 // endedBy says of the runs that somebody wanted ended who that was. There are few, so their events are read for it. Of one that
 // was given up nobody knows whether it ended.
-func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (map[int64]event.List, error) {
+func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, byID map[int64]*finishing) (map[int64]event.List, error) {
 	var ids []int64
 	for i := range open {
 		if f := byID[open[i].ID]; f.ends == event.Killed && f.given != event.Lost {
@@ -507,7 +523,7 @@ func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsByID
 
 // endOf does what the ends of runs mean to their jobs beside retries and children: it gives slots back, and sets the next
 // time of a job that waited for this end. It gives the jobs that have a slot free now.
-func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, f *following) (freed []int64, err error) {
+func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, f *following) (freed []int64, err error) {
 	var slots []int64
 	for _, r := range open {
 		j := f.jobs[r.JobID]

@@ -15,7 +15,7 @@ import (
 )
 
 // stepEnds are the ends of steps in a batch of results; nil when there are none, as of runs of no flow.
-func (fs *Flows) stepEnds(open []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) *flowMove {
+func (fs *Flows) stepEnds(open []db.ListRunsToEndRow, seen map[int64]db.ListFlowRevisionsRow, byID map[int64]*finishing, follow *following) *flowMove {
 	var m *flowMove
 	for i := range open {
 		r := &open[i]
@@ -27,6 +27,7 @@ func (fs *Flows) stepEnds(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 		}
 		if m == nil {
 			m = newFlowMove()
+			m.seen = seen
 		}
 		if follow.retried[r.ID] {
 			m.follow(r.FlowStep, follow.of[r.ID])

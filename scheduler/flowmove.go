@@ -46,6 +46,7 @@ type flowMove struct {
 	begun []*flowState
 	look  []int64 // runs to be decided about for a time that has come
 	deeds []flowDeed
+	seen  map[int64]db.ListFlowRevisionsRow // what the transaction has read of runs already; may be nil
 
 	runs    []*dispatch // what was inserted
 	decided []*flowState
@@ -191,7 +192,7 @@ func (fs *Flows) load(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*
 	for _, d := range m.deeds {
 		logs = appendNew(logs, d.log)
 	}
-	kept, unknown, logs, err := fs.findKept(ctx, tx, stepIDs, logs)
+	kept, unknown, logs, err := fs.findKept(ctx, tx, m, stepIDs, logs)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,10 +3,10 @@ package scheduler
 import (
 	"context"
 	"database/sql"
-	"maps"
 	"slices"
 	"sync"
 
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
@@ -14,7 +14,7 @@ import (
 const maxKeptSteps = 50_000
 
 // keptFlows are runs of flows as the last decision of this admin left them, so that the next one need not read their steps: of a flow of ten
-// steps that would be a hundred rows from the first to the last. Whether another admin has decided since says the revision, which is asked for
+// steps that would be a hundred rows from the first to the last. Whether another admin has decided since says the revision, which is read
 // in the transaction that decides.
 type keptFlows struct {
 	max int
@@ -22,10 +22,18 @@ type keptFlows struct {
 	mu    sync.Mutex
 	runs  map[int64]*flowState
 	steps map[int64]int64 // runs by the rows of their steps
+	going map[int64]bool  // the runs of these steps that go on
 }
 
 func newKeptFlows(most int) *keptFlows {
-	return &keptFlows{max: most, runs: make(map[int64]*flowState), steps: make(map[int64]int64)}
+	return &keptFlows{max: most, runs: make(map[int64]*flowState), steps: make(map[int64]int64), going: make(map[int64]bool)}
+}
+
+// has reports whether some of these runs are of steps of kept runs. Of a shard or an item it may not say so.
+func (k *keptFlows) has(runs []int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.ContainsFunc(runs, func(id int64) bool { return k.going[id] })
 }
 
 // of gives the revisions of the kept runs that some steps belong to, and of others by their numbers.
@@ -48,15 +56,27 @@ func (k *keptFlows) of(steps, logs []int64) map[int64]int64 {
 
 // findKept gives copies of the kept runs that some steps belong to, and of others by their numbers, as far as they are still so, and which of
 // both it does not give.
-func (fs *Flows) findKept(ctx context.Context, tx *sql.Tx, steps, logs []int64) (kept map[int64]*flowState, otherSteps, otherLogs []int64, err error) {
+func (fs *Flows) findKept(ctx context.Context, tx *sql.Tx, m *flowMove, steps, logs []int64) (kept map[int64]*flowState, otherSteps, otherLogs []int64, err error) {
 	kept = make(map[int64]*flowState)
 	found := fs.kept.of(steps, logs)
 	if len(found) == 0 {
 		return kept, steps, logs, nil
 	}
-	rows, err := fs.queries.ListFlowRevisions(ctx, tx, slices.Collect(maps.Keys(found)))
-	if err != nil {
-		return nil, nil, nil, err
+	var rows []db.ListFlowRevisionsRow
+	var ask []int64
+	for log := range found {
+		if r, seen := m.seen[log]; seen {
+			rows = append(rows, r)
+		} else {
+			ask = append(ask, log)
+		}
+	}
+	if len(ask) > 0 {
+		asked, err := fs.queries.ListFlowRevisions(ctx, tx, ask)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		rows = append(rows, asked...)
 	}
 	has := make(map[int64]bool) // the rows of the steps of what is given
 	for _, r := range rows {
@@ -108,6 +128,9 @@ func (k *keptFlows) keep(f *flowState) {
 	k.runs[kept.row.LogID] = kept
 	for _, s := range kept.steps {
 		k.steps[s.ID] = kept.row.LogID
+		if flow.State(s.State) == flow.Running {
+			k.going[s.RunID] = true
+		}
 	}
 }
 
@@ -119,6 +142,7 @@ func (k *keptFlows) forget(log int64) {
 	delete(k.runs, log)
 	for _, s := range f.steps {
 		delete(k.steps, s.ID)
+		delete(k.going, s.RunID)
 	}
 }
 

@@ -41,18 +41,23 @@ func (f *following) events(id int64, now time.Time) event.List {
 }
 
 // followUps decides the retries and children of results.
-func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (*following, error) {
+func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, byID map[int64]*finishing) (*following, error) {
 	f := &following{alarm: make(map[int64]int64), retried: make(map[int64]bool), said: make(map[int64]event.List), of: make(map[int64][]*dispatch)}
-	var all, failed []int64 // job ids
+	var heeded, failed []int64 // job ids
 	for i := range open {
-		all = appendNew(all, open[i].JobID)
+		if open[i].HeededBy != 0 {
+			heeded = appendNew(heeded, open[i].JobID)
+		}
 		if f := byID[open[i].ID]; f.ends != event.Succeeded && f.ends != event.Killed && !f.mute && !leaves(e.cfg.Pool, &open[i]) && retriable(&open[i]) {
 			failed = appendNew(failed, open[i].JobID)
 		}
 	}
-	rows, err := e.queries.ListJobsWithConsequences(ctx, tx, all)
-	if err != nil {
-		return nil, err
+	var rows []db.ListJobsWithConsequencesRow
+	if len(heeded) > 0 {
+		var err error
+		if rows, err = e.queries.ListJobsWithConsequences(ctx, tx, heeded); err != nil {
+			return nil, err
+		}
 	}
 	children := make(map[int64]string)
 	f.jobs = make(map[int64]*db.ListJobsWithConsequencesRow, len(rows))
@@ -104,7 +109,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 }
 
 // childrenOf is the list of jobs that a success starts: what follows a step is its flow's to say.
-func childrenOf(r *db.ListRunsByIDRow, children map[int64]string) string {
+func childrenOf(r *db.ListRunsToEndRow, children map[int64]string) string {
 	if r.FlowStep != 0 {
 		return ""
 	}
@@ -113,7 +118,7 @@ func childrenOf(r *db.ListRunsByIDRow, children map[int64]string) string {
 
 // retriable reports whether the failure of a run makes another attempt. A run whose sending counted as failed has had its
 // next attempt then, and a result that comes all the same must not make a second; one that somebody wanted ended has none.
-func retriable(r *db.ListRunsByIDRow) bool {
+func retriable(r *db.ListRunsToEndRow) bool {
 	return r.ExecutorFailRetryCount > 0 && r.KillAskedAt == 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess)
 }
 
@@ -129,7 +134,7 @@ func (e *Engine) backoff(j *job, left int64) time.Duration {
 
 // followFailure makes the next attempt of a failed run, with the run's own parameter and shard. Of one that is lost a result
 // may still come.
-func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, end *finishing) {
+func (e *Engine) followFailure(f *following, r *db.ListRunsToEndRow, j *job, end *finishing) {
 	if j == nil {
 		f.said[r.ID] = append(f.said[r.ID], event.New(e.now(), event.NoRetry))
 		return
@@ -155,7 +160,7 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, end 
 }
 
 // followSuccess starts the children of a job whose run succeeded (docs/compat.md §4.9), unless another run of the same fire has.
-func (e *Engine) followSuccess(ctx context.Context, tx *sql.Tx, f *following, r *db.ListRunsByIDRow, list string, jobs map[int64]*job) error {
+func (e *Engine) followSuccess(ctx context.Context, tx *sql.Tx, f *following, r *db.ListRunsToEndRow, list string, jobs map[int64]*job) error {
 	if list == "" {
 		return nil
 	}

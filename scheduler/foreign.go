@@ -94,7 +94,7 @@ func (e *Engine) beside() bool { return e.cfg.Pool.Beside() }
 // only with a result that they took, so here they are started with one that we did.
 //
 // Runs of ours end with another alarm_status in the statement that makes them failures, so that the monitor never sees them.
-func leaves(pool *db.Pool, r *db.ListRunsByIDRow) bool { return pool.Beside() && r.PlannedAt == 0 }
+func leaves(pool *db.Pool, r *db.ListRunsToEndRow) bool { return pool.Beside() && r.PlannedAt == 0 }
 
 const (
 	// An XXL-JOB admin gives runs up after ten minutes whose executor's address is not in the registry, as those that were listed

@@ -363,7 +363,7 @@ func (e *Engine) startOf(r *db.ListOpenRunsRow) time.Time {
 
 // supersede records the result of a run that had been given up: the executor knows better. Both are in the message. Its
 // children are started unless its retry has succeeded before (chain.go).
-func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsByIDRow, f *finishing) error {
+func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsToEndRow, f *finishing) error {
 	now := e.now()
 	late := event.List{event.New(now, event.Result, f.code, f.msg)}
 	n, err := e.queries.SupersedeLost(ctx, tx, db.SupersedeLostParams{

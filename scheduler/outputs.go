@@ -63,7 +63,7 @@ func newArchive(e *Engine) (*archive.Service, error) {
 
 // of are the runs of a batch of results whose output is to be kept. Those without an address are not known to be recorded as
 // sent yet. follow has the wishes of their jobs; nil: they are read.
-func (o *Outputs) of(ctx context.Context, tx *sql.Tx, ended []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) ([]archive.Ended, error) {
+func (o *Outputs) of(ctx context.Context, tx *sql.Tx, ended []db.ListRunsToEndRow, byID map[int64]*finishing, follow *following) ([]archive.Ended, error) {
 	if o.cfg.Archive == nil || len(ended) == 0 {
 		return nil, nil
 	}

@@ -22,16 +22,16 @@ func TestWhatFailuresAreRetried(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
-		run  db.ListRunsByIDRow
+		run  db.ListRunsToEndRow
 		want bool
 	}{
-		{"of a run that is being sent, with one left", db.ListRunsByIDRow{ExecutorFailRetryCount: 1}, true},
-		{"of one that was sent", db.ListRunsByIDRow{ExecutorFailRetryCount: 1, TriggerCode: wire.CodeSuccess}, true},
-		{"without one left", db.ListRunsByIDRow{TriggerCode: wire.CodeSuccess}, false},
-		{"with less than none", db.ListRunsByIDRow{ExecutorFailRetryCount: -1, TriggerCode: wire.CodeSuccess}, false},
-		{"of one whose sending failed", db.ListRunsByIDRow{ExecutorFailRetryCount: 1, TriggerCode: wire.CodeFail}, false},
-		{"of one that somebody wanted ended", db.ListRunsByIDRow{ExecutorFailRetryCount: 1, TriggerCode: wire.CodeSuccess, KillAskedAt: 1}, false},
-		{"of one that somebody wanted ended before it was sent", db.ListRunsByIDRow{ExecutorFailRetryCount: 1, KillAskedAt: 1}, false},
+		{"of a run that is being sent, with one left", db.ListRunsToEndRow{ExecutorFailRetryCount: 1}, true},
+		{"of one that was sent", db.ListRunsToEndRow{ExecutorFailRetryCount: 1, TriggerCode: wire.CodeSuccess}, true},
+		{"without one left", db.ListRunsToEndRow{TriggerCode: wire.CodeSuccess}, false},
+		{"with less than none", db.ListRunsToEndRow{ExecutorFailRetryCount: -1, TriggerCode: wire.CodeSuccess}, false},
+		{"of one whose sending failed", db.ListRunsToEndRow{ExecutorFailRetryCount: 1, TriggerCode: wire.CodeFail}, false},
+		{"of one that somebody wanted ended", db.ListRunsToEndRow{ExecutorFailRetryCount: 1, TriggerCode: wire.CodeSuccess, KillAskedAt: 1}, false},
+		{"of one that somebody wanted ended before it was sent", db.ListRunsToEndRow{ExecutorFailRetryCount: 1, KillAskedAt: 1}, false},
 	}
 	for _, tt := range tests {
 		if got := retriable(&tt.run); got != tt.want {
@@ -57,7 +57,7 @@ func TestWhatAResultMeans(t *testing.T) {
 		{"and whatever the engine says", finishing{code: wire.CodeFail, given: event.Lost}, 1, event.Killed},
 	}
 	for _, tt := range tests {
-		if got := tt.result.outcome(&db.ListRunsByIDRow{KillAskedAt: tt.asked}); got != tt.want {
+		if got := tt.result.outcome(&db.ListRunsToEndRow{KillAskedAt: tt.asked}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -193,7 +193,7 @@ func TestHowLongARunTook(t *testing.T) {
 		{"one that was lost", sent.UnixMilli(), event.Lost, 0},
 		{"one of which nobody knows when it was sent", 0, event.Succeeded, 0},
 	} {
-		if got := (&finishing{ends: tt.ends}).took(&db.ListRunsByIDRow{SentAt: tt.sent}, sent.Add(time.Minute)); got != tt.want {
+		if got := (&finishing{ends: tt.ends}).took(&db.ListRunsToEndRow{SentAt: tt.sent}, sent.Add(time.Minute)); got != tt.want {
 			t.Errorf("%s: took %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -203,7 +203,7 @@ func TestHowLongARunTook(t *testing.T) {
 func TestWhoReportsWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	by := &Caller{Address: "10.1.2.3"}
-	rows := []db.ListRunsByIDRow{{ID: 1, JobGroup: 7}, {ID: 2, JobGroup: 8}, {ID: 4, JobGroup: 8}}
+	rows := []db.ListRunsToEndRow{{ID: 1, JobGroup: 7}, {ID: 2, JobGroup: 8}, {ID: 4, JobGroup: 8}}
 	got := notTheirs(rows, map[int64]*finishing{1: {by: by, group: 7}, 2: {by: by, group: 7}, 3: {by: by, group: 7}, 4: {group: 7}})
 	if slices.Sort(got[by]); len(got) != 1 || !slices.Equal(got[by], []int64{2, 3}) {
 		t.Errorf("of others: %v", got)

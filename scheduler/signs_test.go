@@ -125,7 +125,7 @@ func TestTheRetryOfALostRunLooksBack(t *testing.T) {
 		want    bool
 	}{{event.Open, jobspec.TriggerCron, false}, {event.Lost, jobspec.TriggerCron, true}, {event.Open, jobspec.TriggerRetry, true}} {
 		f := &following{alarm: make(map[int64]int64), retried: make(map[int64]bool), of: make(map[int64][]*dispatch)}
-		r := &db.ListRunsByIDRow{ID: 7, ExecutorFailRetryCount: 1, TriggerType: tt.trigger}
+		r := &db.ListRunsToEndRow{ID: 7, ExecutorFailRetryCount: 1, TriggerType: tt.trigger}
 		b.engine.followFailure(f, r, &job{id: 1, group: b.group, retries: 1, route: jobspec.RouteFirst}, &finishing{given: tt.given})
 		if len(f.runs) != 1 || f.runs[0].recheck != tt.want || !f.retried[7] {
 			t.Errorf("of a %s run that ended as %v: looks back %v, want %v", tt.trigger, tt.given, f.runs[0].recheck, tt.want)

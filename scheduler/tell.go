@@ -14,7 +14,7 @@ import (
 // after the update of its row, whose lock keeps them in order.
 
 // tellFinished tells of results, and before of the sendings that they took along.
-func (e *Engine) tellFinished(ctx context.Context, tx db.DBTX, rows []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) error {
+func (e *Engine) tellFinished(ctx context.Context, tx db.DBTX, rows []db.ListRunsToEndRow, byID map[int64]*finishing, follow *following) error {
 	events := e.sentAlong(rows, byID)
 	if !e.cfg.Webhooks.Wants(webhook.RunFinished) {
 		return e.cfg.Webhooks.Write(ctx, tx, events...)
