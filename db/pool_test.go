@@ -141,6 +141,48 @@ func TestTxRetries(t *testing.T) {
 	})
 }
 
+// TestOneRetries as a transaction does, but for a lost connection: the statement may have been carried out.
+func TestOneRetries(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		tests := []struct {
+			name string
+			err  error
+			want int
+		}{
+			{"a deadlock is tried again, but not for ever", &mysql.MySQLError{Number: 1213}, 6},
+			{"a lost connection ends it", fmt.Errorf("step: %w", mysql.ErrInvalidConn), 1},
+			{"a row that stayed locked ends it", &mysql.MySQLError{Number: 1205}, 1},
+			{"success ends it", nil, 1},
+		}
+		for _, tt := range tests {
+			tries := 0
+			err := pool.One(t.Context(), func(db.DBTX) error {
+				tries++
+				return tt.err
+			})
+			if !errors.Is(err, tt.err) || tries != tt.want {
+				t.Errorf("%s: %v after %d tries, want %d", tt.name, err, tries, tt.want)
+			}
+		}
+		mustExec(t, pool.DB, "INSERT INTO punctual_setting (name, value, updated_at) VALUES ('one', '', 0)")
+		undone := errors.New("undone")
+		err := pool.Together(t.Context(), func(ctx context.Context) error {
+			if err := pool.One(ctx, func(tx db.DBTX) error {
+				_, err := tx.ExecContext(ctx, "DELETE FROM punctual_setting WHERE name = 'one'")
+				return err
+			}); err != nil {
+				return err
+			}
+			return undone
+		})
+		var n int
+		if scan := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_setting WHERE name = 'one'").Scan(&n); scan != nil || !errors.Is(err, undone) || n != 1 {
+			t.Errorf("in a transaction that is undone: %v, %v, %d rows", err, scan, n)
+		}
+	})
+}
+
 func TestTxRollsBack(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -93,6 +93,9 @@ func (e *Engine) recordOnce(ctx context.Context, batch []*outcome, lock []int64)
 		}
 		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
 	}
+	if len(retry)+len(failed)+len(lock) == 0 && len(plain) == 1 && !e.cfg.Webhooks.Wants(webhook.RunSent) {
+		return e.recordPlain(ctx, plain)
+	}
 	var ended []upkeep.Change
 	var freed []int64
 	var flows *flowMove
@@ -154,6 +157,18 @@ func (e *Engine) recordOnce(ctx context.Context, batch []*outcome, lock []int64)
 		e.cfg.Alarms.Wake()
 	}
 	return err
+}
+
+// recordPlain writes the outcomes of one owner's runs that their executors took, from which nothing follows: a statement and no more.
+func (e *Engine) recordPlain(ctx context.Context, plain map[int64][]db.Sent) error {
+	return e.cfg.Pool.One(ctx, func(tx db.DBTX) error {
+		for owner, sent := range plain {
+			if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // traceUnsent says which runs ended without having been sent. One that was delivered after all goes on, which its row says.
