@@ -42,7 +42,7 @@ type finishing struct {
 	why      event.List        // what led to it, where the engine made it up
 	mute     bool              // nothing follows from it: no retry, no alarm
 	callback string            // of a report of a target: the hash of its address
-	used     *bool             // set when that address has ended the run
+	used     *bool             // set when this has ended the run; nil: nobody asks
 	undone   wire.Undone       // its executor was shutting down
 	left     int64             // its retries before that
 	again    extra             // the attempt that it was given beyond its job's retries; set with each try
@@ -360,11 +360,15 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 			return nil, err
 		}
 		finishes := make([]db.Finish, len(open))
+		var over []int64 // runs of flows
 		for i, r := range open {
 			f := byID[r.ID]
 			events := slices.Concat(f.why, killed[r.ID], follow.events(r.ID, now))
 			if f.used != nil {
 				*f.used = true
+			}
+			if f.flow {
+				over = append(over, r.ID)
 			}
 			f.settled = f.along != nil
 			finishes[i] = db.Finish{ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
@@ -383,6 +387,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		}
 		if n != int64(len(finishes)) {
 			return nil, errRaced
+		}
+		if err := e.flows.over(ctx, tx, over); err != nil {
+			return nil, err
 		}
 		if flows = e.flows.stepEnds(open, seen, byID, follow); flows != nil {
 			if err := e.flows.move(ctx, tx, flows); err != nil {

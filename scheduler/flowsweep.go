@@ -133,22 +133,37 @@ func (fs *Flows) endLoop(ctx context.Context) {
 
 func (fs *Flows) end(ctx context.Context, ends []flowEnd) error {
 	for part := range slices.Chunk(ends, db.MaxBatch) {
-		items, ids := make([]finishing, len(part)), make([]int64, len(part))
+		items, written := make([]finishing, len(part)), make([]bool, len(part))
 		for i, end := range part {
 			var err error
 			if items[i], err = fs.resultOfRun(ctx, end); err != nil {
 				return err
 			}
-			ids[i] = end.log
+			items[i].used = &written[i]
 		}
 		if err := fs.cfg.Engine.complete(ctx, items); err != nil {
 			return err
 		}
-		if _, err := fs.queries.EndFlowRuns(ctx, fs.cfg.Pool, db.EndFlowRunsParams{EndedAt: fs.cfg.Now().UnixMilli(), LogIds: ids}); err != nil {
+		var others []int64 // which somebody has ended before, or deleted
+		for i, end := range part {
+			if !written[i] {
+				others = append(others, end.log)
+			}
+		}
+		if err := fs.over(ctx, fs.cfg.Pool, others); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// over notes that the ends of runs of flows are written. It is called in the transaction that writes them.
+func (fs *Flows) over(ctx context.Context, tx db.DBTX, logs []int64) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	_, err := fs.queries.EndFlowRuns(ctx, tx, db.EndFlowRunsParams{EndedAt: fs.cfg.Now().UnixMilli(), LogIds: logs})
+	return err
 }
 
 // wakeLoop decides about runs of flows for which a time has come: the end of a wait, of an approval, of a step or of the whole.
