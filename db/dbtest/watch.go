@@ -1,0 +1,154 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// Watched has what a pool sent to its database since [Watch].
+type Watched struct {
+	pool *sql.DB
+
+	mu   sync.Mutex
+	done [][]string
+}
+
+// Watch has a pool note what it sends, so that a test can count it: how long a round trip takes hangs on the machine, how many there are
+// does not. It is called before the pool is used.
+func Watch(tb testing.TB, pool *db.Pool) *Watched {
+	tb.Helper()
+	w := &Watched{pool: pool.DB}
+	watched := sql.OpenDB(w)
+	watched.SetMaxOpenConns(w.pool.Stats().MaxOpenConnections)
+	pool.DB = watched
+	tb.Cleanup(func() {
+		pool.DB = w.pool
+		_ = watched.Close()
+	})
+	return w
+}
+
+// Transactions are those that were committed and have a statement of this name, in their order. A transaction is the names of its statements
+// with BEGIN and COMMIT, or one statement outside of any. The name is that of the query, or the verb and the table.
+func (w *Watched) Transactions(name string) (list [][]string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.done {
+		if slices.Contains(t, name) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Connect implements [driver.Connector] with a connection of the pool.
+func (w *Watched) Connect(ctx context.Context) (driver.Conn, error) {
+	lent, err := w.pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &watchedConn{w: w, lent: lent}
+	err = lent.Raw(func(raw any) error {
+		var ok bool
+		if c.wholeConn, ok = raw.(wholeConn); !ok {
+			return fmt.Errorf("the connection cannot do all that is needed: %T", raw)
+		}
+		return nil
+	})
+	if err != nil {
+		_ = lent.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Driver implements [driver.Connector].
+func (w *Watched) Driver() driver.Driver { return w.pool.Driver() }
+
+func (w *Watched) note(statements []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = append(w.done, statements)
+}
+
+type wholeConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.NamedValueChecker
+}
+
+type watchedConn struct {
+	wholeConn
+	w    *Watched
+	lent *sql.Conn
+	tx   []string // nil outside of one
+}
+
+func (c *watchedConn) note(query string) {
+	words := strings.Fields(query)
+	name := words[0]
+	switch {
+	case strings.HasPrefix(query, "-- name: "):
+		name = words[2]
+	case name == "UPDATE" || name == "SELECT":
+		name = strings.Join(words[:2], " ")
+	case name == "INSERT":
+		name += " " + words[slices.Index(words, "INTO")+1]
+	}
+	if c.tx != nil {
+		c.tx = append(c.tx, name)
+		return
+	}
+	c.w.note([]string{name})
+}
+
+func (c *watchedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.note(query)
+	return c.wholeConn.ExecContext(ctx, query, args)
+}
+
+func (c *watchedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.note(query)
+	return c.wholeConn.QueryContext(ctx, query, args)
+}
+
+func (c *watchedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.wholeConn.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	c.tx = []string{"BEGIN"}
+	return &watchedTx{tx, c}, nil
+}
+
+func (c *watchedConn) Close() error { return c.lent.Close() }
+
+type watchedTx struct {
+	driver.Tx
+	c *watchedConn
+}
+
+func (t *watchedTx) Commit() error {
+	done := append(t.c.tx, "COMMIT")
+	t.c.tx = nil
+	err := t.Tx.Commit()
+	if err == nil {
+		t.c.w.note(done)
+	}
+	return err
+}
+
+func (t *watchedTx) Rollback() error {
+	t.c.tx = nil
+	return t.Tx.Rollback()
+}
