@@ -258,9 +258,17 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatc
 		if err != nil {
 			return nil, err
 		}
-		given, err := fs.queries.ListFlowRuns(ctx, tx, ids)
-		if err != nil {
-			return nil, err
+		var byHand []int64
+		for i := range rows {
+			if rows[i].TriggerType == jobspec.TriggerManual { // as those are to which steps were given, see Repeat
+				byHand = append(byHand, rows[i].ID)
+			}
+		}
+		var given []db.FlowRun
+		if len(byHand) > 0 {
+			if given, err = fs.queries.ListFlowRuns(ctx, tx, byHand); err != nil {
+				return nil, err
+			}
 		}
 		now := fs.cfg.Now()
 		sent := make(map[int64][]db.Sent, 1)
