@@ -283,8 +283,23 @@ func TestPausesAreSeenAhead(t *testing.T) {
 		c.json(200, &job, "POST", path+"/start", "")
 		b := open(t, a).mustLogin()
 		form := b.get("/pauses?scope=job&target=" + strconv.FormatInt(job.ID, 10)).document(t).Find(".pause-form")
-		if name := form.Find(".of-job .help").Text(); name != "close" {
-			t.Errorf("the form is about %q", name)
+		if chip := form.Find(".of-job [data-job-picker][data-single] [data-chip=\"" + strconv.FormatInt(job.ID, 10) + "\"]"); !strings.Contains(chip.Text(), "close") {
+			t.Errorf("the form is about %q", form.Find(".of-job").Text())
+		}
+		// Another job is looked for by its name, among those whose schedules somebody may hold still.
+		for name, right := range map[string]string{"starter": "1.schedule", "runner": "1.run"} {
+			if got := b.post("/users", url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {right}}); got.status != http.StatusSeeOther {
+				t.Fatalf("create user: %d %s", got.status, got.body)
+			}
+			one := open(t, a)
+			one.login(name, testPassword)
+			found := one.do("GET", "/pauses/jobs?job_search=clo", nil, "HX-Request", "true").document(t).Find("[role=option]")
+			if (found.AttrOr("data-job", "") != "") != (name == "starter") {
+				t.Errorf("%s finds %q", name, found.Text())
+			}
+		}
+		if typed := b.post("/pauses", url.Values{"scope": {"job"}, "target": {"the nightly one"}, "strategy": {"skip"}, "reason": {"x"}}).document(t).Find(".of-job"); typed.Find("[name=target]").AttrOr("value", "") != "the nightly one" || typed.Find("[data-job-picker]").Length() != 0 {
+			t.Errorf("a name in place of an id: %s", typed.Text())
 		}
 		group := b.get("/pauses?scope=group&target=1").document(t).Find(`.of-group option[selected]`)
 		if group.AttrOr("value", "") != "1" {

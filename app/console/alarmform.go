@@ -339,7 +339,7 @@ func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage
 	}
 	if r.Scope == alarm.ScopeJob && r.ScopeID > 0 {
 		page.Job = strconv.FormatInt(r.ScopeID, 10)
-		if page.Picked, err = c.pickedJob(ec, r.ScopeID); err != nil {
+		if page.Picked, err = c.pickedJob(ec, c.jobs, page.Job); err != nil {
 			return page, err
 		}
 	}
@@ -378,40 +378,15 @@ func (c *alarmPages) routeJobs(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	text := strings.TrimPrefix(strings.TrimSpace(ec.QueryParam(ui.FieldJobSearch)), "#")
-	if r := []rune(text); len(r) > 100 {
-		text = string(r[:100])
-	}
-	list, err := c.jobs.List(ctx, p, manage.JobFilter{Group: ch.GroupID, Status: manage.AnyStatus, Text: text, Limit: paletteHits})
+	list, err := c.jobs.List(ctx, p, manage.JobFilter{Group: ch.GroupID, Status: manage.AnyStatus, Text: searched(ec), Limit: paletteHits})
 	if err != nil {
 		return err
 	}
-	groups, err := c.groupTitles(ec)
-	if err != nil {
-		return err
-	}
-	hits := make([]ui.PickedJob, len(list.Jobs))
+	hits := make([]manage.Child, len(list.Jobs))
 	for i, j := range list.Jobs {
-		hits[i] = ui.PickedJob{ID: j.ID, Name: j.JobDesc, Group: groups.title(j.JobGroup)}
+		hits[i] = manage.Child{ID: j.ID, Name: j.JobDesc, Group: j.JobGroup}
 	}
-	return render(ec, http.StatusOK, ui.JobHits(c.Page(ec).Printer, "", hits))
-}
-
-// pickedJob is the job of a rule with its name, if whoever looks may know it.
-func (c *alarmPages) pickedJob(ec echo.Context, jobID int64) ([]ui.PickedJob, error) {
-	picked := ui.PickedJob{ID: jobID}
-	byID, err := c.jobs.ByID(ec.Request().Context(), []int64{jobID})
-	if err != nil {
-		return nil, err
-	}
-	if j, ok := byID[jobID]; ok && who(ec).CanUseGroup(j.JobGroup) {
-		groups, err := c.groupTitles(ec)
-		if err != nil {
-			return nil, err
-		}
-		picked.Name, picked.Group = j.JobDesc, groups.title(j.JobGroup)
-	}
-	return []ui.PickedJob{picked}, nil
+	return c.jobHits(ec, "", hits)
 }
 
 // routeSave takes the form of a new route and of a change.

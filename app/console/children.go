@@ -25,10 +25,6 @@ func (c *jobPages) jobChildren(ec echo.Context) error {
 	if !p.CanAnywhere(auth.RightEdit) {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
-	text := strings.TrimPrefix(strings.TrimSpace(ec.QueryParam(ui.FieldJobSearch)), "#")
-	if r := []rune(text); len(r) > 100 {
-		text = string(r[:100])
-	}
 	jobID, _ := strconv.ParseInt(ec.QueryParam("job"), 10, 64) // 0 is a new one
 	chosen, _, _ := jobspec.ChildIDs(ec.QueryParam(jobs.FieldChildren))
 	find, mark := c.jobs.FindChildren, ""
@@ -38,16 +34,40 @@ func (c *jobPages) jobChildren(ec echo.Context) error {
 			return c.jobs.FindForStep(ctx, p, jobID, text, chosen, kind == flow.KindFlow)
 		}
 	}
-	found, err := find(ctx, p, jobID, text, chosen)
+	found, err := find(ctx, p, jobID, searched(ec), chosen)
 	if err != nil {
 		return err
 	}
-	groups, err := c.groupTitles(ec)
+	return c.jobHits(ec, mark, found)
+}
+
+// searched is what the search of a job picker looks for.
+func searched(ec echo.Context) string {
+	text := strings.TrimPrefix(strings.TrimSpace(ec.QueryParam(ui.FieldJobSearch)), "#")
+	if r := []rune(text); len(r) > 100 {
+		text = string(r[:100])
+	}
+	return text
+}
+
+// jobHits answers the search of a job picker.
+func (f *frame) jobHits(ec echo.Context, mark string, found []manage.Child) error {
+	groups, err := f.groupTitles(ec)
 	if err != nil {
 		return err
 	}
-	page := c.Page(ec)
+	page := f.Page(ec)
 	return render(ec, http.StatusOK, ui.JobHits(page.Printer, mark, drawnChildren(page, found, groups)))
+}
+
+// pickedJob is the job of a form with its name, if whoever looks may know it; none for what is no id.
+func (f *frame) pickedJob(ec echo.Context, from *manage.Jobs, typed string) ([]ui.PickedJob, error) {
+	children, ok, err := from.Children(ec.Request().Context(), who(ec), typed)
+	if err != nil || !ok || len(children) != 1 {
+		return nil, err
+	}
+	groups, err := f.groupTitles(ec)
+	return drawnChildren(f.Page(ec), children, groups), err
 }
 
 func drawnChildren(page layout.Page, list []manage.Child, groups groupTitles) []ui.PickedJob {

@@ -29,6 +29,7 @@ type pausePages struct {
 func (c *pausePages) routes(g *echo.Group) {
 	g.GET("/pauses", c.pauseList)
 	g.POST("/pauses", c.pauseCreate)
+	g.GET(link.PauseJobsPath, c.pauseJobs)
 	g.POST("/pauses/:id/end", c.pauseEnd)
 }
 
@@ -77,12 +78,17 @@ func (c *pausePages) pauseTargets(ec echo.Context, page *pauses.ListPage) error 
 			page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: textID(g.ID) == page.Values.Group})
 		}
 	}
-	if jobID, err := strconv.ParseInt(page.Values.Target, 10, 64); err == nil {
-		if j, err := c.jobs.Get(ec.Request().Context(), p, jobID); err == nil {
-			page.Name = j.JobDesc
-		}
+	page.Picked, err = c.pickedJob(ec, c.jobs, page.Values.Target)
+	return err
+}
+
+// pauseJobs answers the search for the job to pause.
+func (c *pausePages) pauseJobs(ec echo.Context) error {
+	found, err := c.jobs.FindToSchedule(ec.Request().Context(), who(ec), searched(ec))
+	if err != nil {
+		return err
 	}
-	return nil
+	return c.jobHits(ec, "", found)
 }
 
 func (c *pausePages) pauseRow(page layout.Page, p *manage.Pause) pauses.Row {

@@ -141,7 +141,7 @@ const maxChildHits = 8
 // FindChildren looks for jobs that may become a job's children: by id, or by a part of the description or of the handler, in the
 // groups in which the principal may run jobs. Those that would start the job again say how.
 func (s *Jobs) FindChildren(ctx context.Context, p auth.Principal, jobID int64, text string, except []int64) ([]Child, error) {
-	hits, err := s.findRunnable(ctx, p, jobID, text, except, nil)
+	hits, err := s.pick(ctx, p, auth.RightRun, jobID, text, except, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -150,15 +150,20 @@ func (s *Jobs) FindChildren(ctx context.Context, p auth.Principal, jobID int64, 
 
 // FindForStep looks in the same way for jobs that a step of a flow may run: other flows, or what is none.
 func (s *Jobs) FindForStep(ctx context.Context, p auth.Principal, flowID int64, text string, except []int64, flows bool) ([]Child, error) {
-	return s.findRunnable(ctx, p, flowID, text, except, &flows)
+	return s.pick(ctx, p, auth.RightRun, flowID, text, except, &flows)
 }
 
-func (s *Jobs) findRunnable(ctx context.Context, p auth.Principal, jobID int64, text string, except []int64, flows *bool) ([]Child, error) {
+// FindToSchedule looks in the same way for jobs whose schedules the principal may hold still.
+func (s *Jobs) FindToSchedule(ctx context.Context, p auth.Principal, text string) ([]Child, error) {
+	return s.pick(ctx, p, auth.RightSchedule, 0, text, nil, nil)
+}
+
+func (s *Jobs) pick(ctx context.Context, p auth.Principal, right auth.Rights, jobID int64, text string, except []int64, flows *bool) ([]Child, error) {
 	var hits []Child
 	for _, f := range []JobFilter{{Status: AnyStatus, Text: text}, {Status: AnyStatus, Handler: text}} {
 		q, ok := jobQuery(p, f)
 		q.Flows = flows
-		q.Groups = slices.DeleteFunc(q.Groups, func(id int64) bool { return !p.Can(id, auth.RightRun) })
+		q.Groups = slices.DeleteFunc(q.Groups, func(id int64) bool { return !p.Can(id, right) })
 		if !ok || !p.Admin && len(q.Groups) == 0 {
 			return nil, nil
 		}

@@ -246,7 +246,7 @@ type RoutePage struct {
 // jobPicker is the field of the job that a rule is about.
 func (p RoutePage) jobPicker() ui.JobPicker {
 	return ui.JobPicker{
-		Field:  ui.Field{Name: FieldJob, ID: "route-job", Label: p.T("alarms.route.job"), Value: p.Job, Help: p.T("alarms.route.job.help"), Error: p.scopeError("job"), Max: 19, Data: map[string]any{"inputmode": "numeric"}},
+		Field:  ui.Field{Name: FieldJob, ID: "route-job", Label: p.T("alarms.route.job"), Value: p.Job, Help: p.T("pick.id.help"), Error: p.scopeError("job"), Max: 19, Data: map[string]any{"inputmode": "numeric"}},
 		Single: true, Plain: p.Job != "" && len(p.Picked) == 0, Chosen: p.Picked, Search: link.AlarmJobs(p.ChannelID), Hint: p.T("alarms.route.search"),
 	}
 }

@@ -3,6 +3,9 @@ package link
 // PausesPath is the times in which schedules hold still (GET), and where a new one goes (POST).
 const PausesPath = "/pauses"
 
+// PauseJobsPath answers the search for a job to pause.
+const PauseJobsPath = PausesPath + "/jobs"
+
 // PauseJob is the form of a pause of a job.
 func PauseJob(jobID int64) string { return PausesPath + "?scope=job&target=" + id(jobID) }
 

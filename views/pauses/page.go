@@ -4,6 +4,7 @@ package pauses
 import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -13,9 +14,9 @@ type ListPage struct {
 	Rows   []Row
 	Zone   string // in which times are typed
 	Scopes []ui.Option
-	Groups []ui.Option // that may be paused
-	Name   string      // of the job whose number is in the form; may be empty
-	Do     []ui.Option // strategies
+	Groups []ui.Option    // that may be paused
+	Picked []ui.PickedJob // of Values.Target, if it is an id
+	Do     []ui.Option    // strategies
 	CanAdd bool
 	Values Values
 	Errors map[string]string
@@ -62,10 +63,10 @@ func (r Row) tone() string {
 	return "neutral"
 }
 
-// targetHelp says which job the form is about, or how one comes into it.
-func (p ListPage) targetHelp() string {
-	if p.Name != "" {
-		return p.Name
+// jobPicker is the field of the job to pause.
+func (p ListPage) jobPicker() ui.JobPicker {
+	return ui.JobPicker{
+		Field:  ui.Field{Name: "target", Label: p.T("pauses.field.target"), Value: p.Values.Target, Help: p.T("pick.id.help"), Error: p.Errors["target"], Max: 19, Data: map[string]any{"inputmode": "numeric"}},
+		Single: true, Plain: p.Values.Target != "" && len(p.Picked) == 0, Chosen: p.Picked, Search: link.PauseJobsPath, Hint: p.T("jobs.children.search"),
 	}
-	return p.T("pauses.field.target.help")
 }
