@@ -54,6 +54,11 @@ func (c *runPages) outputSearch(ec echo.Context) error {
 		in.Time = 0
 	}
 	in.Since, in.Until = timeRange(f.RunFilter, c.now().In(c.zoneFor(p)))
+	if backwards(in.Since, in.Until) {
+		f.From, f.To, f.Before = f.To, f.From, 0
+		page.Swapped = link.SearchOutput(f)
+		return render(ec, http.StatusOK, runs.Search(page))
+	}
 	found, err := c.runs.SearchOutput(ctx, p, in)
 	if err != nil {
 		errs, wrong := fieldErrors(page.Page, err)

@@ -18,8 +18,9 @@ type SearchPage struct {
 	Groups  []ui.Option
 	Chips   []ui.Chip // the job
 	Errors  map[string]string
-	Off     bool // outputs are not kept
-	Asked   bool // something is looked for
+	Off     bool   // outputs are not kept
+	Asked   bool   // something is looked for
+	Swapped string // of a range that ends before it begins: leads to the search with the two exchanged
 	Matches []Match
 	// Further goes on with the search; empty when it is through. By itself, as long as Going is set; Stop is what ends that.
 	Further, Stop string
