@@ -317,6 +317,23 @@ func TestPausesAreSeenAhead(t *testing.T) {
 		if text := b.get("/pauses").document(t).Find("tbody").Text(); !strings.Contains(text, "Next from "+shown) {
 			t.Errorf("the list says %q", text)
 		}
+		// A form says so before its job is saved, and to nobody what pauses an executor that they may not see.
+		if got := b.post("/users", url.Values{"name": {"foreigner"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"2.edit"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		foreigner := open(t, a)
+		foreigner.login("foreigner", testPassword)
+		for _, form := range []struct {
+			by        *browser
+			query, of string
+			said      bool
+		}{{b, "", "1", true}, {b, path[len("/jobs/"):], "1", true}, {b, "", "", false}, {foreigner, "", "1", false}, {foreigner, path[len("/jobs/"):], "1", false}} {
+			preview := form.by.post("/jobs/schedule-preview?job="+form.query, url.Values{"schedule_type": {"CRON"}, "cron": {window.Add(10 * time.Minute).Format("0 4 15 * * ?")}, "time_zone": {"UTC"}, "group": {form.of}}).document(t)
+			first, why := preview.Find("li").First().Text(), preview.Find("#preview").Text()
+			if preview.Find("li").Length() != 8 || strings.Contains(first, "Skipped") != form.said || strings.Contains(why, "the database moves") != form.said || strings.Count(why, "Skipped") > 1 {
+				t.Errorf("of job %q in %q: %s", form.query, form.of, why)
+			}
+		}
 		page := b.get(path).document(t).Find("section[aria-labelledby=job-when]")
 		if first := page.Find("p:contains('Pauses at')").First().Text(); !strings.Contains(first, shown) || !strings.Contains(page.Text(), "much later") || page.Find(`a[href="/calendars/cn"]`).Length() != 1 {
 			t.Errorf("the page of the job says %q", page.Text())

@@ -150,6 +150,9 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 		}
 	}
 	page.Preview = c.preview(page.Page, values)
+	if err := c.addPauses(ec, page.ID, values, &page.Preview); err != nil {
+		return err
+	}
 	if err := c.addDeadline(ec, page.ID, values, &page.Preview); err != nil {
 		return err
 	}
@@ -270,6 +273,9 @@ func (c *jobPages) schedulePreview(ec echo.Context) error {
 	drawn := jobs.PreviewPage{Page: page, Preview: c.preview(page, typedValues(ec))}
 	jobID, _ := strconv.ParseInt(ec.QueryParam("job"), 10, 64) // 0 is a new one
 	if err := c.addOthers(ec, jobID, &drawn.Preview); err != nil {
+		return err
+	}
+	if err := c.addPauses(ec, jobID, typedValues(ec), &drawn.Preview); err != nil {
 		return err
 	}
 	if err := c.addDeadline(ec, jobID, typedValues(ec), &drawn.Preview); err != nil {

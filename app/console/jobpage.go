@@ -257,7 +257,7 @@ func (c *jobPage) jobWhen(page layout.Page, j db.Job, held *manage.Held) jobs.Wh
 	for _, n := range next {
 		t := jobs.NextTime{Time: format.At(page.Printer, n.At, c.now()), Weekday: format.Weekday(page.Printer, n.At)}
 		if n.Held != nil {
-			t.Held, t.HeldWhy = page.T("jobs.held."+string(n.Held.Strategy)), c.pausedWords(page, n.Held.Until, n.Held.Pause)
+			c.mark(page, &t, n.Held)
 		}
 		w.Times = append(w.Times, t)
 	}

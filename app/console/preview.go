@@ -2,8 +2,12 @@ package console
 
 import (
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler/cron"
@@ -71,7 +75,7 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 		v.Error = fault.Text(page.Printer)
 	}
 	for _, at := range times {
-		v.Times = append(v.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at), Param: paramAt(j.Param, at, zone)})
+		v.Times = append(v.Times, jobs.NextTime{At: at, Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at), Param: paramAt(j.Param, at, zone)})
 	}
 	if t == jobspec.ScheduleFixDelay && len(times) > 0 {
 		if every, err := jobspec.Interval(text); err == nil {
@@ -85,6 +89,43 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 		v.Error = page.T(jobspec.CodeNoTime)
 	}
 	return v
+}
+
+// addPauses says which of the coming times fall into a pause, and into which. Of a job or an executor that somebody may not see it says nothing.
+func (c *jobPages) addPauses(ec echo.Context, jobID int64, typed jobs.FormValues, v *jobs.Preview) error {
+	if len(v.Times) == 0 {
+		return nil
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	if jobID != 0 {
+		if _, err := c.jobs.Get(ctx, p, jobID); err != nil {
+			jobID = 0
+		}
+	}
+	group, _ := strconv.ParseInt(typed[jobs.FieldGroup], 10, 64)
+	if !p.CanUseGroup(group) {
+		group = 0
+	}
+	held, err := c.pauses.Book(ctx)
+	if err != nil {
+		return err
+	}
+	j, _ := c.typedJob(typed)
+	page := c.Page(ec)
+	for i := range v.Times {
+		if stretch, in := held.At(jobID, group, j.Tags, v.Times[i].At); in {
+			c.mark(page, &v.Times[i], &stretch)
+			if why := v.Times[i].HeldWhy; !slices.Contains(v.Pauses, why) {
+				v.Pauses = append(v.Pauses, why)
+			}
+		}
+	}
+	return nil
+}
+
+// mark says of a coming time that it falls into a pause.
+func (c *jobPages) mark(page layout.Page, t *jobs.NextTime, in *jobspec.Stretch) {
+	t.Held, t.HeldWhy = page.T("jobs.held."+string(in.Strategy)), c.pausedWords(page, in.Until, in.Pause)
 }
 
 // maxShown is how many bytes of a parameter the preview shows.

@@ -4,6 +4,7 @@ package jobs
 import (
 	"github.com/punctual-job/punctual/views/flows"
 	"slices"
+	"time"
 
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -217,12 +218,14 @@ type Preview struct {
 	Warnings []string // accepted, but perhaps not meant
 	Others   int64    // jobs that fire at the first of these times too
 	Note     string   // what follows the times, such as that each counts from the end of a run
+	Pauses   []string // into which some of the times fall, ready to print
 	Zone     string
 }
 
 // NextTime is one coming fire.
 type NextTime struct {
 	format.Time
+	At      time.Time
 	Weekday string
 	Param   string // what a run of this time is sent, where the parameter has the planned time in it
 	Held    string // what becomes of it, where it falls into a pause
