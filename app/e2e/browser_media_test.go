@@ -53,7 +53,7 @@ func TestBrowserForcedColors(t *testing.T) {
 	picture("forced-dashboard")
 }
 
-// TestBrowserPrints leaves out on paper what nobody can press there.
+// TestBrowserPrints leaves out on paper what nobody can press there, and cuts nothing off.
 func TestBrowserPrints(t *testing.T) {
 	works(t)
 	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
@@ -62,13 +62,18 @@ func TestBrowserPrints(t *testing.T) {
 	w.enter(s)
 	s.must(t, "/jobs/1/run", nil)
 	_, body := s.get(t, "/runs")
-	for name, path := range map[string]string{"dashboard": "/", "job": "/jobs/1", "run": fmt.Sprintf("/runs/%d", lastID(t, body, `id="run-(\d+)"`))} {
+	w.resize(screen{"paper", 718, 1000}) // A4, upright
+	for name, path := range map[string]string{"dashboard": "/", "job": "/jobs/1", "jobs": "/jobs", "runs": "/runs", "manual": "/docs/operations", "run": fmt.Sprintf("/runs/%d", lastID(t, body, `id="run-(\d+)"`))} {
 		w.do(emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		w.visit(path)
 		var seen []string
-		w.do(drawn(), chromedp.Evaluate(`[".sidebar", ".page-head .actions", "#toasts", ".skip"].filter((s) => [...document.querySelectorAll(s)].some((e) => e.checkVisibility()))`, &seen))
+		w.do(drawn(), chromedp.Evaluate(`[".sidebar", ".page-head .actions", "#toasts", ".skip", ".pick", ".sort-choice", ".docs-places"].filter((s) => [...document.querySelectorAll(s)].some((e) => e.checkVisibility()))`, &seen))
 		if len(seen) > 0 {
 			t.Errorf("%s prints %v", path, seen)
+		}
+		w.do(chromedp.Evaluate(`[...document.querySelectorAll("main, main *")].filter((e) => e.checkVisibility() && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && !["visible", "clip"].includes(getComputedStyle(e).overflowX) && getComputedStyle(e).textOverflow !== "ellipsis" || e.tagName === "MAIN" && e.scrollWidth > innerWidth).map((e) => e.outerHTML.slice(0, 80))`, &seen))
+		if len(seen) > 0 {
+			t.Errorf("%s is cut off on paper: %v", path, seen)
 		}
 		var ground string
 		w.do(chromedp.Evaluate(`getComputedStyle(document.documentElement).colorScheme + " " + getComputedStyle(document.querySelector("main")).paddingLeft`, &ground))
