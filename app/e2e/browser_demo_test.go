@@ -22,9 +22,12 @@ type demo struct {
 	*admin
 	*session
 	slow             int64 // a job that runs long, and is running
+	flow             int64 // a flow whose run waits for somebody
+	parent           int64 // a job that starts another
 	fails            int64 // a job whose runs fail
 	script           int64 // a shell job
 	orders, payments int64 // groups
+	sample           int64 // the group of the sample
 	administered
 }
 
@@ -81,8 +84,15 @@ func startDemo(t *testing.T, chinese bool) *demo {
 	job(reports, say("月度账单", "Monthly statement"), mina, url.Values{jobs.FieldCron: {"0 0 6 1 * ?"}, jobs.FieldHandler: {"monthlyStatement"}})
 	job(reports, say("分片：用户画像计算", "Shards: user profiles"), mina, url.Values{
 		jobs.FieldCron: {"0 0 1 * * ?"}, jobs.FieldHandler: {"profileShard"}, jobs.FieldRoute: {"SHARDING_BROADCAST"}, jobs.FieldStart: {}})
-	job(d.orders, say("手工补发积分", "Resend loyalty points"), ada, url.Values{
+	points := job(d.orders, say("手工补发积分", "Resend loyalty points"), ada, url.Values{
 		jobs.FieldScheduleType: {"NONE"}, jobs.FieldHandler: {"demoJobHandler"}, jobs.FieldStart: {}})
+	d.parent = job(d.orders, say("月末结算", "Close the month"), ada, url.Values{
+		jobs.FieldCron: {"0 0 5 1 * ?"}, jobs.FieldHandler: {"demoJobHandler"}, jobs.FieldChildren: {fmt.Sprint(points)}})
+	_, list := d.get(t, link.JobsPath+"?q=Flow")
+	d.flow = lastID(t, list, `/jobs/(\d+)/edit`)
+	_, list = d.get(t, link.ExecutorsPath+"?q=sample")
+	d.sample = lastID(t, list, `/executors/(\d+)/edit`)
+	d.must(t, link.JobRun(d.flow), url.Values{jobs.FieldParam: {"3"}})
 	// The executors are known from their first beat on.
 	for _, id := range []int64{d.slow, d.fails, d.script} {
 		eventually(t, "registered executor", func() error {
@@ -175,6 +185,22 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "account-new", path: link.ServiceAccountNew},
 		{name: "runs-clear", path: link.ClearPath},
 		{name: "keys", path: link.KeysPath},
+		{name: "flow", path: link.Job(d.flow)},
+		{name: "flow-edit", path: link.JobEdit(d.flow)},
+		{name: "flow-text", path: link.JobGlue(d.flow)},
+		{name: "flow-run", path: link.Run(d.lastRun(t, d.flow))},
+		{name: "flow-step", path: link.RunStep(d.lastRun(t, d.flow), "collect", 0)},
+		{name: "flow-approve", path: link.RunStepDeed(d.lastRun(t, d.flow), "approve", "approve")},
+		{name: "job-chain", path: link.JobChain(d.parent)},
+		{name: "job-backfill", path: link.JobBackfill(d.script)},
+		{name: "jobs-slowest", path: link.SlowestPath},
+		{name: "run-repeat", path: link.RunRepeat(d.lastRun(t, d.script))},
+		{name: "run-note", path: link.RunNote(d.lastRun(t, d.script))},
+		{name: "search", path: link.SearchPath},
+		{name: "search-found", path: fmt.Sprintf("%s?q=hello&group=%d", link.SearchPath, d.sample)},
+		{name: "search-backwards", path: fmt.Sprintf("%s?q=hello&group=%d&range=custom&from=2026-11-26T12:00&to=2026-11-25T12:00", link.SearchPath, d.sample)},
+		{name: "search-wrong", path: link.SearchPath + "?q=hello"},
+		{name: "device", path: link.DevicePath},
 	}, d.adminPages(t)...)
 	for i := range pages {
 		if pages[i].as == nil {

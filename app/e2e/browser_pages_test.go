@@ -4,13 +4,18 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/console"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/locales"
 )
 
@@ -42,6 +47,7 @@ func TestPages(t *testing.T) {
 	axe := axeScript(t)
 	d := startDemo(t, false)
 	pages := d.pages(t)
+	everyRoute(t, pages)
 	for _, lang := range locales.Languages() {
 		looks := sights[lang]
 		if looks == nil {
@@ -50,7 +56,7 @@ func TestPages(t *testing.T) {
 		t.Run(lang, func(t *testing.T) {
 			works(t)
 			w := newWindow(t, d.admin.url, desk)
-			w.expect("404", "403")
+			w.expect("404", "403", "422")
 			for _, p := range pages {
 				w.do(network.ClearBrowserCache(), network.ClearBrowserCookies())
 				w.cookie("lang", lang)
@@ -76,7 +82,7 @@ func TestPages(t *testing.T) {
 	t.Run("without scripts", func(t *testing.T) {
 		works(t)
 		w := newWindow(t, d.admin.url, desk)
-		w.expect("404", "403")
+		w.expect("404", "403", "422")
 		w.do(emulation.SetScriptExecutionDisabled(true))
 		for _, p := range pages {
 			w.do(network.ClearBrowserCookies())
@@ -91,6 +97,39 @@ func TestPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// notPages are the addresses of the console at which there is no page to look at here, and why.
+var notPages = map[string]string{
+	"/*": "leads nowhere", "/login/password": "of who was given a password", "/sign-in/:provider": "leads to a provider", "/sign-in/:provider/callback": "comes from there",
+	"/adoption": "of a database of XXL-JOB", "/alarms/link/:token": "comes in an alarm",
+	"/jobs/count": "a part", "/jobs/children": "a part", "/jobs/:id/account": "a part", "/pauses/jobs": "a part", "/alarms/:id/jobs": "a part", "/runs/clear/progress": "a part", "/mine/failed": "a part",
+	"/runs/events": "a stream", "/runs/:id/events": "a stream", "/runs/:id/log": "a file", "/jobs/export/file": "a file", "/audit/export": "a file",
+}
+
+// everyRoute reports which addresses of the console nobody looks at, by what the console itself registers.
+func everyRoute(t *testing.T, pages []demoPage) {
+	t.Helper()
+	if os.Getenv("DEMO_PAGES") != "" {
+		return
+	}
+	e := echo.New()
+	console.New(console.Config{Manage: &manage.Service{}}).Register(e)
+	seen := make(map[string]bool)
+	for _, p := range pages {
+		address, err := url.Parse(p.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := e.NewContext(nil, nil)
+		e.Router().Find(http.MethodGet, address.Path, c)
+		seen[c.Path()] = true
+	}
+	for _, r := range e.Routes() {
+		if r.Method == http.MethodGet && !seen[r.Path] && notPages[r.Path] == "" {
+			t.Errorf("nobody looks at %s", r.Path)
+		}
+	}
 }
 
 // inspect reports what axe-core, which the page has loaded, objects to in a theme.

@@ -38,6 +38,7 @@ type administered struct {
 	factor  string   // the page that removes it
 	mina    *session // somebody who edits the jobs of a group
 	revoke  string   // the page that revokes an API token
+	hook    int64    // a webhook
 }
 
 const viewerPassword = "viewer-lamp-otter-1"
@@ -131,6 +132,11 @@ func (d *demo) keep(t *testing.T, say func(zh, en string) string) {
 		glue.FieldSource: {"#!/bin/bash\nset -euo pipefail\n\nfor channel in alipay wechat unionpay; do\n  echo \"$channel: checked\"\n  curl -fsS \"https://ledger.example.com/$channel?day=$1\"\ndone\n"},
 		glue.FieldRemark: {say("接入总账", "Ask the ledger")},
 	})
+	if code, body, _ := d.post(t, link.WebhooksPath, url.Values{"name": {say("持续集成", "CI")}, "url": {"http://127.0.0.1:1/"}, "types": {"punctual.job.updated"}}); code != http.StatusOK {
+		t.Fatalf("a webhook: %d\n%s", code, body)
+	}
+	_, list = d.get(t, link.WebhooksPath)
+	d.hook = lastID(t, list, link.WebhooksPath+`/(\d+)"`)
 	d.must(t, link.SettingsPath, url.Values{"alarm_editors": {"on"}, "second_factor": {"admins"}})
 }
 
@@ -194,6 +200,15 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "executor-own", path: link.ExecutorShowing(d.own)},
 		{name: "token-rotate", path: link.TokenRotate(d.own)},
 		{name: "token-drop", path: link.TokenDrop(d.own)},
+		{name: "token-rotate-common", path: link.TokenRotate(0)},
+		{name: "alarms-open", path: link.AlarmsOpenPath},
+		{name: "alarm-open", path: link.AlarmOpen(d.fails)},
+		{name: "webhooks", path: link.WebhooksPath},
+		{name: "webhook-new", path: link.WebhookNewPath},
+		{name: "webhook", path: link.Webhook(d.hook, "", 0)},
+		{name: "webhook-edit", path: link.WebhookDeed(d.hook, "edit")},
+		{name: "webhook-delete", path: link.WebhookDeed(d.hook, "delete")},
+		{name: "calendar-delete", path: link.CalendarDelete("cn")},
 		{name: "alarms", path: link.AlarmsPath},
 		{name: "alarm-new", path: link.AlarmNewPath},
 		{name: "alarm-webhook", path: link.AlarmNewFor("webhook", 0)},
