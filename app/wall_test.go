@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 )
@@ -20,6 +21,15 @@ func TestTheWallBoardShowsWhatItsReaderMaySee(t *testing.T) {
 		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"settle the day","author":"a","handler":"nobody","schedule":"CRON","cron":"0 0 0 1 1 ?"}`)
 		if wall := b.get("/wall").document(t); wall.Find("#wall[data-live-every]").Length() != 1 || wall.Find(".trouble.failing.quiet").Length() != 1 || wall.Find(".trouble.running.quiet").Length() != 1 {
 			t.Errorf("a quiet one: %s", wall.Find("main").Text())
+		}
+		// What is written down ahead does not run yet.
+		for _, planned := range []time.Time{time.Now().Add(-time.Second), time.Now().Add(time.Hour)} {
+			if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, planned_at) VALUES (1, ?, ?, 200, 0, ?)", made.ID, a.pool.Wall(time.Now()), planned.UnixMilli()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if running := b.get("/wall").document(t).Find(".trouble.running"); strings.Count(running.Text(), "settle the day") != 1 {
+			t.Errorf("under way: %s", running.Text())
 		}
 		c.json(200, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/start", made.ID), "")
 		c.json(201, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), "")

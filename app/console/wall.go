@@ -2,11 +2,13 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/link"
@@ -38,6 +40,8 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	// Runs are written down some seconds ahead; these do not run yet.
+	list.Runs = slices.DeleteFunc(list.Runs, func(r db.RunRow) bool { return c.record(r).Start().After(c.now()) })
 	ids := make([]int64, len(list.Runs))
 	for i, r := range list.Runs {
 		ids[i] = r.JobID
