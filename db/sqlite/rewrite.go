@@ -18,6 +18,7 @@ import (
 //	CAST(x AS SIGNED), GREATEST, LEAST, a <=> b             CAST(x AS INTEGER), MAX, MIN, a IS b
 //	x LIKE y                                                x LIKE y ESCAPE '\', MySQL's default
 //	FORCE/USE/IGNORE INDEX (…), # comments                  dropped
+//	LIMIT ?                                                 LIMIT ?+0: see keepPlan
 //
 // Placeholders keep their number and order. Literals and comments are never touched.
 func Rewrite(query string) (string, error) {
@@ -155,6 +156,9 @@ func (r *rewriter) rewrite() error {
 	}
 	depth, upsert := 0, false
 	for i := range r.toks {
+		if r.is(i, "LIMIT") && !r.sym(i-1, '.') {
+			r.keepPlan(i)
+		}
 		switch {
 		case r.sym(i, '('):
 			depth++
