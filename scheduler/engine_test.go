@@ -141,7 +141,7 @@ func newEngine(t *testing.T, pool *db.Pool, executors Executors, configure func(
 	cfg := Config{
 		Pool: pool, Executors: executors, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "test",
 		Registerer: prometheus.NewRegistry(),
-		ClaimEvery: 20 * time.Millisecond, SweepEvery: 50 * time.Millisecond, RetryBackoff: 10 * time.Millisecond, UnansweredFor: 100 * time.Millisecond,
+		ClaimEvery: 20 * time.Millisecond, SweepEvery: 150 * time.Millisecond, RetryBackoff: 10 * time.Millisecond, UnansweredFor: 100 * time.Millisecond,
 	}
 	if configure != nil {
 		configure(&cfg)
