@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -52,32 +53,38 @@ func TestPages(t *testing.T) {
 		looks := sights[lang]
 		if looks == nil {
 			t.Errorf("nobody looks at the pages in %s", lang)
+			continue
 		}
-		t.Run(lang, func(t *testing.T) {
-			works(t)
-			w := newWindow(t, d.admin.url, desk)
-			w.expect("404", "403", "422")
-			for _, p := range pages {
-				w.do(network.ClearBrowserCache(), network.ClearBrowserCookies())
-				w.cookie("lang", lang)
-				if p.as != nil {
-					w.enter(p.as)
+		// As many parts as looks, so that all take as long, and none is worked at alone in the end.
+		part := 0
+		for some := range slices.Chunk(pages, (len(pages)+len(looks)-1)/len(looks)) {
+			part++
+			t.Run(fmt.Sprint(lang, " ", part), func(t *testing.T) {
+				works(t)
+				w := newWindow(t, d.admin.url, desk)
+				w.expect("404", "403", "422")
+				for _, p := range some {
+					w.do(network.ClearBrowserCache(), network.ClearBrowserCookies())
+					w.cookie("lang", lang)
+					if p.as != nil {
+						w.enter(p.as)
+					}
+					w.weigh()
+					w.show(p)
+					w.do(drawn())
+					if weight := w.weigh(); weight > maxWeight && !heavyPages[p.name] {
+						t.Errorf("%s weighs %.0f bytes, more than %d", p.name, weight, maxWeight)
+					}
+					w.do(chromedp.Evaluate(axe+";0", nil))
+					// A page is loaded once: the window and the theme change around it.
+					for _, s := range looks {
+						w.resize(s.screen)
+						w.inspect(p.name+", "+s.screen.name, s.theme)
+					}
+					w.resize(desk)
 				}
-				w.weigh()
-				w.show(p)
-				w.do(drawn())
-				if weight := w.weigh(); weight > maxWeight && !heavyPages[p.name] {
-					t.Errorf("%s weighs %.0f bytes, more than %d", p.name, weight, maxWeight)
-				}
-				w.do(chromedp.Evaluate(axe+";0", nil))
-				// A page is loaded once: the window and the theme change around it.
-				for _, s := range looks {
-					w.resize(s.screen)
-					w.inspect(p.name+", "+s.screen.name, s.theme)
-				}
-				w.resize(desk)
-			}
-		})
+			})
+		}
 	}
 	t.Run("without scripts", func(t *testing.T) {
 		works(t)
