@@ -61,9 +61,6 @@ func pages(ctx context.Context, s Settings, database string) (err error) {
 	if err := errors.Join(err, pool.Close()); err != nil {
 		return err
 	}
-	if err := y.warm(ctx); err != nil {
-		return err
-	}
 	if _, err := y.startAdmin(ctx); err != nil {
 		return err
 	}
@@ -83,6 +80,7 @@ func pages(ctx context.Context, s Settings, database string) (err error) {
 	if err != nil {
 		return err
 	}
+	y.stopAdmin() // the embedded database is open to one program at a time
 	if pool, err = y.open(ctx); err != nil {
 		return err
 	}
@@ -94,6 +92,13 @@ func pages(ctx context.Context, s Settings, database string) (err error) {
 	if err := errors.Join(err, pool.Close()); err != nil {
 		return err
 	}
+	if err := y.warm(ctx); err != nil {
+		return err
+	}
+	if _, err := y.startAdmin(ctx); err != nil {
+		return err
+	}
+	admin.base, narrow.base = y.address, y.address
 	worst := 0.0
 	var all []float64
 	for _, as := range []struct {
