@@ -77,7 +77,8 @@ func (s *Service) drain(ctx context.Context, h *db.Webhook) error {
 	return nil
 }
 
-// next reads what is to be sent now, in order, and what it has to wait behind.
+// next reads what is to be sent now: of each thing the first event that waits, unless that was refused and its time has not come. What
+// follows about it is read when that one is on record as taken, so that an admin that dies in between never sends it again after a later one.
 func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page []db.WebhookDelivery, err error) {
 	refused, err := s.queries.ListRefusedDeliveries(ctx, s.cfg.Pool, db.ListRefusedDeliveriesParams{WebhookID: h.ID, Limit: maxBlocked})
 	if err != nil {
@@ -109,6 +110,13 @@ func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page 
 		return there && first < d.ID
 	})
 	slices.SortFunc(page, func(a, b db.WebhookDelivery) int { return cmp.Compare(a.ID, b.ID) })
+	there := make(map[key]bool, len(page))
+	page = slices.DeleteFunc(page, func(d db.WebhookDelivery) bool {
+		k := keyOf(&d)
+		second := there[k]
+		there[k] = true
+		return second
+	})
 	if h.Failures > 0 && len(page) > 1 {
 		page = page[:1]
 	}
@@ -203,58 +211,42 @@ func (s *Settings) signers(now time.Time) ([]*standard.Webhook, error) {
 	return signers, nil
 }
 
-// sendAll sends a page: what is about one thing one after the other, things beside each other. After the first failure of the receiver
-// nothing more is begun. What was not tried has no result.
+// sendAll sends a page, beside each other: no two are about one thing. After the first failure of the receiver nothing more is begun.
+// What was not tried has no result.
 func (s *Service) sendAll(ctx context.Context, to *Settings, signers []*standard.Webhook, page []db.WebhookDelivery, a *about) map[int64]result {
-	byKey := make(map[key][]*db.WebhookDelivery)
-	var order []key
-	for i := range page {
-		k := keyOf(&page[i])
-		if byKey[k] == nil {
-			order = append(order, k)
-		}
-		byKey[k] = append(byKey[k], &page[i])
-	}
 	began := time.Now() // of this process: the lease must not run out under what is being sent
 	var mu sync.Mutex
 	results := make(map[int64]result, len(page))
 	failed := false
-	note := func(d *db.WebhookDelivery, r result) (goOn bool) {
+	note := func(d *db.WebhookDelivery, r result) {
 		mu.Lock()
 		defer mu.Unlock()
 		results[d.ID] = r
 		failed = failed || r.reason != "" && !r.refuses()
-		return r.reason == ""
 	}
 	stopped := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return failed || ctx.Err() != nil || time.Since(began) > s.cfg.Lease/2
 	}
-	keys := make(chan key)
+	deliveries := make(chan *db.WebhookDelivery)
 	var senders sync.WaitGroup
-	for range min(s.cfg.Parallel, len(order)) {
+	for range min(s.cfg.Parallel, len(page)) {
 		senders.Go(func() {
-			for k := range keys {
-				for _, d := range byKey[k] {
-					if stopped() {
-						break
-					}
-					r := s.send(ctx, to, signers, d, a)
-					if r.reason != "" && ctx.Err() != nil {
-						break // cut off by us: its id is the same at the next try
-					}
-					if !note(d, r) {
-						break // the rest of it waits
-					}
+			for d := range deliveries {
+				if stopped() {
+					continue
+				}
+				if r := s.send(ctx, to, signers, d, a); r.reason == "" || ctx.Err() == nil { // else cut off by us: its id is the same at the next try
+					note(d, r)
 				}
 			}
 		})
 	}
-	for _, k := range order {
-		keys <- k
+	for i := range page {
+		deliveries <- &page[i]
 	}
-	close(keys)
+	close(deliveries)
 	senders.Wait()
 	return results
 }

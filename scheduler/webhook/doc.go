@@ -9,7 +9,8 @@
 //
 // A delivery is on record from the same commit on as what it tells of, so a crash loses none, and one that was sent when the admin
 // died is sent again with the same id: at least once. What is about the same run (of other events: the same job) is sent in the order in
-// which it happened, each after the one before it was taken; other things go beside it, at most [Config.Parallel] at a time. The order of
+// which it happened, each after the one before it is on record as taken, so that what comes again is never older than what was told of
+// the same thing; other things go beside it, at most [Config.Parallel] at a time. The order of
 // deliveries of a run is that of their ids, because they are written after the update of the run's row, whose lock orders them.
 //
 // # A receiver that fails

@@ -261,6 +261,31 @@ func TestEventsAreSignedAndInOrder(t *testing.T) {
 	})
 }
 
+// TestAnEventFollowsOneOnRecord says that an admin that dies at any moment has told nothing of which an earlier event would come again after
+// it.
+func TestAnEventFollowsOneOnRecord(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		b.write(sent(1), sent(2), finished(1), Event{Type: JobStopped, Group: 1, Job: 7}, Event{Type: JobStarted, Group: 1, Job: 7}, finished(2))
+		r.answer = func(e envelope) int {
+			switch e.Type {
+			case string(RunFinished), string(JobStarted):
+				if taken := b.count(id, Taken); taken != 3 {
+					t.Errorf("%s of %s came when %d of the three before were on record", e.Type, e.Subject, taken)
+				}
+			}
+			return http.StatusNoContent
+		}
+		b.look(b.s)
+		if all := r.take(); len(all) != 6 || b.count(id, Waiting) != 0 {
+			t.Errorf("%v came, %d wait", all, b.count(id, Waiting))
+		}
+	})
+}
+
 // TestAReceiverThatIsDown is left alone for longer each time, then tried with one event, and has all of them in the end.
 func TestAReceiverThatIsDown(t *testing.T) {
 	t.Parallel()
