@@ -714,6 +714,42 @@ func parsed(t *testing.T, args []string, s client.Streams) {
 	running(t, c.MCP, s)
 }
 
+// TestAnAssistantThatSlipsGoesOn writes what is no message, and a batch, and has answers to all of it in one session.
+func TestAnAssistantThatSlipsGoesOn(t *testing.T) {
+	t.Parallel()
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"name":"ann","admin":true}`)
+	}))
+	t.Cleanup(admin.Close)
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	running(t, client.MCPCmd{Admin: client.Admin{URL: admin.URL, Token: "pnc_x"}}, client.Streams{In: in, Out: out, Err: io.Discard})
+	answers := json.NewDecoder(fromServer)
+	for _, step := range []struct{ say, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, "1 0"},
+		{`{"jsonrpc":"1.0","id":2,"method":"ping"}`, "2 -32600"},
+		{`ping`, "<nil> -32700"},
+		{`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`, "3 0"},
+		{`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"who_am_i"}}`, "4 0"},
+	} {
+		if _, err := io.WriteString(toServer, step.say+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			ID     any
+			Result json.RawMessage
+			Error  struct{ Code int }
+		}
+		if err := answers.Decode(&answer); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(answer.ID, " ", answer.Error.Code); got != step.want || (answer.Error.Code == 0) != (answer.Result != nil) {
+			t.Errorf("%s: answered %s, %s; want %s", step.say, got, answer.Result, step.want)
+		}
+	}
+}
+
 // TestAnAssistantThatGivesUpEndsItsRequest cancels a call, over both transports: what was asked of the admin ends with it, and the session goes on.
 func TestAnAssistantThatGivesUpEndsItsRequest(t *testing.T) {
 	t.Parallel()

@@ -46,17 +46,13 @@ func (c MCPCmd) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	err = newAssistant(ctx, c.Version, a, b, nil).Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.In), Writer: keptOpen{s.Out}, MaxLineLength: maxMessage})
+	l := newStdio(s.In, s.Out)
+	err = newAssistant(ctx, c.Version, a, b, nil).Run(ctx, &mcp.IOTransport{Reader: l, Writer: l, MaxLineLength: -1 /* stdio has it */})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
 }
-
-// keptOpen is a writer that others close.
-type keptOpen struct{ io.Writer }
-
-func (keptOpen) Close() error { return nil }
 
 // serve listens for assistants.
 func (c MCPCmd) serve(ctx context.Context, s Streams) error {
