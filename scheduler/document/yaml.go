@@ -186,15 +186,18 @@ func encode(out *bytes.Buffer, n Node) error {
 func literal(text string) bool { return strings.Contains(text, "\n") && !awkward(text) }
 
 // word says that a text is written as it is: letters and what never means anything to YAML among them, single spaces too, and no name of a
-// value.
+// value. What begins with a digit, as most cron expressions do, has spaces and neither a dash nor a colon, so it is no number and no time.
 func word(text string) bool {
 	if text == "" || len(text) >= 100 || text[len(text)-1] == ' ' {
 		return false
 	}
+	if text[0] >= '0' && text[0] <= '9' && (!strings.Contains(text, " ") || strings.Contains(text, "-")) {
+		return false
+	}
 	for i, r := range text {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', unicode.Is(unicode.Han, r):
-		case i > 0 && (r >= '0' && r <= '9' || r == '_' || r == '.' || r == '/' || r == '=' || r == '-' || r == ' ' && text[i-1] != ' '):
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', unicode.Is(unicode.Han, r):
+		case i > 0 && (strings.ContainsRune("_./=-*?,;", r) || r == ' ' && text[i-1] != ' '):
 		default:
 			return false
 		}
