@@ -168,10 +168,23 @@ type Sent struct {
 // RecordSent writes the outcomes of one owner's runs. A row that another node took over meanwhile is left alone, and with
 // openOnly one that already has a result, so the count may be below len(sent).
 func RecordSent(ctx context.Context, tx DBTX, owner int64, openOnly bool, sent []Sent) (affected int64, err error) {
+	return recordSent(ctx, tx, owner, owner, openOnly, sent)
+}
+
+// RecordBegun is [RecordSent] with openOnly for runs of flows that begin, which become an owner's by it.
+func RecordBegun(ctx context.Context, tx DBTX, from, to int64, begun []Sent) (affected int64, err error) {
+	return recordSent(ctx, tx, from, to, true, begun)
+}
+
+func recordSent(ctx context.Context, tx DBTX, owner, to int64, openOnly bool, sent []Sent) (affected int64, err error) {
 	var q strings.Builder
 	q.Grow(300 + 64*len(sent))
 	u := caseUpdate{q: &q, n: len(sent), id: func(i int) int64 { return sent[i].ID }}
 	q.WriteString("UPDATE xxl_job_log SET ")
+	if to != owner {
+		q.WriteString("owner_node = ?, ")
+		u.args = append(u.args, to)
+	}
 	u.set("trigger_code", func(i int) any { return sent[i].Code })
 	if slices.ContainsFunc(sent, func(s Sent) bool { return !s.Stays }) {
 		q.WriteString(", ")

@@ -27,7 +27,7 @@
 //	    same transaction, so that no crash comes between a result and what follows from it. The executor is told "success"
 //	    after the commit.
 //	  - Kill. A run can be ended at any moment of this; what is done depends on where it is (kill.go).
-//	  - Flow. The run of a flow is recorded as sent to nobody when its time comes, and its first steps are inserted in that transaction
+//	  - Flow. When its time comes, the run of a flow gets its slot, is recorded as sent to nobody, and has its first steps inserted, in one transaction
 //	    (begin.go). The end of a step, wherever it is recorded, decides in the same commit what comes next (flowmove.go); runs of no flow pay nothing.
 //	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (package cluster, takeover.go).
 //

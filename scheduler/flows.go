@@ -244,19 +244,64 @@ func (fs *Flows) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 	return plans, bad, nil
 }
 
-// begin lets a batch begin in one transaction. bad are those whose definition cannot be read; nothing is done then.
-func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatch]error, err error) {
+// beginning is what became of runs that were to begin; all others have begun, or are another admin's.
+type beginning struct {
+	bad  map[*dispatch]error            // whose definition cannot be read; nothing is done then
+	full map[*dispatch]db.CountSlotsRow // whose flow has as many runs as it may
+}
+
+// begin lets a batch begin in one transaction, which gives those their slots that wait for one. What this admin has made is not read before it
+// is written, guarded by its still being so, unless read is set: the error is errRaced then.
+func (fs *Flows) begin(ctx context.Context, batch []*dispatch, read bool) (begun beginning, err error) {
 	byID := make(map[int64]*dispatch, len(batch))
-	ids := make([]int64, len(batch))
-	for i, d := range batch {
-		byID[d.id], ids[i] = d, d.id
+	var known []db.ListRunsByIDRow
+	var ask, gates []int64
+	for _, d := range batch {
+		byID[d.id] = d
+		if read || d.claimed.IsZero() {
+			ask = append(ask, d.id)
+		} else {
+			known = append(known, rowOf(d))
+		}
+		if d.waiting {
+			gates = appendNew(gates, d.job.id)
+		}
 	}
 	var m *flowMove
 	_, err = fs.cfg.Engine.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-		m, bad = newFlowMove(), nil
-		rows, err := fs.queries.ListRunsByID(ctx, tx, ids)
-		if err != nil {
-			return nil, err
+		m, begun = newFlowMove(), beginning{full: make(map[*dispatch]db.CountSlotsRow)}
+		var slots room
+		var err error
+		if len(gates) > 0 {
+			if slots, err = openGates(ctx, fs.queries, tx, gates); err != nil {
+				return nil, err
+			}
+		}
+		rows := slices.Clone(known)
+		if len(ask) > 0 {
+			asked, err := fs.queries.ListRunsByID(ctx, tx, ask)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, asked...)
+		}
+		rows = slices.DeleteFunc(rows, func(r db.ListRunsByIDRow) bool { // it is another admin's by now, or has ended, or has no slot
+			d := byID[r.ID]
+			if r.OwnerNode != d.owner || r.TriggerCode != 0 || r.HandleCode != 0 {
+				return true
+			}
+			if !d.waiting {
+				return false
+			}
+			now := slots.of(d.job)
+			if slots.take(d.job) {
+				return false
+			}
+			begun.full[d] = now
+			return true
+		})
+		if len(rows) == 0 {
+			return nil, nil
 		}
 		var byHand []int64
 		for i := range rows {
@@ -272,16 +317,14 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatc
 		}
 		now := fs.cfg.Now()
 		sent := make(map[int64][]db.Sent, 1)
+		var taken []int64
 		var told []webhook.Event
-		begin := func(r *db.ListRunsByIDRow) bool { // or it is another admin's by now
-			return r.OwnerNode == byID[r.ID].owner && r.TriggerCode == 0 && r.HandleCode == 0
-		}
 		isGiven := func(r *db.ListRunsByIDRow) int {
 			return slices.IndexFunc(given, func(g db.FlowRun) bool { return g.LogID == r.ID })
 		}
 		jobs := make(map[int64]*job)
 		for i := range rows {
-			if r := &rows[i]; begin(r) && isGiven(r) < 0 {
+			if r := &rows[i]; isGiven(r) < 0 {
 				jobs[r.JobID] = byID[r.ID].job
 			}
 		}
@@ -292,19 +335,16 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatc
 		for i := range rows {
 			r := &rows[i]
 			d := byID[r.ID]
-			if !begin(r) {
-				continue
-			}
 			plan, err := plans[r.JobID], unread[r.JobID]
 			at := isGiven(r)
 			if at >= 0 {
 				plan, err = fs.planOf(ctx, tx, given[at].TextID)
 			}
 			if no, is := errors.AsType[errNoFlow](err); is {
-				if bad == nil {
-					bad = make(map[*dispatch]error)
+				if begun.bad == nil {
+					begun.bad = make(map[*dispatch]error)
 				}
-				bad[d] = no
+				begun.bad[d] = no
 				continue
 			} else if err != nil {
 				return nil, err
@@ -321,7 +361,14 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatc
 				}
 			}
 			f := m.begin(row, plan, r, at >= 0)
-			events := append(slices.Clone(d.events[d.told:]), event.New(now, event.FlowBegan, len(plan.def.Steps)))
+			events := slices.Clone(d.events[d.told:])
+			if d.waiting {
+				taken = append(taken, d.id)
+				if d.waited {
+					events = append(events, event.New(now, event.Waited, now.Sub(d.planned)))
+				}
+			}
+			events = append(events, event.New(now, event.FlowBegan, len(plan.def.Steps)))
 			if d.job.block == wire.BlockCoverEarly {
 				if err := fs.covered(ctx, tx, f); err != nil {
 					return nil, err
@@ -334,11 +381,24 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatc
 				ID: d.id, Code: wire.CodeSuccess, At: now.UnixMilli(), Events: events.Stored(), Message: fs.cfg.Engine.recordText("", events),
 			})
 		}
-		if len(bad) > 0 {
+		if len(begun.bad) > 0 {
 			return nil, nil
 		}
+		if len(taken) > 0 {
+			n, err := fs.queries.TakeSlots(ctx, tx, taken)
+			if err != nil {
+				return nil, err
+			}
+			if n != int64(len(taken)) {
+				return nil, errRaced
+			}
+		}
 		for owner, s := range sent {
-			n, err := db.RecordSent(ctx, tx, owner, true, s)
+			to := owner
+			if owner == waitingOwner {
+				to = fs.cfg.Node.ID()
+			}
+			n, err := db.RecordBegun(ctx, tx, owner, to, s)
 			if err != nil {
 				return nil, err
 			}
@@ -359,7 +419,15 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch) (bad map[*dispatc
 	if err == nil {
 		fs.moved(m)
 	}
-	return bad, err
+	return begun, err
+}
+
+// rowOf is the row of a run that this admin has made, as far as it is read here: nobody has begun it, unless the guard of its update says so.
+func rowOf(d *dispatch) db.ListRunsByIDRow {
+	return db.ListRunsByIDRow{
+		ID: d.id, JobGroup: d.job.group, JobID: d.job.id, ExecutorParam: db.Text(d.param), PlannedAt: d.planned.UnixMilli(), PlannedFor: d.plannedFor(),
+		OwnerNode: d.owner, TriggerType: d.trigger,
+	}
 }
 
 // limitOf is how many runs of a job there may be at a time, and what becomes of those that are more. Executors of their own accord let the

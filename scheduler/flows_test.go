@@ -572,6 +572,58 @@ func TestTheRunOfAFlowIsTakenOver(t *testing.T) {
 	})
 }
 
+// TestAFlowThatIsNotAsItWasMadeDoesNotBegin: an admin writes that a run of a flow begins without having read it.
+func TestAFlowThatIsNotAsItWasMadeDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		flowJob := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil))}}, func(p *db.InsertJobParams) { p.MaxConcurrent = 3 })
+		jobs, err := b.engine.jobsByID(t.Context(), []int64{flowJob})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var waiting []*dispatch
+		later := b.engine.now().Add(time.Hour)
+		for range 5 {
+			made, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
+				runs := b.engine.newRuns(jobs[flowJob], cause{trigger: jobspec.TriggerCron, planned: later})
+				return runs, b.engine.insert(t.Context(), tx, runs)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			waiting = append(waiting, made...)
+		}
+		if err := b.engine.Kill(t.Context(), waiting[0].id, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		b.exec("UPDATE xxl_job_log SET owner_node = 99, trigger_code = 200 WHERE id = ?", waiting[1].id)
+		b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = ?", waiting[1].id)
+		b.exec("DELETE FROM xxl_job_log WHERE id = ?", waiting[2].id)
+		b.exec("DELETE FROM punctual_slot WHERE log_id = ?", waiting[2].id)
+		for _, d := range waiting {
+			b.engine.timer.remove(d.id)
+		}
+		b.engine.beginFlows(t.Context(), waiting)
+		for i, begins := range []bool{false, false, false, true, true} {
+			if n := len(b.steps(waiting[i].id)); n > 0 != begins {
+				t.Errorf("run %d has %d steps", i, n)
+			}
+			if i > 2 {
+				b.finish(b.runOf(waiting[i].id, "first"), 200, "")
+				if r := b.ended(waiting[i].id); r.Outcome != event.Succeeded || r.OwnerNode != b.engine.node.ID() {
+					t.Errorf("run %d ended as %v, of node %d", i, r.Outcome, r.OwnerNode)
+				}
+			}
+		}
+		b.await("nothing of them is open", func() bool { return b.engine.pending.len() == 0 })
+		b.await("their slots are free", func() bool {
+			rows, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{flowJob})
+			return err == nil && len(rows) == 1 && rows[0].Running == 1 && rows[0].Waiting == 0
+		})
+	})
+}
+
 // TestARunOfNoFlowPaysNothing: nothing of what flows keep is looked at on its way. The tables might as well not be there.
 func TestARunOfNoFlowPaysNothing(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 // Such a run is inserted without an owner (waitingOwner) and with a row in punctual_slot. When its time has come it is given a
 // slot, in a transaction that begins by touching the job's row in punctual_gate: of two admins that do so at once, one
 // waits or is rolled back. A run that finds no slot stays, and whoever ends a run of the job lets the next one try; or it is
-// discarded, if the job says so. Slots are given back in the transaction that ends the run. The sweep mends what a crash
+// discarded, if the job says so. The run of a flow is given its slot by the transaction in which it begins ([Flows.begin]). Slots are given back in the transaction that ends the run. The sweep mends what a crash
 // leaves: runs that wait although there is room, and slots whose run is over.
 const (
 	waitingOwner = -1
@@ -64,22 +64,28 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		d.told = len(d.events)
 		return true
 	case a.full:
-		if d.job.glue == jobspec.GlueFlow && d.job.block == wire.BlockCoverEarly {
-			if err := e.flows.cover(ctx, d); err != nil {
-				e.log.Warn("end the run of a flow whose place a newer one wants", "log_id", d.id, "job_id", d.job.id, "error", err)
-			}
-		}
-		if d.job.policy == jobspec.ConcurrencyDiscard {
-			e.discard(d, event.New(e.now(), event.Full, a.counts.Running, d.job.limit))
-			return false
-		}
-		if a.counts.Waiting > maxWaiting {
-			e.discard(d, event.New(e.now(), event.Crowded, a.counts.Running, d.job.limit, a.counts.Waiting))
-			return false
-		}
+		e.noSlot(ctx, d, a.counts)
+		return false
 	}
 	e.pending.done(d) // it waits in the database
 	return false
+}
+
+// noSlot does what a run means whose job has as many runs as it may.
+func (e *Engine) noSlot(ctx context.Context, d *dispatch, counts db.CountSlotsRow) {
+	if d.job.glue == jobspec.GlueFlow && d.job.block == wire.BlockCoverEarly {
+		if err := e.flows.cover(ctx, d); err != nil {
+			e.log.Warn("end the run of a flow whose place a newer one wants", "log_id", d.id, "job_id", d.job.id, "error", err)
+		}
+	}
+	switch {
+	case d.job.policy == jobspec.ConcurrencyDiscard:
+		e.discard(d, event.New(e.now(), event.Full, counts.Running, d.job.limit))
+	case counts.Waiting > maxWaiting:
+		e.discard(d, event.New(e.now(), event.Crowded, counts.Running, d.job.limit, counts.Waiting))
+	default:
+		e.pending.done(d) // it waits in the database
+	}
 }
 
 // admitBatch gives slots to the runs that ask at the same time, of whatever jobs, in one transaction.
@@ -108,41 +114,25 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 	}
 	me := e.node.ID()
 	return e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		n, err := e.queries.TouchGates(ctx, tx, jobs)
+		room, err := openGates(ctx, e.queries, tx, jobs)
 		if err != nil {
 			return err
-		}
-		if n < int64(len(jobs)) {
-			if err := db.InsertGates(ctx, tx, jobs); err != nil {
-				return err
-			}
-		}
-		rows, err := e.queries.CountSlots(ctx, tx, jobs)
-		if err != nil {
-			return err
-		}
-		counts := make(map[int64]db.CountSlotsRow, len(rows))
-		for _, r := range rows {
-			counts[r.JobID] = r
 		}
 		var ids []int64
 		var told []db.Told
 		for _, a := range batch {
-			now := counts[a.d.job.id]
-			a.counts, a.given = now, false
-			if a.full = a.d.job.limit > 0 && now.Running >= int64(a.d.job.limit); a.full {
+			a.counts, a.given = room.of(a.d.job), false
+			if a.full = !room.take(a.d.job); a.full {
 				continue
 			}
-			now.Running++
-			now.Waiting--
-			counts[a.d.job.id] = now
 			a.given = true
 			ids, told = append(ids, a.d.id), append(told, db.Told{ID: a.d.id, Events: a.waited.Stored()})
 		}
 		if len(ids) == 0 {
 			return nil
 		}
-		if n, err = e.queries.TakeSlots(ctx, tx, ids); err != nil {
+		n, err := e.queries.TakeSlots(ctx, tx, ids)
+		if err != nil {
 			return err
 		}
 		if n != int64(len(ids)) {
@@ -156,6 +146,45 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 		}
 		return nil
 	})
+}
+
+// openGates begins a transaction that gives slots of jobs: those that run at once wait for it, or conflict. It gives what room there is.
+func openGates(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int64) (room, error) {
+	n, err := queries.TouchGates(ctx, tx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	if n < int64(len(jobs)) {
+		if err := db.InsertGates(ctx, tx, jobs); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := queries.CountSlots(ctx, tx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	r := make(room, len(rows))
+	for _, row := range rows {
+		r[row.JobID] = row
+	}
+	return r, nil
+}
+
+// room is how many runs of jobs have slots and how many wait for one.
+type room map[int64]db.CountSlotsRow
+
+func (r room) of(j *job) db.CountSlotsRow { return r[j.id] }
+
+// take takes a slot for a waiting run of a job. It reports false when there is none.
+func (r room) take(j *job) bool {
+	now := r[j.id]
+	if j.limit > 0 && now.Running >= int64(j.limit) {
+		return false
+	}
+	now.Running++
+	now.Waiting--
+	r[j.id] = now
+	return true
 }
 
 // discard ends a run that got no slot. It is not retried: that would only ask for the same slot again.
@@ -201,7 +230,7 @@ func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 			d.taken, d.waiting = false, true // nobody has sent it: it never had a slot
 			d.pinned = d.shard.Total > 1
 			d.waited = true
-			e.queue(gateQueue, d)
+			e.fire(d)
 		}
 	}
 	return nil

@@ -29,15 +29,16 @@ func probeQueue(group int64) string { return "probe " + strconv.FormatInt(group,
 
 // fire is called by the timer when a run's time has come. It does not block.
 func (e *Engine) fire(d *dispatch) {
+	if d.job.glue == jobspec.GlueFlow {
+		d.fired = e.now()
+		e.begin(d)
+		return
+	}
 	if d.waiting {
 		e.queue(gateQueue, d)
 		return
 	}
 	d.fired = e.now()
-	if d.job.glue == jobspec.GlueFlow {
-		e.begin(d)
-		return
-	}
 	if !d.dead.IsZero() {
 		e.fail(d, d.address, event.NotSent, event.New(e.now(), event.DeadExecutor, d.address, d.dead))
 		return

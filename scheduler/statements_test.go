@@ -51,9 +51,8 @@ func TestStatementsOfARun(t *testing.T) {
 			b.finish(of, 200, "")
 		}
 		end("first")
-		want("a slot", "TakeSlots", "BEGIN", "TouchGates", "INSERT punctual_gate", "CountSlots", "TakeSlots", "UPDATE"+runs, "COMMIT")
-		want("the beginning of a flow", "INSERT"+flows, "BEGIN", "ListRunsByID", "FindFlowTexts", "INSERT punctual_flow_text", "FindFlowTexts",
-			"UPDATE"+runs, "ListJobsByID", "INSERT"+flows, "INSERT"+steps, "INSERT"+runs, "UPDATE"+steps, "COMMIT")
+		want("the first beginning of a flow", "INSERT"+flows, "BEGIN", "TouchGates", "INSERT punctual_gate", "CountSlots", "FindFlowTexts", "INSERT punctual_flow_text",
+			"FindFlowTexts", "TakeSlots", "UPDATE"+runs, "ListJobsByID", "INSERT"+flows, "INSERT"+steps, "INSERT"+runs, "UPDATE"+steps, "COMMIT")
 		starts := []string{"BEGIN", "ListStepsToEnd", "UPDATE" + runs, "ListJobsByID", "UPDATE" + flows, "INSERT" + runs, "UPDATE" + steps, "COMMIT"}
 		want("the end of a step that two follow", "ListStepsToEnd", starts...)
 		end("left")
