@@ -64,6 +64,7 @@ type Flows struct {
 	queries *db.Queries
 	plans   *cache[int64, *flowPlan]  // by the rows of definitions that runs go by
 	texts   *cache[string, *flowPlan] // by their digests
+	known   *cache[textKey, textRow]  // definitions that are on record
 	items   *cache[itemsKey, []any]
 	kept    *keptFlows
 	ended   *flowEnds
@@ -97,7 +98,7 @@ type flowEngine interface {
 func newFlows(cfg flowsConfig) *Flows {
 	return &Flows{
 		cfg: cfg, queries: db.New(), ended: newFlowEnds(), kept: newKeptFlows(maxKeptSteps),
-		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), items: newCache[itemsKey, []any](maxLists),
+		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), known: newCache[textKey, textRow](maxPlans), items: newCache[itemsKey, []any](maxLists),
 	}
 }
 
@@ -109,12 +110,23 @@ const (
 
 // flowPlan is a definition that runs are decided by.
 type flowPlan struct {
-	text  int64 // its row of punctual_flow_text
+	text  int64    // its row of punctual_flow_text
+	row   *textRow // that row as it is with this transaction; nil: nobody has looked
+	key   textKey  // with row
 	def   *flow.Definition
 	plan  *flow.Plan
 	place map[string]int // of steps, by their ids
 	reads []string       // whose results its expressions look at
 }
+
+// textKey names the definition of a job, textRow is where it is on record, and since when as far as its deletion goes.
+type (
+	textKey struct {
+		job    int64
+		digest string
+	}
+	textRow struct{ id, madeAt int64 }
+)
 
 // maxPlans is how many definitions are kept in memory.
 const maxPlans = 1000
@@ -161,7 +173,8 @@ func (fs *Flows) planOf(ctx context.Context, tx db.DBTX, text int64) (*flowPlan,
 // that are older than an hour).
 const keptText = 30 * time.Minute
 
-// plansFor are the definitions of jobs as they are now, on record from then on. bad are the jobs of which none can be read.
+// plansFor are the definitions of jobs as they are now, on record from then on. bad are the jobs of which none can be read. What is known to
+// be on record is not looked for; after the commit the plans are to be remembered.
 func (fs *Flows) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) (plans map[int64]*flowPlan, bad map[int64]error, err error) {
 	plans, bad = make(map[int64]*flowPlan, len(jobs)), make(map[int64]error)
 	if len(jobs) == 0 {
@@ -190,7 +203,12 @@ func (fs *Flows) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 			fs.texts.put(text.Digest, plan)
 		}
 		kept := *plan
+		kept.key = textKey{id, text.Digest}
 		plans[id], texts[id] = &kept, text
+		if row, ok := fs.known.get(kept.key); ok && row.madeAt >= now.Add(-keptText).UnixMilli() {
+			kept.text = row.id
+			continue
+		}
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
@@ -206,7 +224,8 @@ func (fs *Flows) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 				continue
 			}
 			if r.MadeAt < now.Add(-keptText).UnixMilli() {
-				n, err := fs.queries.TouchFlowText(ctx, tx, db.TouchFlowTextParams{ID: r.ID, MadeAt: now.UnixMilli()})
+				r.MadeAt = now.UnixMilli()
+				n, err := fs.queries.TouchFlowText(ctx, tx, db.TouchFlowTextParams{ID: r.ID, MadeAt: r.MadeAt})
 				if err != nil {
 					return err
 				}
@@ -214,7 +233,7 @@ func (fs *Flows) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 					continue
 				}
 			}
-			plans[r.JobID].text = r.ID
+			plans[r.JobID].text, plans[r.JobID].row = r.ID, &textRow{r.ID, r.MadeAt}
 		}
 		return nil
 	}
@@ -242,6 +261,13 @@ func (fs *Flows) plansFor(ctx context.Context, tx *sql.Tx, jobs map[int64]*job) 
 		}
 	}
 	return plans, bad, nil
+}
+
+// remember notes where a plan of [Flows.plansFor] is on record, after the commit.
+func (fs *Flows) remember(p *flowPlan) {
+	if p.row != nil {
+		fs.known.put(p.key, *p.row)
+	}
 }
 
 // beginning is what became of runs that were to begin; all others have begun, or are another admin's.
@@ -417,6 +443,9 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch, read bool) (begun
 		return m.runs, nil
 	})
 	if err == nil {
+		for _, f := range m.begun {
+			fs.remember(f.plan)
+		}
 		fs.moved(m)
 	}
 	return begun, err

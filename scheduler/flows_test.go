@@ -685,6 +685,48 @@ func TestADefinitionThatWasRolledBackIsForgotten(t *testing.T) {
 	})
 }
 
+// TestAKnownDefinitionStaysOnRecord: one that is known is not looked for, but when it may be deleted soon, so that none is while a run begins.
+func TestAKnownDefinitionStaysOnRecord(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil))}}, nil)
+		jobs, err := b.engine.jobsByID(t.Context(), []int64{job})
+		if err != nil {
+			t.Fatal(err)
+		}
+		flows := b.engine.flows
+		plan := func() (plan *flowPlan) {
+			t.Helper()
+			if err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+				plans, _, err := flows.plansFor(t.Context(), tx, jobs)
+				plan = plans[job]
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return plan
+		}
+		first := plan()
+		flows.remember(first)
+		if next := plan(); next.text != first.text || next.row != nil {
+			t.Errorf("it is looked for: %+v after %+v", next, first)
+		}
+		old := b.engine.now().Add(-keptText - time.Minute).UnixMilli()
+		b.exec("UPDATE punctual_flow_text SET made_at = ? WHERE id = ?", old, first.text)
+		flows.known.put(first.key, textRow{first.text, old})
+		next := plan()
+		row, err := b.engine.queries.GetFlowText(t.Context(), pool, first.text)
+		if err != nil || next.text != first.text || row.MadeAt <= old {
+			t.Errorf("of one that is old: %+v, on record since %d after %d, %v", next, row.MadeAt, old, err)
+		}
+		flows.remember(next)
+		if known, _ := flows.known.get(first.key); known.madeAt != row.MadeAt {
+			t.Errorf("it is known as of %d, and is on record since %d", known.madeAt, row.MadeAt)
+		}
+	})
+}
+
 // TestADeletedFlowIsStopped: its runs are deleted with it, and what they had begun is ended.
 func TestADeletedFlowIsStopped(t *testing.T) {
 	t.Parallel()

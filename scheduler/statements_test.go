@@ -63,6 +63,12 @@ func TestStatementsOfARun(t *testing.T) {
 		b.ended(run)
 		want("the end of a flow", "FreeSlots", "BEGIN", "ListRunsToEnd", "ListJobsWithConsequences", "UPDATE"+runs, "EndFlowRuns", "FreeSlots", "COMMIT")
 
+		b.exec("UPDATE xxl_job_info SET trigger_next_time = ? WHERE id = ?", b.engine.now().UnixMilli(), whole)
+		b.engine.JobsChanged()
+		b.await("the flow runs again", func() bool { return len(b.runsOf(whole)) == 2 && len(b.steps(b.runsOf(whole)[1].ID)) > 0 })
+		want("the beginning of a flow", "INSERT"+flows, "BEGIN", "TouchGates", "CountSlots", "TakeSlots", "UPDATE"+runs, "ListJobsByID", "INSERT"+flows,
+			"INSERT"+steps, "INSERT"+runs, "UPDATE"+steps, "COMMIT")
+
 		if got := sent.Transactions("ListFlowRevisions"); len(got) > 0 {
 			t.Errorf("revisions were asked for: %v", got)
 		}
