@@ -279,7 +279,7 @@ func New(cfg Config) (*Engine, error) {
 	e.queues.low, e.queues.drained = e.crowdedAt()/2, e.crowd.drained
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
-	e.finisher.window, e.finisher.urgent = finishWindow, finishing.urgent
+	e.finisher.window, e.finisher.urgent = finishWindow, e.urgent
 	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
 	e.admitter = newBatcher("admit", db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
 	e.callbacks = &Callbacks{queries: db.New(), cfg: callbacksConfig{Pool: cfg.Pool, Now: e.now, Mine: e.node.Mine, Complete: e.complete, Changed: e.hub.changed}}

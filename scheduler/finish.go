@@ -63,13 +63,13 @@ type finishing struct {
 const finishWindow = 10 * time.Millisecond
 
 // urgent says that others wait for this run's end: the next step of a flow, a retry, a run without a slot, a fire that is reckoned from it. Of
-// one that took longer than [carryFor] that is not known, and the wait for company is nothing beside it.
-func (f finishing) urgent() bool {
+// one that took longer than [carryFor], or was quicker than the answer to its request, only the first is known.
+func (e *Engine) urgent(f finishing) bool {
 	if f.code != wire.CodeSuccess {
 		return true
 	}
 	if f.sending == nil {
-		return false
+		return e.flows.kept.goes(f.id)
 	}
 	d := f.sending.d
 	return d.step != 0 || d.job.limit > 0 || d.job.delayed

@@ -36,6 +36,13 @@ func (k *keptFlows) has(runs []int64) bool {
 	return slices.ContainsFunc(runs, func(id int64) bool { return k.going[id] })
 }
 
+// goes is has for one run.
+func (k *keptFlows) goes(run int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.going[run]
+}
+
 // of gives the revisions of the kept runs that some steps belong to, and of others by their numbers.
 func (k *keptFlows) of(steps, logs []int64) map[int64]int64 {
 	found := make(map[int64]int64)

@@ -73,6 +73,21 @@ func TestWhatIsKeptOfAFlowIsNeverOld(t *testing.T) {
 	})
 }
 
+// TestTheEndOfAStepWaitsForNoCompany: the next step waits for it, also where it came before the answer to its request, or long after.
+func TestTheEndOfAStepWaitsForNoCompany(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		plain := b.trigger(b.addJob(nil))
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil))}}, nil))
+		first := b.runOf(run, "first")
+		b.await("the step is kept", func() bool { return b.engine.finisher.urgent(finishing{id: first, code: 200}) })
+		if b.engine.finisher.urgent(finishing{id: plain, code: 200}) {
+			t.Error("the result of a run of no flow waits for no company either")
+		}
+	})
+}
+
 // wantKeptAsStored says that what an admin would take from its memory for the revision that is in the database is what is there.
 func (b *bundle) wantKeptAsStored(engines []*Engine, run int64) {
 	b.t.Helper()
