@@ -99,61 +99,74 @@ func MoveFlowRuns(ctx context.Context, tx DBTX, runs []*FlowRun) (affected int64
 	return affected, nil
 }
 
-// MoveFlowSteps writes what became of steps, which belong to runs whose revision the transaction has raised.
-func MoveFlowSteps(ctx context.Context, tx DBTX, steps []*FlowStep) error {
+// StepMove is what became of a step. Was is its row as it is stored; nil: nobody knows.
+type StepMove struct{ Now, Was *FlowStep }
+
+// stepNumbers are the columns of a step that are no long texts.
+var stepNumbers = []struct {
+	name  string
+	value func(*FlowStep) any
+}{
+	{"state", func(s *FlowStep) any { return s.State }},
+	{"job_id", func(s *FlowStep) any { return s.JobID }},
+	{"run_id", func(s *FlowStep) any { return s.RunID }},
+	{"going", func(s *FlowStep) any { return s.Going }},
+	{"succeeded", func(s *FlowStep) any { return s.Succeeded }},
+	{"failed", func(s *FlowStep) any { return s.Failed }},
+	{"cancelled", func(s *FlowStep) any { return s.Cancelled }},
+	{"total", func(s *FlowStep) any { return s.Total }},
+	{"attempt", func(s *FlowStep) any { return s.Attempt }},
+	{"ending", func(s *FlowStep) any { return s.Ending }},
+	{"by_hand", func(s *FlowStep) any { return s.ByHand }},
+	{"code", func(s *FlowStep) any { return s.Code }},
+	{"due_at", func(s *FlowStep) any { return s.DueAt }},
+	{"began_at", func(s *FlowStep) any { return s.BeganAt }},
+	{"ended_at", func(s *FlowStep) any { return s.EndedAt }},
+	{"decided_by", func(s *FlowStep) any { return s.DecidedBy }},
+	{"remark", func(s *FlowStep) any { return s.Remark }},
+	{"next_item", func(s *FlowStep) any { return s.NextItem }},
+}
+
+// stepTexts are the others. They are not read by those that decide, so that of most steps nothing new is known of them: "" is as they are.
+var stepTexts = []struct {
+	name  string
+	value func(*FlowStep) string
+}{
+	{"message", func(s *FlowStep) string { return string(s.Message) }},
+	{"param", func(s *FlowStep) string { return string(s.Param) }},
+	{"items", func(s *FlowStep) string { return string(s.Items) }},
+	{"output", func(s *FlowStep) string { return string(s.Output) }},
+}
+
+// MoveFlowSteps writes what became of steps, which belong to runs whose revision the transaction has raised: the columns that are not as they were.
+func MoveFlowSteps(ctx context.Context, tx DBTX, steps []StepMove) error {
 	for part := range slices.Chunk(steps, MaxBatch) {
 		var q strings.Builder
-		u := caseUpdate{q: &q, n: len(part), id: func(i int) int64 { return part[i].ID }}
-		q.WriteString("UPDATE punctual_flow_step SET ")
-		for i, c := range []struct {
-			name  string
-			value func(*FlowStep) any
-		}{
-			{"state", func(s *FlowStep) any { return s.State }},
-			{"job_id", func(s *FlowStep) any { return s.JobID }},
-			{"run_id", func(s *FlowStep) any { return s.RunID }},
-			{"going", func(s *FlowStep) any { return s.Going }},
-			{"succeeded", func(s *FlowStep) any { return s.Succeeded }},
-			{"failed", func(s *FlowStep) any { return s.Failed }},
-			{"cancelled", func(s *FlowStep) any { return s.Cancelled }},
-			{"total", func(s *FlowStep) any { return s.Total }},
-			{"attempt", func(s *FlowStep) any { return s.Attempt }},
-			{"ending", func(s *FlowStep) any { return s.Ending }},
-			{"by_hand", func(s *FlowStep) any { return s.ByHand }},
-			{"code", func(s *FlowStep) any { return s.Code }},
-			{"due_at", func(s *FlowStep) any { return s.DueAt }},
-			{"began_at", func(s *FlowStep) any { return s.BeganAt }},
-			{"ended_at", func(s *FlowStep) any { return s.EndedAt }},
-			{"decided_by", func(s *FlowStep) any { return s.DecidedBy }},
-			{"remark", func(s *FlowStep) any { return s.Remark }},
-			{"next_item", func(s *FlowStep) any { return s.NextItem }},
-		} {
-			if i > 0 {
-				q.WriteString(", ")
+		u := caseUpdate{q: &q, n: len(part), id: func(i int) int64 { return part[i].Now.ID }}
+		next := "UPDATE punctual_flow_step SET "
+		for _, c := range stepNumbers {
+			if slices.ContainsFunc(part, func(s StepMove) bool { return s.Was == nil || c.value(s.Now) != c.value(s.Was) }) {
+				q.WriteString(next)
+				u.set(c.name, func(i int) any { return c.value(part[i].Now) })
+				next = ", "
 			}
-			u.set(c.name, func(i int) any { return c.value(part[i]) })
 		}
-		// The long texts are not read by those that decide, so that of most steps nothing new is known of them: "" is as they are.
-		for _, c := range []struct {
-			name  string
-			value func(*FlowStep) string
-		}{
-			{"message", func(s *FlowStep) string { return string(s.Message) }},
-			{"param", func(s *FlowStep) string { return string(s.Param) }},
-			{"items", func(s *FlowStep) string { return string(s.Items) }},
-			{"output", func(s *FlowStep) string { return string(s.Output) }},
-		} {
-			if !slices.ContainsFunc(part, func(s *FlowStep) bool { return c.value(s) != "" }) {
+		for _, c := range stepTexts {
+			if !slices.ContainsFunc(part, func(s StepMove) bool { return c.value(s.Now) != "" }) {
 				continue
 			}
-			q.WriteString(", " + c.name + " = CASE id")
+			q.WriteString(next + c.name + " = CASE id")
 			for _, s := range part {
-				if v := c.value(s); v != "" {
+				if v := c.value(s.Now); v != "" {
 					q.WriteString(" WHEN ? THEN ?")
-					u.args = append(u.args, s.ID, v)
+					u.args = append(u.args, s.Now.ID, v)
 				}
 			}
 			q.WriteString(" ELSE " + c.name + " END")
+			next = ", "
+		}
+		if q.Len() == 0 {
+			continue
 		}
 		u.where()
 		if _, err := tx.ExecContext(ctx, q.String(), u.args...); err != nil {

@@ -81,6 +81,7 @@ type flowStep struct {
 	db.FlowStep
 	place   int // in the definition
 	changed bool
+	was     *db.FlowStep // its row as it is stored; nil: it is written as a whole
 }
 
 func (m *flowMove) begin(row db.FlowRun, plan *flowPlan, log *db.ListRunsByIDRow, given bool) *flowState {
@@ -267,6 +268,7 @@ func (fs *Flows) load(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*
 				Succeeded: r.Succeeded, Failed: r.Failed, Cancelled: r.Cancelled, Total: r.Total, Attempt: r.Attempt, Ending: r.Ending, ByHand: r.ByHand, Code: r.Code,
 				DueAt: r.DueAt, BeganAt: r.BeganAt, EndedAt: r.EndedAt, DecidedBy: r.DecidedBy, Remark: r.Remark, NextItem: r.NextItem,
 			}}
+			s.was = rowBefore(&s.FlowStep)
 			f.steps[i], items[r.ID] = s, s
 			f.run.Steps[i] = stateOfRow(&s.FlowStep, f.plan.def.Steps[i].Foreach != nil)
 		}
@@ -297,10 +299,16 @@ func (fs *Flows) load(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*
 				continue
 			}
 			r.Param, r.Items = "", ""
-			items[r.ID] = &flowStep{place: states[r.FlowLogID].plan.place[r.Step], FlowStep: r}
+			items[r.ID] = &flowStep{place: states[r.FlowLogID].plan.place[r.Step], FlowStep: r, was: rowBefore(&r)}
 		}
 	}
 	return states, items, nil
+}
+
+// rowBefore is a row as it is before a decision changes it.
+func rowBefore(r *db.FlowStep) *db.FlowStep {
+	was := *r
+	return &was
 }
 
 // stateOfRow is what a decision knows of a step.
@@ -879,7 +887,7 @@ func (fs *Flows) jobNamed(ctx context.Context, tx *sql.Tx, s *starts, ref flow.J
 func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove, states map[int64]*flowState, items map[int64]*flowStep, starts *starts, now time.Time) error {
 	var moved []*db.FlowRun
 	var inserted []db.FlowRun
-	var fresh []*db.FlowStep
+	var fresh []*flowStep
 	order := slices.Sorted(maps.Keys(states))
 	for _, id := range order {
 		f := states[id]
@@ -890,9 +898,7 @@ func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove, states map[
 		m.decided = append(m.decided, f)
 		if f.fresh {
 			inserted = append(inserted, f.row)
-			for _, s := range f.steps {
-				fresh = append(fresh, &s.FlowStep)
-			}
+			fresh = append(fresh, f.steps...)
 			continue
 		}
 		moved = append(moved, &f.row)
@@ -911,19 +917,22 @@ func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove, states map[
 	if err := db.InsertFlowRuns(ctx, tx, inserted); err != nil {
 		return err
 	}
-	for _, item := range starts.items {
-		fresh = append(fresh, &item.FlowStep)
-	}
+	fresh = append(fresh, starts.items...)
 	if len(fresh) > 0 {
 		step, err := fs.cfg.Pool.IDStep(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if err := db.InsertFlowSteps(ctx, tx, step, fresh); err != nil {
+		rows := make([]*db.FlowStep, len(fresh))
+		for i, s := range fresh {
+			rows[i] = &s.FlowStep
+		}
+		if err := db.InsertFlowSteps(ctx, tx, step, rows); err != nil {
 			return err
 		}
 		for _, s := range fresh {
 			s.Message, s.Items, s.Output = "", "", ""
+			s.was = rowBefore(&s.FlowStep)
 		}
 	}
 	for _, start := range starts.list {
@@ -932,14 +941,14 @@ func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove, states map[
 	if err := fs.cfg.Engine.insert(ctx, tx, m.runs); err != nil {
 		return err
 	}
-	changed := make(map[int64]*db.FlowStep)
+	changed := make(map[int64]*flowStep)
 	for _, d := range m.runs {
 		s := d.of.step
 		if s.Going++; s.RunID < d.id && s.Going == 1 {
 			s.RunID = d.id
 		}
 		s.Total = 0
-		changed[s.ID] = &s.FlowStep
+		changed[s.ID] = s
 	}
 	for _, d := range m.runs {
 		s := d.of.step
@@ -951,18 +960,18 @@ func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove, states map[
 	for _, f := range m.decided {
 		for _, s := range f.steps {
 			if s.changed && !f.fresh {
-				changed[s.ID] = &s.FlowStep
+				changed[s.ID] = s
 			}
 		}
 	}
 	for id, s := range items {
 		if s.changed {
-			changed[id] = &s.FlowStep
+			changed[id] = s
 		}
 	}
-	list := make([]*db.FlowStep, 0, len(changed))
+	list := make([]db.StepMove, 0, len(changed))
 	for _, id := range slices.Sorted(maps.Keys(changed)) {
-		list = append(list, changed[id])
+		list = append(list, db.StepMove{Now: &changed[id].FlowStep, Was: changed[id].was})
 	}
 	if err := db.MoveFlowSteps(ctx, tx, list); err != nil {
 		return err

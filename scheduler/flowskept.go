@@ -105,10 +105,15 @@ func (fs *Flows) findKept(ctx context.Context, tx *sql.Tx, m *flowMove, steps, l
 func (k *keptFlows) at(log, revision int64) *flowState {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if f := k.runs[log]; f != nil && f.row.Revision == revision {
-		return f.copied()
+	f := k.runs[log]
+	if f == nil || f.row.Revision != revision {
+		return nil
 	}
-	return nil
+	c := f.copied()
+	for i, s := range f.steps {
+		c.steps[i].was = &s.FlowStep
+	}
+	return c
 }
 
 // keep remembers a run as a committed decision left it, and forgets one that does not go on. The revision is the one that the decision began with.
