@@ -1024,6 +1024,87 @@ func (q *Queries) ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedP
 	return items, nil
 }
 
+const listJobsToRun = `-- name: ListJobsToRun :many
+SELECT id, job_group, schedule_type, misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy,
+       executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime, time_zone, retry_backoff, max_concurrent, concurrency_policy,
+       keep_output, when_lost
+FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?)
+`
+
+type ListJobsToRunRow struct {
+	ID                     int64
+	JobGroup               int64
+	ScheduleType           jobspec.ScheduleType
+	MisfireStrategy        jobspec.Misfire
+	ExecutorRouteStrategy  jobspec.Route
+	ExecutorHandler        Text
+	ExecutorParam          Text
+	ExecutorBlockStrategy  Text
+	ExecutorTimeout        int64
+	ExecutorFailRetryCount int64
+	GlueType               wire.Glue
+	GlueUpdateTime         sql.NullTime
+	TimeZone               string
+	RetryBackoff           string
+	MaxConcurrent          int64
+	ConcurrencyPolicy      string
+	KeepOutput             string
+	WhenLost               string
+}
+
+// What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source.
+func (q *Queries) ListJobsToRun(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToRunRow, error) {
+	query := listJobsToRun
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobsToRunRow
+	for rows.Next() {
+		var i ListJobsToRunRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.ScheduleType,
+			&i.MisfireStrategy,
+			&i.ExecutorRouteStrategy,
+			&i.ExecutorHandler,
+			&i.ExecutorParam,
+			&i.ExecutorBlockStrategy,
+			&i.ExecutorTimeout,
+			&i.ExecutorFailRetryCount,
+			&i.GlueType,
+			&i.GlueUpdateTime,
+			&i.TimeZone,
+			&i.RetryBackoff,
+			&i.MaxConcurrent,
+			&i.ConcurrencyPolicy,
+			&i.KeepOutput,
+			&i.WhenLost,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobsToRunAgain = `-- name: ListJobsToRunAgain :many
 SELECT id FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) AND when_lost = 'AGAIN'
 `

@@ -18,6 +18,13 @@ WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_tim
 ORDER BY trigger_next_time, id
 LIMIT ?;
 
+-- name: ListJobsToRun :many
+-- What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source.
+SELECT id, job_group, schedule_type, misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy,
+       executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime, time_zone, retry_backoff, max_concurrent, concurrency_policy,
+       keep_output, when_lost
+FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
+
 -- name: GetJobSource :one
 -- The source of a GLUE job, read when its version is not in the engine's cache.
 SELECT glue_source, glue_updatetime FROM xxl_job_info WHERE id = ?;

@@ -808,7 +808,7 @@ func (fs *Flows) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing [
 		}
 	}
 	if len(ids) > 0 {
-		rows, err := fs.queries.ListJobsByID(ctx, tx, ids)
+		rows, err := fs.queries.ListJobsToRun(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -816,7 +816,7 @@ func (fs *Flows) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing [
 			s.jobs[id] = nil
 		}
 		for i := range rows {
-			s.jobs[rows[i].ID] = jobOf(&rows[i], fs.cfg.Pool)
+			s.jobs[rows[i].ID] = jobToRun(&rows[i], fs.cfg.Pool)
 		}
 	}
 	s.list = slices.DeleteFunc(s.list, func(start *flowStart) bool {

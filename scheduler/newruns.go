@@ -247,6 +247,15 @@ func parseShard(s string) wireShard {
 }
 
 func jobOf(r *db.Job, pool *db.Pool) *job {
+	return jobToRun(&db.ListJobsToRunRow{
+		ID: r.ID, JobGroup: r.JobGroup, ScheduleType: r.ScheduleType, MisfireStrategy: r.MisfireStrategy, ExecutorRouteStrategy: r.ExecutorRouteStrategy,
+		ExecutorHandler: r.ExecutorHandler, ExecutorParam: r.ExecutorParam, ExecutorBlockStrategy: r.ExecutorBlockStrategy, ExecutorTimeout: r.ExecutorTimeout,
+		ExecutorFailRetryCount: r.ExecutorFailRetryCount, GlueType: r.GlueType, GlueUpdateTime: r.GlueUpdateTime, TimeZone: r.TimeZone, RetryBackoff: r.RetryBackoff,
+		MaxConcurrent: r.MaxConcurrent, ConcurrencyPolicy: r.ConcurrencyPolicy, KeepOutput: r.KeepOutput, WhenLost: r.WhenLost,
+	}, pool)
+}
+
+func jobToRun(r *db.ListJobsToRunRow, pool *db.Pool) *job {
 	var updated int64
 	if r.GlueUpdateTime.Valid {
 		updated = pool.FromWall(r.GlueUpdateTime.Time).UnixMilli()
