@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -198,4 +200,67 @@ func TestARunThatWasCutOffIsLeftToItsJob(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestARunIsPassedOnByWhoLeaves: an executor that shuts down has not begun what it refuses. Another one has it as if it had been the first,
+// a shard too; where there is none, or somebody chose the executor, it was refused.
+func TestARunIsPassedOnByWhoLeaves(t *testing.T) {
+	t.Parallel()
+	const addressC = "http://10.0.0.3:9999/"
+	broadcast := func(p *db.InsertJobParams) { p.ExecutorRouteStrategy = jobspec.RouteShardingBroadcast }
+	for name, tt := range map[string]struct {
+		leave   []string // who shuts down
+		chosen  []string // by hand
+		job     func(*db.InsertJobParams)
+		want    []string // where the runs are in the end; a star: refused there
+		refused int      // in all
+	}{
+		"another one":            {leave: []string{addressA}, want: []string{addressB}, refused: 1},
+		"the third one":          {leave: []string{addressA, addressB}, want: []string{addressC}, refused: 2},
+		"nobody else":            {leave: []string{addressA, addressB, addressC}, want: []string{addressC + "*"}, refused: 3},
+		"somebody chose it":      {leave: []string{addressB}, chosen: []string{addressB}, want: []string{addressB + "*"}, refused: 1},
+		"the first of a shard":   {leave: []string{addressA}, job: broadcast, want: []string{addressB, addressB, addressC}, refused: 1},
+		"the second of a shard":  {leave: []string{addressB}, job: broadcast, want: []string{addressA, addressC, addressC}, refused: 1},
+		"the third of a shard":   {leave: []string{addressC}, job: broadcast, want: []string{addressA, addressB, addressA}, refused: 1},
+		"all but one of a shard": {leave: []string{addressA, addressC}, job: broadcast, want: []string{addressB, addressB, addressB}, refused: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil, addressA, addressB, addressC)
+				b.executors.run = func(to wire.Target, _ *wire.RunRequest) (wire.Answer, error) {
+					if slices.Contains(tt.leave, to.Address) {
+						return wire.Answer{Code: wire.CodeFail, Msg: "it shuts down", Data: wire.Leaving()}, nil
+					}
+					return yes, nil
+				}
+				ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: b.addJob(tt.job), Type: jobspec.TriggerManual, Addresses: tt.chosen})
+				if err != nil || len(ids) != len(tt.want) {
+					t.Fatal(ids, err)
+				}
+				b.await("each is sent or refused", func() bool {
+					return !slices.ContainsFunc(b.allRuns(), func(r db.Run) bool { return r.TriggerCode == 0 })
+				})
+				var got []string
+				refused := 0
+				for i, r := range b.allRuns() {
+					at := string(r.ExecutorAddress)
+					if r.Outcome == event.NotSent {
+						at += "*"
+					}
+					got = append(got, at)
+					refused += len(b.events(r.ID).All(event.Refused))
+					if tt.job != nil && string(r.ExecutorShardingParam) != fmt.Sprintf("%d/3", i) {
+						t.Errorf("shard %d is %s", i, r.ExecutorShardingParam)
+					}
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" || refused != tt.refused {
+					t.Errorf("%d refusals, want %d; where they are: %s", refused, tt.refused, diff)
+				}
+				if runs := b.allRuns(); len(runs) != len(tt.want) {
+					t.Errorf("%d runs: no attempt of its own: %s", len(runs), b.dump())
+				}
+			})
+		})
+	}
 }
