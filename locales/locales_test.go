@@ -84,6 +84,7 @@ var families = withTables(map[string][]string{
 	"cron.field.":        typed("scheduler/cron", "Field"),
 	"job.error.planned.": typed("scheduler/expr", "Part"),
 	"flow.error.expr.":   typed("scheduler/expr", "Kind"),
+	"flow.reason.":       written("scheduler/expr", `(?m)^\t"([a-z.]+)": +"[a-z“{]`),
 	"cron.error.":        append(typed("scheduler/cron", "Reason"), written("scheduler/jobspec", `cronError \+ "(\w+)"`)...),
 
 	"dashboard.":           and(named("views/dashboard", "Failing|Late|Long|Lost|Running"), ".none"),

@@ -635,7 +635,7 @@ func (fs *Flows) decide(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowSta
 		for _, end := range decision.End {
 			s := f.steps[end.Step]
 			if end.Fault != nil {
-				s.Message = db.Text(clip(end.Fault.Said(), maxResult))
+				s.Message, s.Output = db.Text(clip(end.Fault.Said(), maxResult)), db.Text(end.Fault.Stored())
 			}
 			s.keep(f.run.Steps[end.Step], f.plan.def.Steps[end.Step].Foreach != nil, now)
 			f.noteFailure(end.Step)
@@ -714,7 +714,8 @@ func (fs *Flows) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 		s.NextItem, s.changed = int64(i)+1, true
 		param, fault := params.Of(list[i])
 		if fault != nil {
-			item.State, item.EndedAt, item.Message = int64(flow.Failed), now.UnixMilli(), db.Text(clip(fault.Said(), maxResult))
+			item.State, item.EndedAt = int64(flow.Failed), now.UnixMilli()
+			item.Message, item.Output = db.Text(clip(fault.Said(), maxResult)), db.Text(fault.Stored())
 			f.run.RecordItem(f.plan.plan, start.Step, flow.Failed)
 			s.keep(f.run.Steps[start.Step], true, now)
 			return

@@ -158,6 +158,7 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 	for i := range f.Definition.Steps {
 		def := &f.Definition.Steps[i]
 		row := rows[def.ID]
+		_ = manage.StepFault(&row) // its message says it
 		s := runStep{
 			ID: def.ID, Kind: def.Kind(), Needs: append([]string{}, def.Needs...), State: flow.State(row.State).String(), Allowed: def.Allows(flow.State(row.State)), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt,
 			Parameter: string(row.Param), Output: string(row.Output), Message: string(row.Message), StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt), DueAt: momentOf(row.DueAt),
@@ -187,6 +188,7 @@ func (a *API) stepItems(ctx context.Context, p auth.Principal, id int64, step st
 	}
 	items := make([]stepItem, len(rows))
 	for i, row := range rows {
+		_ = manage.StepFault(&row)
 		items[i] = stepItem{
 			Item: row.Item, State: flow.State(row.State).String(), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt, Parameter: string(row.Param),
 			Output: string(row.Output), Message: string(row.Message), StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt),

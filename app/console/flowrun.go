@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/flows"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
@@ -53,8 +54,14 @@ func (c *timelines) flowOf(ctx context.Context, page layout.Page, p auth.Princip
 	if err != nil || !ok && t.Glue != string(jobspec.GlueFlow) {
 		return err
 	}
-	if t.Flow = (&runs.FlowRun{}); ok {
-		t.Flow, err = c.flowRun(ctx, page, p, r, f)
+	t.Flow = &runs.FlowRun{}
+	if !ok {
+		return nil
+	}
+	var fault *flow.Fault
+	if t.Flow, fault, err = c.flowRun(ctx, page, p, r, f); err == nil && fault != nil && t.State == runstate.Failed {
+		field := manage.FlowFault(*fault)
+		t.Why, t.ResultNote = field.Text(page.Printer), nil // which says it in the language of the admin that ended the run
 	}
 	return err
 }
@@ -69,18 +76,19 @@ type flowView struct {
 	may   bool // steer it
 }
 
-func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, f manage.FlowRun) (*runs.FlowRun, error) {
+// flowRun draws a run of a flow, and says what was wrong in the step because of which it failed, where that was an expression.
+func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, f manage.FlowRun) (*runs.FlowRun, *flow.Fault, error) {
 	v := flowView{timelines: c, page: page, f: f, may: p.Can(r.JobGroup, auth.RightRun)}
 	var err error
 	if v.texts, err = c.runs.FlowSteps(ctx, p, r); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var ids []int64
 	for _, s := range v.texts {
 		ids = append(ids, s.JobID)
 	}
 	if v.jobs, err = c.jobs.ByID(ctx, ids); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := &runs.FlowRun{Graph: flows.Graph{Label: page.T("flow.picture")}, Repeats: f.FromLogID, CanRepeat: v.may && f.Over() && len(again(f, "")) > 0}
 	for i := range f.Steps {
@@ -98,7 +106,8 @@ func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Princi
 		}
 	}
 	v.time(out)
-	return out, nil
+	failed := v.texts[f.FailedStep]
+	return out, manage.StepFault(&failed), nil
 }
 
 // step is a step as the page lists it. Of a job that the reader may not see only the state is told.
@@ -129,7 +138,8 @@ func (v *flowView) step(i int) runs.FlowStep {
 	if job, known := v.jobs[text.JobID]; known {
 		s.JobID, s.JobName = job.ID, job.JobDesc
 	}
-	s.RunID, s.Param, s.Output, s.Message = text.RunID, shorten(string(text.Param)), shorten(string(text.Output)), shorten(string(text.Message))
+	s.Message = shorten(said(v.page, &text))
+	s.RunID, s.Param, s.Output = text.RunID, shorten(string(text.Param)), shorten(string(text.Output))
 	switch {
 	case def.Approve != nil:
 		s.Text, s.Param = s.Param, ""
@@ -141,6 +151,16 @@ func (v *flowView) step(i int) runs.FlowStep {
 	}
 	s.Deeds = v.deeds(&s)
 	return s
+}
+
+// said is what a step or an item ended with, in the reader's language where that is not what its run reported.
+func said(page layout.Page, row *db.FlowStep) string {
+	if fault := manage.StepFault(row); fault != nil {
+		fault.Step = "" // the page is about it
+		field := manage.FlowFault(*fault)
+		return field.Text(page.Printer)
+	}
+	return string(row.Message)
 }
 
 // maxShownText is how much of a parameter or an output is shown on the page of a flow, in bytes; the page of the step's run has the rest.
@@ -282,7 +302,7 @@ func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, err error) {
 	if step == "" {
 		return page, nil
 	}
-	drawn, err := c.flowRun(ctx, page.Page, p, r, f)
+	drawn, _, err := c.flowRun(ctx, page.Page, p, r, f)
 	if err != nil {
 		return page, err
 	}
@@ -352,7 +372,7 @@ func (c *runPages) stepItems(ec echo.Context) error {
 	page := runs.ItemsPage{Page: c.pageWithFlash(ec), LogID: logID}
 	var drawn *runs.FlowRun
 	if ok {
-		if drawn, err = c.flowRun(ctx, page.Page, p, r, f); err != nil {
+		if drawn, _, err = c.flowRun(ctx, page.Page, p, r, f); err != nil {
 			return err
 		}
 	}
@@ -382,7 +402,7 @@ func (c *runPages) stepItems(ec echo.Context) error {
 	}
 	for i := range rows {
 		row := &rows[i]
-		item := runs.Item{Number: format.Digits(row.Item + 1), State: flow.State(row.State), RunID: row.RunID, Param: shorten(string(row.Param)), Message: shorten(string(row.Message))}
+		item := runs.Item{Number: format.Digits(row.Item + 1), State: flow.State(row.State), RunID: row.RunID, Param: shorten(string(row.Param)), Message: shorten(said(page.Page, row))}
 		if row.BeganAt > 0 {
 			end := c.now()
 			if row.EndedAt > 0 {

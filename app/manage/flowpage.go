@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -93,4 +94,17 @@ func (s *Runs) hideSteps(ctx context.Context, p auth.Principal, rows []db.FlowSt
 		}
 	}
 	return nil
+}
+
+// StepFault takes out of the row of a step, or an item, what is kept of the expression by which it ended; nil where it ended by something else.
+func StepFault(row *db.FlowStep) *flow.Fault {
+	f, ok := flow.FaultOf(row.Step, string(row.Output))
+	if !ok {
+		return nil
+	}
+	row.Output = ""
+	if said := string(row.Message); said == "" || !strings.HasPrefix(f.Said(), said) { // it has run since; the words may have been cut
+		return nil
+	}
+	return f
 }

@@ -65,7 +65,7 @@ func TestAPatternIsBoundedWhereItIsWritten(t *testing.T) {
 	} {
 		for _, text := range []string{"flow.param matches '" + pattern + "'", "any() && [flow.param][0] matches '" + pattern + "'"} {
 			_, err := Compile(text, testScope)
-			if e, ok := errors.AsType[*Error](err); (err == nil) != good || !good && (!ok || e.Kind != KindSyntax || e.Reason == "") {
+			if e, ok := errors.AsType[*Error](err); (err == nil) != good || !good && (!ok || e.Kind != KindSyntax || e.Reason.Key == "") {
 				t.Errorf("%.60s: %v", text, err)
 			}
 		}
@@ -104,7 +104,7 @@ func TestLargeNumbersStayWhatTheyAre(t *testing.T) {
 		if err == nil {
 			_, err = p.Eval(testValues())
 		}
-		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindValue && e.Kind != KindSyntax || e.Reason == "" {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindValue && e.Kind != KindSyntax || e.Reason.Key == "" {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestWhatCannotBeWrittenIsNoValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = template.Fill(testValues())
-		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindValue || e.Reason == "" {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindValue || e.Reason.Key == "" {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

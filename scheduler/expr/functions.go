@@ -2,7 +2,6 @@ package expr
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -144,7 +143,7 @@ func length(e *effort, args []any) (any, error) {
 	if list, ok := listOf(args[0]); ok {
 		return len(list), nil
 	}
-	return nil, fmt.Errorf("%s has no length", kindOf(args[0]))
+	return nil, because("length", "Kind", kindOf(args[0]))
 }
 
 func toInt(e *effort, args []any) (any, error) {
@@ -155,7 +154,7 @@ func toInt(e *effort, args []any) (any, error) {
 		return int(v), nil
 	case float64:
 		if math.IsNaN(v) || math.Abs(v) >= 1<<63 {
-			return nil, errors.New("the number is too large")
+			return nil, errLarge
 		}
 		return int(v), nil
 	case string:
@@ -164,11 +163,11 @@ func toInt(e *effort, args []any) (any, error) {
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
 		if err != nil {
-			return nil, errors.New("the text is no whole number")
+			return nil, because("textwhole")
 		}
 		return int(n), nil
 	}
-	return nil, fmt.Errorf("%s is no number", kindOf(args[0]))
+	return nil, because("number", "Kind", kindOf(args[0]))
 }
 
 func toFloat(e *effort, args []any) (any, error) {
@@ -178,14 +177,14 @@ func toFloat(e *effort, args []any) (any, error) {
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 		if err != nil {
-			return nil, errors.New("the text is no number")
+			return nil, because("textnumber")
 		}
 		return n, nil
 	}
 	if n, ok := number(args[0]); ok {
 		return n, nil
 	}
-	return nil, fmt.Errorf("%s is no number", kindOf(args[0]))
+	return nil, because("number", "Kind", kindOf(args[0]))
 }
 
 func toText(e *effort, args []any) (any, error) { return e.text(args[0]) }
@@ -225,7 +224,7 @@ func split2(e *effort, args []any) (any, error) {
 func join2(e *effort, args []any) (any, error) {
 	list, ok := listOf(args[0])
 	if !ok {
-		return nil, fmt.Errorf("%s is no list", kindOf(args[0]))
+		return nil, because("list", "Kind", kindOf(args[0]))
 	}
 	by, err := aText(args[1])
 	if err != nil {
@@ -279,7 +278,7 @@ func fromJSON(e *effort, args []any) (any, error) {
 	}
 	value, ok := DecodeJSON(v)
 	if !ok {
-		return nil, errors.New("the text is no JSON")
+		return nil, because("json")
 	}
 	return value, e.use(weight(value))
 }
@@ -313,7 +312,7 @@ func valuesOf(e *effort, args []any) (any, error) {
 func forKeys(e *effort, v any, of func(m map[string]any, key string) any) (any, error) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s has no keys", kindOf(v))
+		return nil, because("keys", "Kind", kindOf(v))
 	}
 	if err := e.make(len(m)); err != nil {
 		return nil, err
@@ -332,7 +331,7 @@ func last(_ *effort, args []any) (any, error) { return at(args[0], func(n int) i
 func at(v any, which func(n int) int) (any, error) {
 	list, ok := listOf(v)
 	if !ok {
-		return nil, fmt.Errorf("%s is no list", kindOf(v))
+		return nil, because("list", "Kind", kindOf(v))
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -343,7 +342,7 @@ func at(v any, which func(n int) int) (any, error) {
 func sum(e *effort, args []any) (any, error) {
 	list, ok := listOf(args[0])
 	if !ok {
-		return nil, fmt.Errorf("%s is no list", kindOf(args[0]))
+		return nil, because("list", "Kind", kindOf(args[0]))
 	}
 	if err := e.use(len(list)); err != nil {
 		return nil, err
@@ -351,7 +350,7 @@ func sum(e *effort, args []any) (any, error) {
 	var total any = 0
 	for _, v := range list {
 		if _, ok := number(v); !ok {
-			return nil, fmt.Errorf("%s is no number", kindOf(v))
+			return nil, because("number", "Kind", kindOf(v))
 		}
 		var err error
 		if total, err = add(e, []any{total, v}); err != nil {

@@ -1,18 +1,16 @@
 package expr
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"regexp"
 	"regexp/syntax"
 )
 
-var errLarge = errors.New("the number is too large")
+var errLarge = because("large")
 
 // calculate does something to two numbers: to whole ones without going round at the largest.
-func calculate(args []any, word string, whole func(a, b int) (result int, fits bool), broken func(a, b float64) float64) (any, error) {
+func calculate(args []any, doing string, whole func(a, b int) (result int, fits bool), broken func(a, b float64) float64) (any, error) {
 	if a, ok := args[0].(int); ok {
 		if b, ok := args[1].(int); ok {
 			result, fits := whole(a, b)
@@ -25,17 +23,17 @@ func calculate(args []any, word string, whole func(a, b int) (result int, fits b
 	a, ok1 := number(args[0])
 	b, ok2 := number(args[1])
 	if !ok1 || !ok2 {
-		return nil, fmt.Errorf("%s and %s cannot be %s", kindOf(args[0]), kindOf(args[1]), word)
+		return nil, because(doing, "Kind", kindOf(args[0]), "Other", kindOf(args[1]))
 	}
 	return broken(a, b), nil
 }
 
 func subtract(_ *effort, args []any) (any, error) {
-	return calculate(args, "subtracted", func(a, b int) (int, bool) { return a - b, (a-b < a) == (b > 0) }, func(a, b float64) float64 { return a - b })
+	return calculate(args, "subtracting", func(a, b int) (int, bool) { return a - b, (a-b < a) == (b > 0) }, func(a, b float64) float64 { return a - b })
 }
 
 func multiply(_ *effort, args []any) (any, error) {
-	return calculate(args, "multiplied", func(a, b int) (int, bool) {
+	return calculate(args, "multiplying", func(a, b int) (int, bool) {
 		high, low := bits.Mul64(size(a), size(b))
 		return a * b, high == 0 && (low <= math.MaxInt64 || low == 1<<63 && (a < 0) != (b < 0))
 	}, func(a, b float64) float64 { return a * b })
@@ -54,7 +52,7 @@ func span(e *effort, args []any) (any, error) {
 	from, ok1 := args[0].(int)
 	to, ok2 := args[1].(int)
 	if !ok1 || !ok2 {
-		return nil, fmt.Errorf("there is no range from %s to %s", kindOf(args[0]), kindOf(args[1]))
+		return nil, because("range", "Kind", kindOf(args[0]), "Other", kindOf(args[1]))
 	}
 	if from > to {
 		return []any{}, nil
@@ -86,7 +84,7 @@ func slice(e *effort, args []any) (any, error) {
 	text, isText := args[0].(string)
 	list, isList := listOf(args[0])
 	if !isText && !isList {
-		return nil, fmt.Errorf("%s has no parts", kindOf(args[0]))
+		return nil, because("parts", "Kind", kindOf(args[0]))
 	}
 	if err := e.look(text, text); err != nil {
 		return nil, err
@@ -100,7 +98,7 @@ func slice(e *effort, args []any) (any, error) {
 		}
 		at, ok := v.(int)
 		if !ok {
-			return nil, fmt.Errorf("%s is no place in %s", kindOf(v), kindOf(args[0]))
+			return nil, because("place", "Kind", kindOf(v), "Other", kindOf(args[0]))
 		}
 		if at < 0 {
 			at += n
@@ -140,7 +138,7 @@ func add(e *effort, args []any) (any, error) {
 	a, ok1 := number(args[0])
 	b, ok2 := number(args[1])
 	if !ok1 || !ok2 {
-		return nil, fmt.Errorf("%s and %s cannot be added", kindOf(args[0]), kindOf(args[1]))
+		return nil, because("adding", "Kind", kindOf(args[0]), "Other", kindOf(args[1]))
 	}
 	return a + b, nil
 }
@@ -163,7 +161,7 @@ func in(e *effort, args []any) (any, error) {
 		if args[1] == nil {
 			return false, nil
 		}
-		return nil, fmt.Errorf("nothing is in %s", kindOf(args[1]))
+		return nil, because("inside", "Kind", kindOf(args[1]))
 	}
 	for _, v := range list {
 		if same, err := e.equal(args[0], v); same || err != nil {
@@ -200,7 +198,7 @@ type pattern struct {
 
 func newPattern(text string) (*pattern, error) {
 	if len(text) > maxPattern {
-		return nil, fmt.Errorf("a pattern has at most %d bytes", maxPattern)
+		return nil, because("pattern", "Max", maxPattern)
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -211,7 +209,7 @@ func newPattern(text string) (*pattern, error) {
 		return nil, err
 	}
 	if len(program.Inst) > maxInstructions {
-		return nil, errors.New("the pattern repeats too much")
+		return nil, because("repeats")
 	}
 	compiled, err := regexp.Compile(text)
 	return &pattern{compiled, len(program.Inst)}, err

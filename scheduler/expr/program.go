@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -9,10 +8,11 @@ import (
 	lang "github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/conf"
-	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
 // Bounds of an expression, so that no text of people and no result of an executor keeps an admin busy. They count steps and bytes, not
@@ -35,7 +35,7 @@ type Kind string
 
 // The kinds of faults.
 const (
-	KindSyntax Kind = "syntax" // Reason: in the library's English
+	KindSyntax Kind = "syntax" // Reason
 	KindLong   Kind = "long"
 	KindSecret Kind = "secret" // secrets are put in when a run leaves, and nothing reads them before
 	KindName   Kind = "name"   // Text: what there is not
@@ -51,12 +51,12 @@ type Error struct {
 	Kind       Kind
 	Expression string
 	Text       string
-	Reason     string
+	Reason     invalid.Field // its Key is empty for none
 }
 
 // Error implements error.
 func (e *Error) Error() string {
-	return strings.Join(slices.DeleteFunc([]string{e.Expression, string(e.Kind), e.Text, e.Reason}, func(s string) bool { return s == "" }), ": ")
+	return strings.Join(slices.DeleteFunc([]string{e.Expression, string(e.Kind), e.Text, Said(e.Reason)}, func(s string) bool { return s == "" }), ": ")
 }
 
 // Scope is what an expression may read.
@@ -115,7 +115,7 @@ func Compile(text string, scope Scope) (*Program, error) {
 	}
 	options := append([]lang.Option{lang.Env(env), lang.MaxNodes(maxNodes), lang.Optimize(false), lang.DisableAllBuiltins(), lang.DisableIfOperator()}, functions...)
 	if err := checkPatterns(p.text, options); err != nil {
-		return nil, &Error{Kind: KindSyntax, Expression: p.text, Reason: reason(err)}
+		return nil, &Error{Kind: KindSyntax, Expression: p.text, Reason: ReasonOf(err)}
 	}
 	program, err := lang.Compile(p.text, append(options, lang.Patch(guard))...)
 	switch {
@@ -123,7 +123,7 @@ func Compile(text string, scope Scope) (*Program, error) {
 		guard.wrong.Expression = p.text
 		return nil, guard.wrong
 	case err != nil:
-		return nil, &Error{Kind: KindSyntax, Expression: p.text, Reason: reason(err)}
+		return nil, &Error{Kind: KindSyntax, Expression: p.text, Reason: ReasonOf(err)}
 	}
 	p.program = program
 	return p, nil
@@ -188,7 +188,7 @@ func (p *Program) Eval(v *Values) (any, error) {
 		if effort.over() || strings.Contains(err.Error(), "memory budget exceeded") {
 			return nil, &Error{Kind: KindEffort, Expression: p.text}
 		}
-		return nil, &Error{Kind: KindValue, Expression: p.text, Reason: reason(err)}
+		return nil, &Error{Kind: KindValue, Expression: p.text, Reason: ReasonOf(err)}
 	}
 	return value, nil
 }
@@ -201,7 +201,7 @@ func (p *Program) Holds(v *Values) (bool, error) {
 	}
 	holds, ok := value.(bool)
 	if !ok {
-		return false, &Error{Kind: KindValue, Expression: p.text, Reason: "it is neither true nor false, but " + kindOf(value)}
+		return false, &Error{Kind: KindValue, Expression: p.text, Reason: because("notruth", "Kind", kindOf(value)).Field}
 	}
 	return holds, nil
 }
@@ -214,20 +214,12 @@ func (p *Program) List(v *Values) (list []any, text string, err error) {
 	}
 	list, ok := listOf(value)
 	if !ok {
-		return nil, "", &Error{Kind: KindValue, Expression: p.text, Reason: "it is no list, but " + kindOf(value)}
+		return nil, "", &Error{Kind: KindValue, Expression: p.text, Reason: because("nolist", "Kind", kindOf(value)).Field}
 	}
 	if text, err = TextOf(list); err != nil {
 		return nil, "", valueError(p.text, err)
 	}
 	return list, text, nil
-}
-
-// reason is the library's message without the excerpt that it draws.
-func reason(err error) string {
-	if e, ok := errors.AsType[*file.Error](err); ok {
-		return clean(e.Message)
-	}
-	return clean(err.Error())
 }
 
 // names of the environment that nobody can write.
@@ -324,12 +316,12 @@ func (g *guard) Visit(node *ast.Node) {
 		}
 	case *ast.VariableDeclaratorNode, *ast.SequenceNode, *ast.BytesNode, *ast.ConstantNode:
 		g.fail(KindSyntax, "")
-		g.wrong.Reason = "variables and several expressions in one are not offered"
+		g.wrong.Reason = because("variables").Field
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode, *ast.ChainNode,
 		*ast.ConditionalNode, *ast.ArrayNode, *ast.MapNode, *ast.PairNode:
 	default:
 		g.fail(KindSyntax, "")
-		g.wrong.Reason = "this is not offered"
+		g.wrong.Reason = because("offered").Field
 	}
 }
 
@@ -372,7 +364,7 @@ func (g *guard) member(n *ast.MemberNode) {
 	switch {
 	case !ok:
 		g.fail(KindSyntax, "")
-		g.wrong.Reason = "a step is named as in steps.ID"
+		g.wrong.Reason = because("stepname").Field
 	case !slices.Contains(g.scope.Steps, id.Value):
 		g.fail(KindStep, id.Value)
 	case !slices.Contains(g.program.reads, id.Value):
@@ -391,7 +383,7 @@ func (g *guard) call(node *ast.Node, n *ast.CallNode) {
 		g.program.ends = g.program.ends || env == envCancelled
 		if len(n.Arguments) > 0 {
 			g.fail(KindSyntax, "")
-			g.wrong.Reason = callee.Value + "() takes nothing between its brackets"
+			g.wrong.Reason = because("arguments", "Name", callee.Value).Field
 		}
 		if env == "" {
 			ast.Patch(node, &ast.BoolNode{Value: true})

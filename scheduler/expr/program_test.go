@@ -142,7 +142,7 @@ func TestWhatCannotBeReadSaysWhy(t *testing.T) {
 			continue
 		}
 		e, ok := errors.AsType[*Error](err)
-		if !ok || e.Kind != want.Kind || e.Text != want.Text || e.Expression == "" && text != "" || e.Kind == KindSyntax && e.Reason == "" {
+		if !ok || e.Kind != want.Kind || e.Text != want.Text || e.Expression == "" && text != "" || e.Kind == KindSyntax && e.Reason.Key == "" {
 			t.Errorf("%.80s: %+v, want %+v", text, err, want)
 		}
 	}
@@ -165,7 +165,7 @@ func TestWhatHasNoValueSaysWhy(t *testing.T) {
 			continue
 		}
 		v, err := p.Eval(testValues())
-		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindValue || e.Reason == "" || strings.Contains(e.Reason, "\n") {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindValue || e.Reason.Key == "" || strings.Contains(Said(e.Reason), "\n") {
 			t.Errorf("%s: %v %+v", text, v, err)
 		}
 	}

@@ -104,7 +104,7 @@ func valueError(expression string, err error) *Error {
 	if errors.Is(err, errEffort) {
 		return &Error{Kind: KindEffort, Expression: expression}
 	}
-	return &Error{Kind: KindValue, Expression: expression, Reason: clean(err.Error())}
+	return &Error{Kind: KindValue, Expression: expression, Reason: ReasonOf(err)}
 }
 
 // TextOf is a value as it stands in a text: a text as it is, nothing as nothing, lists and maps as JSON.

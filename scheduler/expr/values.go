@@ -3,7 +3,6 @@ package expr
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -25,7 +24,7 @@ func (e *effort) compare(a, b any) (int, error) {
 	x, ok1 := a.(string)
 	y, ok2 := b.(string)
 	if !ok1 || !ok2 {
-		return 0, fmt.Errorf("%s and %s have no order", kindOf(a), kindOf(b))
+		return 0, because("order", "Kind", kindOf(a), "Other", kindOf(b))
 	}
 	return strings.Compare(x, y), e.look(x, y)
 }
@@ -142,7 +141,7 @@ func (e *effort) write(b *strings.Builder, v any, depth int) error {
 	case float64:
 		raw, err := json.Marshal(v)
 		if err != nil {
-			return errors.New("the number has no end")
+			return because("endless")
 		}
 		b.Write(raw)
 		return nil
@@ -173,7 +172,7 @@ func (e *effort) write(b *strings.Builder, v any, depth int) error {
 	}
 	list, ok := listOf(v)
 	if !ok {
-		return fmt.Errorf("%s has no text", kindOf(v))
+		return because("notext", "Kind", kindOf(v))
 	}
 	b.WriteByte('[')
 	for i, item := range list {
@@ -252,7 +251,7 @@ func sortedKeys(m map[string]any) []string {
 func aText(v any) (string, error) {
 	text, ok := v.(string)
 	if !ok {
-		return "", fmt.Errorf("%s is no text", kindOf(v))
+		return "", because("text", "Kind", kindOf(v))
 	}
 	return text, nil
 }
@@ -262,27 +261,6 @@ func twoTexts(args []any) (a, b string, err error) {
 		b, err = aText(args[1])
 	}
 	return a, b, err
-}
-
-// kindOf names what a value is, in messages.
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "nothing"
-	case bool:
-		return "a truth value"
-	case string:
-		return "a text"
-	case map[string]any:
-		return "a map"
-	}
-	if _, ok := number(v); ok {
-		return "a number"
-	}
-	if _, ok := listOf(v); ok {
-		return "a list"
-	}
-	return "something else"
 }
 
 // clean is a message of the library on one line.

@@ -100,9 +100,12 @@ func (p *Plan) exprFault(i int, field string, err error) *Fault {
 	}
 	e, ok := errors.AsType[*expr.Error](err)
 	if !ok {
-		e = &expr.Error{Kind: expr.KindValue, Reason: err.Error()}
+		e = &expr.Error{Kind: expr.KindValue, Reason: expr.ReasonOf(err)}
 	}
-	f.Key, f.Args = CodeExpr+string(e.Kind), []any{"Expression", shown(e.Expression), "Text", e.Text, "Reason", e.Reason}
+	f.Key, f.Args = CodeExpr+string(e.Kind), []any{"Expression", shown(e.Expression), "Text", e.Text, "Reason", ""}
+	if e.Reason.Key != "" {
+		f.Args[5] = e.Reason
+	}
 	return f
 }
 

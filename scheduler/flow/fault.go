@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -31,23 +33,99 @@ var words = map[string]string{
 	CodeParamLong:                      "with its values filled in the parameter is too long: at most {Max} bytes",
 }
 
-// Said is the fault as the step of a run keeps it, in English as all that is kept of results: where it is in the step, and what.
+// Said is the fault as the message of a step has it, in English as all that is kept of results: where it is in the step, and what. Pages say
+// it in the reader's language, by what [Fault.Stored] keeps.
 func (f *Fault) Said() string {
-	text, known := words[f.Key]
-	if !known {
+	if _, known := words[f.Key]; !known {
 		return f.Error()
 	}
-	pairs := make([]string, len(f.Args))
-	for i, arg := range f.Args {
-		if pairs[i] = fmt.Sprint(arg); i%2 == 0 {
-			pairs[i] = "{" + pairs[i] + "}"
-		}
-	}
-	text = strings.NewReplacer(pairs...).Replace(text)
+	text := f.Text(english{})
 	if f.Line > 0 {
 		return fmt.Sprintf("%s (line %d): %s", f.Name, f.Line, text)
 	}
 	return f.Name + ": " + text
+}
+
+// english has the words of faults, and those of the reasons that are arguments of theirs.
+type english struct{}
+
+// T implements [invalid.Printer].
+func (english) T(key string, args ...any) string {
+	if text, known := words[key]; known {
+		return expr.Put(text, args)
+	}
+	return expr.Said(invalid.Field{Key: key, Args: args})
+}
+
+// storedField is a [Fault] as a step keeps it beside its words: arguments are texts, numbers, or fields again.
+type storedField struct {
+	Name string            `json:"name,omitempty"`
+	Line int               `json:"line,omitempty"`
+	Key  string            `json:"key"`
+	Args []json.RawMessage `json:"args,omitempty"`
+}
+
+func storeField(f invalid.Field) storedField {
+	stored := storedField{Name: f.Name, Key: f.Key}
+	for _, arg := range f.Args {
+		if inner, is := arg.(invalid.Field); is {
+			arg = storeField(inner)
+		}
+		raw, err := json.Marshal(arg)
+		if err != nil {
+			raw = []byte(`""`) // arguments are texts and numbers
+		}
+		stored.Args = append(stored.Args, raw)
+	}
+	return stored
+}
+
+func (s storedField) field() (f invalid.Field, ok bool) {
+	f = invalid.Field{Name: s.Name, Key: s.Key}
+	for _, raw := range s.Args {
+		var arg any
+		var inner storedField
+		switch {
+		case json.Unmarshal(raw, &inner) == nil:
+			if arg, ok = inner.field(); !ok {
+				return f, false
+			}
+		default:
+			decoder := json.NewDecoder(bytes.NewReader(raw))
+			decoder.UseNumber()
+			if decoder.Decode(&arg) != nil {
+				return f, false
+			}
+		}
+		f.Args = append(f.Args, arg)
+	}
+	return f, s.Key != "" && len(f.Args)%2 == 0
+}
+
+// storedFault is what a step has in the place of what its run gave.
+type storedFault struct {
+	Fault *storedField `json:"fault"`
+}
+
+// Stored is the fault as a step keeps it, for those who say it in another language than [Fault.Said].
+func (f *Fault) Stored() string {
+	stored := storeField(f.Field)
+	stored.Line = f.Line
+	raw, err := json.Marshal(storedFault{&stored})
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// FaultOf reads what [Fault.Stored] wrote, of a step; ok is false of anything else that a run gave.
+func FaultOf(step, output string) (f *Fault, ok bool) {
+	var s storedFault
+	if !strings.HasPrefix(output, `{"fault":`) || json.Unmarshal([]byte(output), &s) != nil || s.Fault == nil {
+		return nil, false
+	}
+	field, ok := s.Fault.field()
+	return &Fault{Step: step, Line: s.Fault.Line, Field: field}, ok
 }
 
 // Faults are what is wrong with a definition, in the order of its steps.

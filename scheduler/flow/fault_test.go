@@ -23,3 +23,25 @@ func TestAFaultOfARunIsSaidInWords(t *testing.T) {
 		}
 	}
 }
+
+// TestAFaultOfARunIsKept so that it can be said in any language: it comes back as it was, but that numbers may be of another type.
+func TestAFaultOfARunIsKept(t *testing.T) {
+	t.Parallel()
+	kind := invalid.Field{Key: "flow.reason.kind.text"}
+	for _, want := range []Fault{
+		{Step: "a", Line: 7, Field: invalid.Field{Name: FieldIf, Key: CodeExpr + "value", Args: []any{
+			"Expression", "steps.b.message < 1", "Text", "", "Reason", invalid.Field{Key: "flow.reason.order", Args: []any{"Kind", kind, "Other", invalid.Field{Key: "flow.reason.kind.number"}}},
+		}}},
+		{Step: "a", Field: invalid.Field{Name: FieldItems, Key: CodeItems, Args: []any{"Count", 11_000_000, "Max", 10_000}}},
+	} {
+		got, ok := FaultOf("a", want.Stored())
+		if !ok || got.Said() != want.Said() || got.Line != want.Line || got.Step != want.Step || got.Name != want.Name {
+			t.Errorf("%s comes back as %v, %v", want.Stored(), got, ok)
+		}
+	}
+	for _, other := range []string{"", "{}", `{"values":{"fault":"no"}}`, `{"fault":null}`, `{"fault":{"key":"","args":[]}}`, `{"fault":{"key":"a","args":[1]}}`, `{"fault":7}`, `{"fault":{"key":"a","args":["Reason",{"key":""}]}}`} {
+		if f, ok := FaultOf("a", other); ok {
+			t.Errorf("%s is taken for %v", other, f)
+		}
+	}
+}

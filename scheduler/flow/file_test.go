@@ -164,7 +164,7 @@ func TestFaultsNameTheirStepAndLine(t *testing.T) {
 		{"a wait for two things", "steps:\n  - id: a\n    wait: {seconds: 1, until: '2026-01-01 00:00:00'}\n", "a 3 wait wait"},
 		{"a moment that is none", "steps:\n  - id: a\n    wait: {until: tomorrow}\n", "a 3 until moment [Value tomorrow]"},
 		{"what may become of a failure", "on_failure: retry\n" + a, " 1 on_failure unknown [Value retry]"},
-		{"an expression that cannot be read", a + "    if: 1 +\n", "a 4 if expr.syntax [Expression 1 + Text  Reason unexpected token EOF]"},
+		{"an expression that cannot be read", a + "    if: 1 +\n", "a 4 if expr.syntax [Expression 1 + Text  Reason { flow.reason.library [Detail unexpected token EOF] }]"},
 		{"an unknown name", a + "    if: foo\n", "a 4 if expr.name [Expression foo Text foo Reason ]"},
 		{"an item outside of a foreach", a + "    parameter: ${{ item }}\n", "a 4 parameter expr.item [Expression item Text  Reason ]"},
 		{"a secret in a condition", a + "    if: secrets.DB == ''\n", "a 4 if expr.secret [Expression secrets.DB == '' Text  Reason ]"},

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// TestWhyAnExpressionHasNoValueIsSaidInTheReadersLanguage: of a step, of an item, and of the run that ended by it. The API says it in English, and
+// takes it for no output.
+func TestWhyAnExpressionHasNoValueIsSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		ex := executortest.New(t, admin.base, executortest.Handlers{
+			"work": func(_ context.Context, r *executor.Run) error { r.SetResult("many"); return nil },
+		}, func(c *executor.Config) { c.Token, c.AppName = o.AccessToken, "orders" })
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {ex.URL}})
+		if got := admin.post("/jobs", form(url.Values{"name": {"the work"}, "handler": {"work"}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		source := `on_failure: continue
+steps:
+  - {id: first, job: 1}
+  - id: each
+    needs: first
+    job: 1
+    foreach: {items: "[1]"}
+    parameter: "${{ item - steps.first.message }}"
+  - id: last
+    needs: first
+    if: steps.first.message > 3
+    job: 1
+`
+		if got := admin.post("/jobs", form(url.Values{"name": {"counted"}, "glue": {"FLOW"}, "handler": {""}, "source": {source}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create the flow: %d %s", got.status, got.body)
+		}
+		path := admin.runOnce("/jobs/2", nil)
+		executortest.Eventually(t, "it has failed", func() error {
+			if class := admin.get(path).document(t).Find("#step-last").AttrOr("class", ""); class != "at-failed" || strings.Contains(admin.get(path).body, "at-running") {
+				return fmt.Errorf("the last step is %q", class)
+			}
+			return nil
+		})
+		for language, want := range map[string]struct{ step, item string }{
+			"en":    {"if (line 11): The expression “steps.first.message > 3” has no value: a text and a number have no order.", "a number and a text cannot be subtracted"},
+			"zh-CN": {"if（第 11 行）：表达式“steps.first.message > 3”无法求值：文本与数字不能比较大小。", "数字与文本不能相减"},
+			"zh-TW": {"if（第 11 行）：運算式“steps.first.message > 3”無法求值：文字與數字不能比較大小。", "數字與文字不能相減"},
+		} {
+			in := func(path string) answer { return admin.do("GET", path, nil, "Accept-Language", language) }
+			page := in(path)
+			doc := page.document(t)
+			if got := doc.Find("#step-last .flow-text").Text(); got != want.step || strings.Contains(page.body, "flow.reason") {
+				t.Errorf("%s: the step says %q, want %q", language, got, want.step)
+			}
+			if items := in(path + "/steps/each"); !strings.Contains(items.document(t).Find("td.message").Text(), want.item) {
+				t.Errorf("%s: the item does not say %q", language, want.item)
+			}
+			if language != "en" && strings.Contains(page.body, "have no order") {
+				t.Errorf("%s: the page says it in English too", language)
+			}
+		}
+		reader := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, admin, url.Values{"name": {"reader"}, "scope": {"view"}, "days": {"7"}})}
+		got := reader.do("GET", path, "")
+		if !strings.Contains(got.body, "a text and a number have no order") || strings.Contains(got.body, `"fault`) {
+			t.Errorf("API: %d %s", got.status, got.body)
+		}
+	})
+}
