@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-job/punctual/executor/executortest"
 )
 
-// TestWhyAnExpressionHasNoValueIsSaidInTheReadersLanguage: of a step, of an item, and of the run that ended by it. The API says it in English, and
+// TestWhyAnExpressionHasNoValueIsSaidInTheReadersLanguage: of a step, of an item, of one without a job, and of the run that ended by it. The API says it in English, and
 // takes it for no output.
 func TestWhyAnExpressionHasNoValueIsSaidInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
@@ -38,27 +38,37 @@ steps:
     needs: first
     if: steps.first.message > 3
     job: 1
+  - {id: gone, needs: first, job: {app_name: orders, description: another}}
 `
+		if got := admin.post("/jobs", form(url.Values{"name": {"another"}, "handler": {"work"}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
 		if got := admin.post("/jobs", form(url.Values{"name": {"counted"}, "glue": {"FLOW"}, "handler": {""}, "source": {source}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
 			t.Fatalf("create the flow: %d %s", got.status, got.body)
 		}
-		path := admin.runOnce("/jobs/2", nil)
+		if got := admin.post("/jobs/2/delete", url.Values{}); got.status != http.StatusSeeOther {
+			t.Fatalf("delete: %d %s", got.status, got.body)
+		}
+		path := admin.runOnce("/jobs/3", nil)
 		executortest.Eventually(t, "it has failed", func() error {
 			if class := admin.get(path).document(t).Find("#step-last").AttrOr("class", ""); class != "at-failed" || strings.Contains(admin.get(path).body, "at-running") {
 				return fmt.Errorf("the last step is %q", class)
 			}
 			return nil
 		})
-		for language, want := range map[string]struct{ step, item string }{
-			"en":    {"if (line 11): The expression “steps.first.message > 3” has no value: a text and a number have no order.", "a number and a text cannot be subtracted"},
-			"zh-CN": {"if（第 11 行）：表达式“steps.first.message > 3”无法求值：文本与数字不能比较大小。", "数字与文本不能相减"},
-			"zh-TW": {"if（第 11 行）：運算式“steps.first.message > 3”無法求值：文字與數字不能比較大小。", "數字與文字不能相減"},
+		for language, want := range map[string]struct{ step, item, gone string }{
+			"en":    {"if (line 11): The expression “steps.first.message > 3” has no value: a text and a number have no order.", "a number and a text cannot be subtracted", "job (line 13): There is no job orders / another."},
+			"zh-CN": {"if（第 11 行）：表达式“steps.first.message > 3”无法求值：文本与数字不能比较大小。", "数字与文本不能相减", "job（第 13 行）：任务 orders / another 不存在。"},
+			"zh-TW": {"if（第 11 行）：運算式“steps.first.message > 3”無法求值：文字與數字不能比較大小。", "數字與文字不能相減", "job（第 13 行）：任務 orders / another 不存在。"},
 		} {
 			in := func(path string) answer { return admin.do("GET", path, nil, "Accept-Language", language) }
 			page := in(path)
 			doc := page.document(t)
 			if got := doc.Find("#step-last .flow-text").Text(); got != want.step || strings.Contains(page.body, "flow.reason") {
 				t.Errorf("%s: the step says %q, want %q", language, got, want.step)
+			}
+			if got := doc.Find("#step-gone .flow-text").Text(); got != want.gone {
+				t.Errorf("%s: the step without a job says %q, want %q", language, got, want.gone)
 			}
 			if items := in(path + "/steps/each"); !strings.Contains(items.document(t).Find("td.message").Text(), want.item) {
 				t.Errorf("%s: the item does not say %q", language, want.item)

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -602,11 +603,17 @@ func newStarts() *starts {
 // fail takes back a start of what cannot be started.
 func (s *starts) fail(start *flowStart, now time.Time) {
 	f, row := start.flow, start.step
-	why := "job " + start.ref.String() + " does not exist"
-	if start.ring {
-		why = "flow " + start.ref.String() + " would start itself"
+	step := &f.plan.def.Steps[row.place]
+	name := flow.FieldJob
+	if step.Kind() == flow.KindFlow {
+		name = flow.FieldFlow
 	}
-	row.Message, row.Code, row.changed = db.Text(clip(why, maxResult)), int64(wire.CodeFail), true
+	fault := flow.Fault{Step: step.ID, Line: step.LineOf(name), Field: invalid.Field{Name: name, Key: flow.CodeNoJob, Args: []any{"Value", start.ref.String()}}}
+	if start.ring {
+		fault.Key = flow.CodeItself
+	}
+	row.Output = db.Text(fault.Stored())
+	row.Message, row.Code, row.changed = db.Text(clip(fault.Said(), maxResult)), int64(wire.CodeFail), true
 	row.Going = 0
 	if row.Item >= 0 {
 		row.State, row.EndedAt = int64(flow.Failed), now.UnixMilli()

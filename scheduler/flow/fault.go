@@ -30,6 +30,8 @@ var words = map[string]string{
 	CodeExpr + string(expr.KindBraces): "with its values filled in, “{Expression}” would ask for something else: one of them contains an expression",
 	CodeItems:                          "the list has {Count} items, and at most {Max} are allowed",
 	CodeMoment:                         "“{Value}” is no moment, such as 2026-12-31 23:30:00",
+	CodeNoJob:                          "job {Value} does not exist",
+	CodeItself:                         "flow {Value} would start itself",
 	CodeParamLong:                      "with its values filled in the parameter is too long: at most {Max} bytes",
 }
 
@@ -40,7 +42,10 @@ func (f *Fault) Said() string {
 		return f.Error()
 	}
 	text := f.Text(english{})
-	if f.Line > 0 {
+	switch {
+	case f.Key == CodeNoJob, f.Key == CodeItself: // no field is wrong
+		return text
+	case f.Line > 0:
 		return fmt.Sprintf("%s (line %d): %s", f.Name, f.Line, text)
 	}
 	return f.Name + ": " + text

@@ -31,6 +31,8 @@ const (
 
 	CodeItems     = "flow.error.items"      // Count, Max: the list is too long
 	CodeParamLong = "flow.error.param_long" // Max: the evaluated parameter does not fit
+	CodeNoJob     = "flow.error.no_job"     // Value: what the step was to run, which does not exist when it starts
+	CodeItself    = "flow.error.itself"     // Value: the flow that would start itself
 )
 
 // MaxParam is how many bytes the parameter of a run has.
