@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/PuerkitoBio/goquery"
 )
 
 // TestPausesOfAProgram pauses a job and a tag by the API, sees it on the jobs, their times and their list, and ends the pauses.
@@ -342,6 +344,30 @@ func TestPausesAreSeenAhead(t *testing.T) {
 		timeline := b.get("/timeline?" + day.Encode()).document(t)
 		if n := timeline.Find("rect.held").Length(); n != 1 || !strings.Contains(timeline.Find(".time-list").Text(), "paused by admin: the database moves") || timeline.Find(".legend .held").Length() != 1 {
 			t.Errorf("%d pauses in the timeline: %s", n, timeline.Find(".time-list").Text())
+		}
+	})
+}
+
+// TestPausesOfferTags offers the tags that jobs have to whoever may pause one, who is an administrator.
+func TestPausesOfferTags(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		for _, tags := range []string{`["night","etl"]`, `["etl"]`, `[]`} {
+			c.json(201, new(struct{}), "POST", "/jobs", `{"group_id":1,"description":"tagged","author":"ann","handler":"x","schedule":"NONE","tags":`+tags+`}`)
+		}
+		root := open(t, a).mustLogin()
+		if got := root.post("/users", url.Values{"name": {"starter"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.schedule"}}); got.status != http.StatusSeeOther {
+			t.Fatal(got.status)
+		}
+		starter := open(t, a)
+		starter.login("starter", testPassword)
+		for who, want := range map[*browser]string{root: "etl night", starter: ""} {
+			form := who.get("/pauses").document(t).Find(".pause-form")
+			offered := form.Find("#" + form.Find("[name=tag]").AttrOr("list", "none") + " option").Map(func(_ int, o *goquery.Selection) string { return o.AttrOr("value", "") })
+			if got := strings.Join(offered, " "); got != want {
+				t.Errorf("the form offers the tags %q, want %q", got, want)
+			}
 		}
 	})
 }

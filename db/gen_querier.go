@@ -813,6 +813,8 @@ type Querier interface {
 	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
+	// The tags of the newest jobs, as the jobs have them, for forms that offer some. Bounded, because no index knows tags.
+	ListTagsInUse(ctx context.Context, db DBTX) ([]string, error)
 	// What a pull was given in fact.
 	ListTakenPulls(ctx context.Context, db DBTX, arg ListTakenPullsParams) ([]ListTakenPullsRow, error)
 	// The members of all teams, by name, for lists; the names of users that another program deleted are missing.

@@ -1301,6 +1301,34 @@ func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfP
 	return items, nil
 }
 
+const listTagsInUse = `-- name: ListTagsInUse :many
+SELECT DISTINCT j.tags FROM (SELECT i.tags FROM xxl_job_info AS i ORDER BY i.id DESC LIMIT 2000) AS j WHERE j.tags <> '' ORDER BY j.tags LIMIT 200
+`
+
+// The tags of the newest jobs, as the jobs have them, for forms that offer some. Bounded, because no index knows tags.
+func (q *Queries) ListTagsInUse(ctx context.Context, db DBTX) ([]string, error) {
+	rows, err := db.QueryContext(ctx, listTagsInUse)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var tags string
+		if err := rows.Scan(&tags); err != nil {
+			return nil, err
+		}
+		items = append(items, tags)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listWaitingJobs = `-- name: ListWaitingJobs :many
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ? AND id > ? ORDER BY id LIMIT 500

@@ -66,7 +66,7 @@ func (c *pausePages) pausePage(ec echo.Context, status int, page pauses.ListPage
 	return render(ec, status, pauses.List(page))
 }
 
-// pauseTargets adds what may be paused by its name: the groups, and the job that the form is about.
+// pauseTargets adds what may be paused by its name: the groups, the tags, and the job that the form is about.
 func (c *pausePages) pauseTargets(ec echo.Context, page *pauses.ListPage) error {
 	p := who(ec)
 	titles, err := c.groupTitles(ec)
@@ -77,6 +77,9 @@ func (c *pausePages) pauseTargets(ec echo.Context, page *pauses.ListPage) error 
 		if p.Can(g.ID, auth.RightSchedule) {
 			page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: textID(g.ID) == page.Values.Group})
 		}
+	}
+	if page.Tags, err = c.pauses.Tags(ec.Request().Context(), p); err != nil {
+		return err
 	}
 	page.Picked, err = c.pickedJob(ec, c.jobs, page.Values.Target)
 	return err

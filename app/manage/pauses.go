@@ -94,6 +94,23 @@ func (s *Pauses) List(ctx context.Context, p auth.Principal) ([]Pause, error) {
 	return slices.DeleteFunc(all, func(pause Pause) bool { return !pause.seen }), nil
 }
 
+// Tags are those that the newest jobs have, for whoever may pause a tag, sorted.
+func (s *Pauses) Tags(ctx context.Context, p auth.Principal) ([]string, error) {
+	if !p.Admin {
+		return nil, nil
+	}
+	lists, err := s.queries.ListTagsInUse(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("list tags: %w", err)
+	}
+	var tags []string
+	for _, list := range lists {
+		tags = append(tags, strings.FieldsFunc(list, func(r rune) bool { return r == ',' })...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags), nil
+}
+
 // Get is a pause that p may know of.
 func (s *Pauses) Get(ctx context.Context, p auth.Principal, id int64) (Pause, error) {
 	r, err := s.queries.GetPause(ctx, s.cfg.Pool, id)

@@ -8,7 +8,7 @@ import (
 )
 
 func (f fakes) pauses() pauses.ListPage {
-	p := pauses.ListPage{Page: f.page("/pauses"), Zone: "Asia/Shanghai", CanAdd: true, Values: pauses.Values{Target: "12"}, Errors: map[string]string{"until": f.T("pauses.error.until")}}
+	p := pauses.ListPage{Page: f.page("/pauses"), Zone: "Asia/Shanghai", CanAdd: true, Tags: []string{"nightly", "finance"}, Values: pauses.Values{Target: "12"}, Errors: map[string]string{"until": f.T("pauses.error.until")}}
 	for _, s := range []string{"job", "group", "tag", "all"} {
 		p.Scopes = append(p.Scopes, ui.Option{Value: s, Label: f.T("pauses.scope." + s)})
 	}

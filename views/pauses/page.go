@@ -15,6 +15,7 @@ type ListPage struct {
 	Zone   string // in which times are typed
 	Scopes []ui.Option
 	Groups []ui.Option    // that may be paused
+	Tags   []string       // that jobs have
 	Picked []ui.PickedJob // of Values.Target, if it is an id
 	Do     []ui.Option    // strategies
 	CanAdd bool
