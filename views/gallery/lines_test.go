@@ -1,0 +1,69 @@
+package gallery
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// TestLinesHold looks at what has to stay on its line where there is little room: cron texts, weekdays, and the menu beside its buttons.
+func TestLinesHold(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.Chinese), theme: layout.ThemeLight, now: time.Now()}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("GET /jobs", func(w http.ResponseWriter, r *http.Request) {
+		p := f.jobs()
+		long := p.Rows[0]
+		long.ID, long.Name = 99, "com.example.settlement.nightly.ReconciliationOfAllPaymentChannels"
+		long.ScheduleType, long.Schedule = "CRON", "0 0,10,20,30,40,50 8,9,10,11,12,13 ? * MON,TUE,WED,THU,FRI"
+		long.Glue, long.Handler, long.Tags = "BEAN", "reconciliationOfAllPaymentChannelsJobHandler", []string{"a-tag-of-a-team-that-loves-long-tags-more-than-others-do"}
+		p.Rows = append(p.Rows, long)
+		render(w, r, 200, jobs.List(p), "")
+	})
+	mux.HandleFunc("GET /jobs/8/edit", func(w http.ResponseWriter, r *http.Request) {
+		p, at := f.jobForm(), f.now.Add(time.Hour)
+		p.Preview = jobs.Preview{Times: []jobs.NextTime{{Time: format.At(f.Printer, at, f.now), Weekday: format.Weekday(f.Printer, at), Held: f.T("jobs.held.once")}}}
+		render(w, r, 200, jobs.Form(p), "")
+	})
+	mux.HandleFunc("GET /jobs/7", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Detail(f.jobHealthy()), "") })
+	mux.HandleFunc("POST /jobs/schedule-preview", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	do := doer(open(t))
+	see := func(width int64, path string, expressions ...string) {
+		t.Helper()
+		do(t, chromedp.EmulateViewport(width, 844), chromedp.Navigate(server.URL+path))
+		for _, e := range expressions {
+			do(t, until(e))
+		}
+	}
+	const ready = `document.fonts.status === "loaded" && [...document.querySelectorAll("[data-cron]")].every(e => e.textContent)`
+	// A box may be higher than its text, and text longer than its box.
+	lines := func(selector, most string) string {
+		return `(all => all.length && all.every(e => {
+			const text = document.createRange(), height = parseFloat(getComputedStyle(e).lineHeight);
+			text.selectNodeContents(e);
+			return Math.min(text.getBoundingClientRect().height, e.offsetHeight) < height * (` + most + ` + 0.5);
+		}))([...document.querySelectorAll("` + selector + `")].filter(e => e.checkVisibility()))`
+	}
+	const fits = `(e => e.scrollWidth <= e.clientWidth)(document.querySelector(".table-card"))`
+	for _, width := range []int64{1280, 1440} {
+		see(width, "/jobs", ready, lines("td.col-schedule .cron", "1"), lines("td.col-code .cron", "1"), lines("td .cron-words", "2"),
+			`document.querySelector("#job-99 .cron").title.endsWith("FRI")`, fits)
+		see(width, "/jobs/8/edit", lines("#preview .day", "1"))
+	}
+	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
+	see(390, "/jobs/7", `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)
+}
