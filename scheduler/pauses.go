@@ -96,7 +96,9 @@ func (p *pauses) resume(ctx context.Context, revision int64) error {
 	}
 }
 
-// samePauses fails a claim that was decided by other pauses than there are in its transaction.
+// samePauses fails a claim that was decided by other pauses than there are in its transaction. It is a statement of its own because it must
+// not wait: read in the update that moves the jobs, it would lock the row that a change of pauses has written, and whoever stopped in the
+// midst of one would hold up all claims (P4).
 func (e *Engine) samePauses(ctx context.Context, tx *sql.Tx, book *pauseBook) error {
 	revision, err := e.queries.GetPauseRevision(ctx, tx)
 	if err == nil && revision != book.revision {
