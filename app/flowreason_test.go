@@ -79,7 +79,8 @@ steps:
 		}
 		reader := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, admin, url.Values{"name": {"reader"}, "scope": {"view"}, "days": {"7"}})}
 		got := reader.do("GET", path, "")
-		if !strings.Contains(got.body, "a text and a number have no order") || strings.Contains(got.body, `"fault`) {
+		if !strings.Contains(got.body, "a text and a number have no order") || strings.Contains(got.body, `"fault`) ||
+			!strings.Contains(got.body, `"code":"flow.error.expr.value"`) || !strings.Contains(got.body, `"code":"flow.error.no_job"`) || strings.Count(got.body, `"code"`) != 2 {
 			t.Errorf("API: %d %s", got.status, got.body)
 		}
 	})

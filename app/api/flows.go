@@ -25,6 +25,7 @@ type runStep struct {
 	Parameter string     `json:"parameter" doc:"What its run got; of an approval, what is asked."`
 	Output    string     `json:"output" doc:"What it gave, as JSON; empty: nothing."`
 	Message   string     `json:"message"`
+	Code      string     `json:"code,omitempty" doc:"For programs: which fault of an expression, or of its job, ended it."`
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 	DueAt     *time.Time `json:"due_at" doc:"When it is decided without anybody."`
@@ -50,6 +51,7 @@ type stepItem struct {
 	Parameter string     `json:"parameter" doc:"What its run got."`
 	Output    string     `json:"output" doc:"What it gave, as JSON; empty: nothing."`
 	Message   string     `json:"message"`
+	Code      string     `json:"code,omitempty" doc:"For programs: which fault of an expression, or of its job, ended it."`
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 }
@@ -158,10 +160,10 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 	for i := range f.Definition.Steps {
 		def := &f.Definition.Steps[i]
 		row := rows[def.ID]
-		_ = manage.StepFault(&row) // its message says it
+		code := faultCode(&row)
 		s := runStep{
 			ID: def.ID, Kind: def.Kind(), Needs: append([]string{}, def.Needs...), State: flow.State(row.State).String(), Allowed: def.Allows(flow.State(row.State)), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt,
-			Parameter: string(row.Param), Output: string(row.Output), Message: string(row.Message), StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt), DueAt: momentOf(row.DueAt),
+			Parameter: string(row.Param), Output: string(row.Output), Message: string(row.Message), Code: code, StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt), DueAt: momentOf(row.DueAt),
 			DecidedBy: row.DecidedBy, Remark: row.Remark,
 		}
 		if def.Foreach != nil {
@@ -170,6 +172,14 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 		out.Steps = append(out.Steps, s)
 	}
 	return nil
+}
+
+// faultCode takes what is kept of the fault by which a step ended out of its row: its message says it.
+func faultCode(row *db.FlowStep) string {
+	if fault := manage.StepFault(row); fault != nil {
+		return fault.Key
+	}
+	return ""
 }
 
 // stepItems is a page of the items of a step, of those that have begun. Its cursor is one more than the place of the last item, since those
@@ -188,10 +198,10 @@ func (a *API) stepItems(ctx context.Context, p auth.Principal, id int64, step st
 	}
 	items := make([]stepItem, len(rows))
 	for i, row := range rows {
-		_ = manage.StepFault(&row)
+		code := faultCode(&row)
 		items[i] = stepItem{
 			Item: row.Item, State: flow.State(row.State).String(), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt, Parameter: string(row.Param),
-			Output: string(row.Output), Message: string(row.Message), StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt),
+			Output: string(row.Output), Message: string(row.Message), Code: code, StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt),
 		}
 	}
 	return cut(items, limit, func(i stepItem) int64 { return i.Item + 1 }), nil
