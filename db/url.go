@@ -227,7 +227,7 @@ func force(cfg *mysql.Config) {
 	cfg.Loc = time.UTC
 	cfg.ClientFoundRows = true   // affected rows mean matched rows, as on SQLite
 	cfg.InterpolateParams = true // one round trip per statement, and no limit of 65,535 placeholders
-	cfg.MultiStatements = false // it would save the round trip of START TRANSACTION, and let whatever got into a statement begin another
+	cfg.MultiStatements = false  // it would save the round trip of START TRANSACTION, and let whatever got into a statement begin another
 	if cfg.Timeout == 0 {
 		cfg.Timeout = dialTimeout
 	}
