@@ -56,17 +56,18 @@ func twoDigits(h int) string { return fmt.Sprintf("%02d", h) }
 
 func heatClass(h Hour) string { return "level-" + strconv.Itoa(min(max(h.Level, 0), 5)) }
 
-// stop is whether the tab key stops at an hour: at the first that leads anywhere.
+// stop is whether the tab key stops at an hour: at this one, which a narrow window shows, or else at the first that leads anywhere.
 func stop(days []WeekDay, h Hour) string {
+	at := ""
 	for _, d := range days {
-		for _, first := range d.Hours {
-			if first.URL != "" {
-				if first.URL == h.URL {
-					return "0"
-				}
-				return "-1"
+		for _, other := range d.Hours {
+			if other.URL != "" && (at == "" || other.Now) {
+				at = other.URL
 			}
 		}
+	}
+	if at != "" && at == h.URL {
+		return "0"
 	}
 	return "-1"
 }

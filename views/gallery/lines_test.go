@@ -13,9 +13,11 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/timeline"
 )
 
-// TestLinesHold looks at what has to stay on its line where there is little room: cron texts, weekdays, and the menu beside its buttons.
+// TestLinesHold looks at what has to stay on its line where there is little room: cron texts, weekdays, and the menu beside its buttons; and
+// at lines that somebody has to meet with a finger.
 func TestLinesHold(t *testing.T) {
 	f := fakes{Printer: locales.New().Printer(locales.Chinese), theme: layout.ThemeLight, now: time.Now()}
 	mux := http.NewServeMux()
@@ -35,6 +37,7 @@ func TestLinesHold(t *testing.T) {
 		render(w, r, 200, jobs.Form(p), "")
 	})
 	mux.HandleFunc("GET /jobs/7", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Detail(f.jobHealthy()), "") })
+	mux.HandleFunc("GET /timeline", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, timeline.Whole(f.timelinePage()), "") })
 	mux.HandleFunc("POST /jobs/schedule-preview", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -64,6 +67,7 @@ func TestLinesHold(t *testing.T) {
 			`document.querySelector("#job-99 .cron").title.endsWith("FRI")`, fits)
 		see(width, "/jobs/8/edit", lines("#preview .day", "1"))
 	}
+	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
 	see(390, "/jobs/7", `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)
 }
