@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 )
 
 // An executor hands over what a run wrote together with its result, if it was told with the run that this is wanted: it posts a
-// [PushedOutput] of each to /api/output, as JSON compressed by gzip, and then says in the result that it did. Executors of XXL-JOB are
-// not told, and admins of XXL-JOB tell nobody: then the admin asks for the output at /log, if at all.
+// [PushedOutput] of each to /api/output, compressed by gzip, and then says in the result that it did. Executors of XXL-JOB are not told, and admins of XXL-JOB tell nobody: then the admin asks for the output at /log, if at all.
 
 // OutputWish says with a run that its output is wanted when it ends.
 type OutputWish struct {
@@ -28,11 +28,10 @@ func (w *OutputWish) Wants(code int) bool {
 
 // PushedOutput is what a run wrote: whole lines of its beginning and its end.
 type PushedOutput struct {
-	LogID      int64  `json:"logId"`
-	Head       string `json:"head"`
-	Tail       string `json:"tail,omitempty"`
-	LeftLines  int    `json:"leftLines,omitempty"`  // between the two
-	LeftFaults int    `json:"leftFaults,omitempty"` // how many of these tell of an error
+	LogID      int64
+	Head, Tail string
+	LeftLines  int // between the two
+	LeftFaults int // how many of these tell of an error
 }
 
 // Size is about how many bytes it takes.
@@ -75,7 +74,7 @@ func eachLine(text []byte, each func(line []byte)) {
 // Bounds of a push.
 const (
 	MaxPushedOutputs = 1000
-	MaxPushedText    = 16 << 20 // bytes of JSON, when it is not compressed
+	MaxPushedText    = 16 << 20 // bytes, when they are not compressed
 	maxLeftLines     = 1 << 40  // more lines than any disk has
 )
 
@@ -84,9 +83,17 @@ var ErrPushTooLarge = errors.New("the outputs are larger than is read at once")
 
 var errPush = errors.New("not outputs")
 
-type outputPush struct {
-	Outputs []PushedOutput `json:"outputs"`
+// pushHead is the line of JSON before the texts of a run. As JSON themselves they took most of the time that taking them does.
+type pushHead struct {
+	LogID      int64 `json:"logId"`
+	Head       int   `json:"head"` // bytes of each
+	Tail       int   `json:"tail,omitempty"`
+	LeftLines  int   `json:"leftLines,omitempty"`
+	LeftFaults int   `json:"leftFaults,omitempty"`
 }
+
+// maxPushHead is more than any such line has.
+const maxPushHead = 200
 
 // DecodeOutputs reads the body of /api/output, and refuses what no executor sends. Of several outputs of a run the last one counts.
 func DecodeOutputs(body []byte) ([]PushedOutput, error) {
@@ -101,21 +108,15 @@ func DecodeOutputs(body []byte) ([]PushedOutput, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the body is broken gzip", errPush)
 	}
-	var p outputPush
-	if err := json.Unmarshal(text, &p); err != nil {
-		return nil, fmt.Errorf("%w: the body is not the JSON of outputs", errPush)
-	}
-	if len(p.Outputs) > MaxPushedOutputs {
-		return nil, ErrPushTooLarge
-	}
-	at := make(map[int64]int, len(p.Outputs))
-	kept := p.Outputs[:0]
-	for _, o := range p.Outputs {
-		switch {
-		case o.LogID <= 0:
-			return nil, fmt.Errorf("%w: a logId is missing", errPush)
-		case o.LeftLines < 0 || o.LeftLines > maxLeftLines || o.LeftFaults < 0 || o.LeftFaults > o.LeftLines:
-			return nil, fmt.Errorf("%w: the left lines of run %d are no number of lines", errPush, o.LogID)
+	at := make(map[int64]int)
+	var kept []PushedOutput
+	for n := 1; len(text) > 0; n++ {
+		if n > MaxPushedOutputs {
+			return nil, ErrPushTooLarge
+		}
+		var o PushedOutput
+		if o, text, err = nextOutput(text); err != nil {
+			return nil, err
 		}
 		if i, twice := at[o.LogID]; twice {
 			kept[i] = o
@@ -127,18 +128,45 @@ func DecodeOutputs(body []byte) ([]PushedOutput, error) {
 	return kept, nil
 }
 
+// nextOutput reads the first of some outputs.
+func nextOutput(text []byte) (o PushedOutput, rest []byte, err error) {
+	line, _, found := bytes.Cut(text[:min(len(text), maxPushHead)], []byte{'\n'})
+	var h pushHead
+	if !found || json.Unmarshal(line, &h) != nil {
+		return o, nil, fmt.Errorf("%w: the line before a text is no JSON of an output", errPush)
+	}
+	rest = text[len(line)+1:]
+	switch {
+	case h.LogID <= 0:
+		return o, nil, fmt.Errorf("%w: a logId is missing", errPush)
+	case h.LeftLines < 0 || h.LeftLines > maxLeftLines || h.LeftFaults < 0 || h.LeftFaults > h.LeftLines:
+		return o, nil, fmt.Errorf("%w: the left lines of run %d are no number of lines", errPush, h.LogID)
+	case h.Head < 0 || h.Tail < 0 || h.Head > len(rest) || h.Tail > len(rest)-h.Head:
+		return o, nil, fmt.Errorf("%w: the text of run %d is not whole", errPush, h.LogID)
+	}
+	o = PushedOutput{LogID: h.LogID, Head: validText(rest[:h.Head]), Tail: validText(rest[h.Head : h.Head+h.Tail]), LeftLines: h.LeftLines, LeftFaults: h.LeftFaults}
+	return o, rest[h.Head+h.Tail:], nil
+}
+
+func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+
 // EncodeOutputs is the body of /api/output.
 func EncodeOutputs(outputs []PushedOutput) ([]byte, error) {
-	text, err := encode(outputPush{outputs})
-	if err != nil {
-		return nil, err
-	}
 	var body bytes.Buffer
 	zip := zippers.Get().(*gzip.Writer)
 	defer zippers.Put(zip)
 	zip.Reset(&body)
-	if _, err := zip.Write(text); err != nil {
-		return nil, err
+	for i := range outputs {
+		o := &outputs[i]
+		line, err := json.Marshal(pushHead{o.LogID, len(o.Head), len(o.Tail), o.LeftLines, o.LeftFaults})
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range []string{string(line), "\n", o.Head, o.Tail} {
+			if _, err := io.WriteString(zip, part); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if err := zip.Close(); err != nil {
 		return nil, err

@@ -132,7 +132,8 @@ func FuzzDecodeOutputs(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(body, 1000)
-	f.Add([]byte(`{"outputs":[]}`), 0)
+	f.Add([]byte("{\"logId\":1,\"head\":2}\na\n{\"logId\":1,\"head\":1,\"tail\":1}\nab"), 0)
+	f.Add([]byte(`{"logId":1,"head":9}`), 0)
 	f.Fuzz(func(t *testing.T, body []byte, budget int) {
 		got, err := DecodeOutputs(body)
 		if err != nil {
@@ -156,4 +157,26 @@ func FuzzDecodeOutputs(f *testing.F) {
 			seen[o.LogID] = true
 		}
 	})
+}
+
+// BenchmarkDecodeOutputs reads a hundred outputs of ten lines.
+func BenchmarkDecodeOutputs(b *testing.B) {
+	var outputs []PushedOutput
+	for i := range 100 {
+		var head strings.Builder
+		for line := range 10 {
+			fmt.Fprintf(&head, "2026-03-02 12:00:00.123 order %d of 10 of run %d is settled, \"and\" what it was about stands in a line of some hundred bytes\n", line, i)
+		}
+		outputs = append(outputs, PushedOutput{LogID: int64(i + 1), Head: head.String()})
+	}
+	body, err := EncodeOutputs(outputs)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for range b.N {
+		if got, err := DecodeOutputs(body); err != nil || len(got) != 100 {
+			b.Fatal(len(got), err)
+		}
+	}
 }
