@@ -67,7 +67,7 @@ func TestBrowserPrints(t *testing.T) {
 		w.do(emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		w.visit(path)
 		var seen []string
-		w.do(drawn(), chromedp.Evaluate(`[".sidebar", ".page-head .actions", "#toasts", ".skip", ".pick", ".sort-choice", ".docs-places"].filter((s) => [...document.querySelectorAll(s)].some((e) => e.checkVisibility()))`, &seen))
+		w.do(drawn(), chromedp.Evaluate(`[".sidebar", ".page-head .actions", "#toasts", ".skip", ".pick", ".sort-choice", ".docs-places", "main button", "main .button", ".segmented"].filter((s) => [...document.querySelectorAll(s)].some((e) => e.checkVisibility()))`, &seen))
 		if len(seen) > 0 {
 			t.Errorf("%s prints %v", path, seen)
 		}

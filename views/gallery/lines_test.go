@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -38,6 +39,13 @@ func TestLinesHold(t *testing.T) {
 	})
 	mux.HandleFunc("GET /jobs/7", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Detail(f.jobHealthy()), "") })
 	mux.HandleFunc("GET /timeline", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, timeline.Whole(f.timelinePage()), "") })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		p := f.dashboard(true)
+		for i := range p.Troubles[1:] {
+			p.Troubles[i+1].N, p.Troubles[i+1].Count, p.Troubles[i+1].Items = 0, "0", nil
+		}
+		render(w, r, 200, dashboard.Whole(p), "")
+	})
 	mux.HandleFunc("POST /jobs/schedule-preview", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -66,6 +74,9 @@ func TestLinesHold(t *testing.T) {
 		see(width, "/jobs", ready, lines("td.col-schedule .cron", "1"), lines("td.col-code .cron", "1"), lines("td .cron-words", "2"),
 			`document.querySelector("#job-99 .cron").title.endsWith("FRI")`, fits)
 		see(width, "/jobs/8/edit", lines("#preview .day", "1"))
+	}
+	for _, width := range []int64{1280, 1440} { // what is quiet leaves the room to what is not
+		see(width, "/", `(wide => wide(".trouble:not(.quiet)") > 2.5 * wide(".trouble.quiet"))(s => document.querySelector(s).offsetWidth)`)
 	}
 	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
