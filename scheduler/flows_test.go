@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -621,6 +622,56 @@ func TestAFlowThatIsNotAsItWasMadeDoesNotBegin(t *testing.T) {
 			rows, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{flowJob})
 			return err == nil && len(rows) == 1 && rows[0].Running == 1 && rows[0].Waiting == 0
 		})
+	})
+}
+
+// TestTheLimitOfAFlowHoldsForAllAdmins who let its runs begin at the same time, each with runs of its own and those that the other left waiting.
+func TestTheLimitOfAFlowHoldsForAllAdmins(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const limit, rounds = 3, 12
+		b := setup(t, pool, nil, addressA)
+		sent := make(chan int64, 1000)
+		var going, most atomic.Int64
+		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			if n := going.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			sent <- req.LogID
+			return yes, nil
+		}
+		engines := []*Engine{b.engine, b.second(nil)}
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("only", b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 0 }))}}, func(p *db.InsertJobParams) { p.MaxConcurrent = limit })
+		var triggers sync.WaitGroup
+		for _, e := range engines {
+			for range rounds {
+				triggers.Go(func() {
+					if _, err := e.Trigger(t.Context(), TriggerRequest{JobID: job, Type: jobspec.TriggerManual}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		for i := range rounds * len(engines) {
+			id := <-sent
+			if i == 0 { // all that may are there
+				b.await("as many run as may", func() bool { return going.Load() == limit })
+			}
+			going.Add(-1)
+			if err := engines[i%2].Complete(t.Context(), []wire.Callback{{LogID: id, HandleCode: 200}}); err != nil {
+				t.Error(err)
+			}
+		}
+		triggers.Wait()
+		b.await("all have ended", func() bool {
+			return b.countRuns("job_id = ? AND outcome = ?", job, int64(event.Succeeded)) == rounds*len(engines)
+		})
+		if n := most.Load(); n != limit {
+			t.Errorf("%d ran at a time, %d may", n, limit)
+		}
+		if n := b.countRuns("flow_step > 0"); n != rounds*len(engines) {
+			t.Errorf("%d runs of steps of %d", n, rounds*len(engines))
+		}
 	})
 }
 
