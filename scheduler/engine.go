@@ -281,6 +281,7 @@ func New(cfg Config) (*Engine, error) {
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.finisher.window, e.finisher.urgent = finishWindow, e.urgent
 	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
+	e.beginner.urgent = func(d *dispatch) bool { return d.step != 0 } // a step of another flow follows the one before it at once
 	e.admitter = newBatcher("admit", db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
 	e.callbacks = &Callbacks{queries: db.New(), cfg: callbacksConfig{Pool: cfg.Pool, Now: e.now, Mine: e.node.Mine, Complete: e.complete, Changed: e.hub.changed}}
 	e.outputs = &Outputs{queries: db.New(), cfg: outputsConfig{

@@ -85,6 +85,15 @@ func TestTheEndOfAStepWaitsForNoCompany(t *testing.T) {
 		if b.engine.finisher.urgent(finishing{id: plain, code: 200}) {
 			t.Error("the result of a run of no flow waits for no company either")
 		}
+
+		// Nor does a flow that is a step: its beginning, and its end.
+		inner := b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "wait", Wait: &flow.Wait{Seconds: 3600}}}}, func(p *db.InsertJobParams) { p.JobDesc = "inner" })
+		outer := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "inner", Flow: &flow.JobRef{ID: inner}}}}, nil))
+		end := finishing{id: b.runOf(outer, "inner"), code: 200, flow: true}
+		b.await("the inner flow is kept", func() bool { return b.engine.finisher.urgent(end) })
+		if of := b.engine.beginner.urgent; !of(&dispatch{step: 1}) || of(&dispatch{}) {
+			t.Error("a flow that is a step begins with company, or all others without")
+		}
 	})
 }
 
