@@ -1717,7 +1717,7 @@ func (q *Queries) ListOpenAlarmsWithJobs(ctx context.Context, db DBTX, arg ListO
 }
 
 const listRecentRunsOfJob = `-- name: ListRecentRunsOfJob :many
-SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log
+SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id > ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
 `
 
@@ -1774,7 +1774,7 @@ func (q *Queries) ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRece
 const listRunsForDeadline = `-- name: ListRunsForDeadline :many
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
        executor_sharding_param
-FROM xxl_job_log
+FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
 `
 

@@ -211,7 +211,7 @@ func (f *RunFilter) statement(columns string, from, before int64, limit int, dow
 			if down {
 				order = " ORDER BY id DESC LIMIT ?"
 			}
-			one := "SELECT " + columns + " FROM xxl_job_log" + w.String() + order
+			one := "SELECT " + columns + " FROM xxl_job_log" + f.hint(len(groups) > 0) + w.String() + order
 			args = append(append(args, w.args...), limit)
 			if branch > 0 {
 				q.WriteString(" UNION ALL ")
@@ -224,6 +224,23 @@ func (f *RunFilter) statement(columns string, from, before int64, limit int, dow
 		}
 	}
 	return q.String(), args
+}
+
+// hint names the indexes that a branch is read along ([withoutHints] says why).
+func (f *RunFilter) hint(byGroup bool) string {
+	switch {
+	case len(f.IDs) > 0:
+		return ""
+	case f.Job != 0:
+		return " FORCE INDEX (i_job_outcome)"
+	case byGroup && len(f.Codes) > 0:
+		return " FORCE INDEX (I_jobgroup, I_handle_code)"
+	case byGroup:
+		return " FORCE INDEX (I_jobgroup)"
+	case len(f.Codes) > 0:
+		return " FORCE INDEX (I_handle_code)"
+	}
+	return ""
 }
 
 // rest adds the conditions that no index helps with.

@@ -418,7 +418,7 @@ func (q *Queries) ListFaults(ctx context.Context, db DBTX, ids []int64) ([]ListF
 const listKeptOfGroup = `-- name: ListKeptOfGroup :many
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
        head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output WHERE job_group = ? AND log_id >= ? AND log_id < ? AND object_id > 0
+FROM punctual_output FORCE INDEX (i_output_group) WHERE job_group = ? AND log_id >= ? AND log_id < ? AND object_id > 0
 ORDER BY log_id DESC LIMIT ?
 `
 
@@ -483,7 +483,7 @@ func (q *Queries) ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGr
 const listKeptOfJob = `-- name: ListKeptOfJob :many
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
        head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output WHERE job_id = ? AND log_id >= ? AND log_id < ? AND object_id > 0
+FROM punctual_output FORCE INDEX (i_output_job) WHERE job_id = ? AND log_id >= ? AND log_id < ? AND object_id > 0
 ORDER BY log_id DESC LIMIT ?
 `
 

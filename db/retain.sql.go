@@ -394,7 +394,7 @@ func (q *Queries) ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) (
 }
 
 const listRunStatesOfGroup = `-- name: ListRunStatesOfGroup :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log FORCE INDEX (I_jobgroup)
 WHERE job_group = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 
@@ -454,7 +454,7 @@ func (q *Queries) ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRun
 }
 
 const listRunStatesOfJob = `-- name: ListRunStatesOfJob :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 

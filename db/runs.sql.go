@@ -281,7 +281,7 @@ func (q *Queries) ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]Li
 
 const listRunTimesOfJob = `-- name: ListRunTimesOfJob :many
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
-FROM xxl_job_log
+FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL'
 ORDER BY id DESC LIMIT ?
 `
@@ -430,7 +430,7 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 const listRunsOfJobBetween = `-- name: ListRunsOfJobBetween :many
 SELECT id, trigger_time, trigger_code, handle_code, planned_at, trigger_type, executor_sharding_param, sent_at, outcome,
        SUBSTRING(COALESCE(events, ''), 1, 8000) AS events
-FROM xxl_job_log
+FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id > ? AND trigger_time >= ? AND trigger_time < ?
 ORDER BY id LIMIT ?
 `

@@ -110,6 +110,9 @@ func (s *session) ExecContext(ctx context.Context, query string, args []driver.N
 
 func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := s.mysqlConn.QueryContext(ctx, query, args)
+	if n, _ := codes(err); n == noSuchIndex {
+		rows, err = s.mysqlConn.QueryContext(ctx, withoutHints(query), args)
+	}
 	return rows, s.see(err)
 }
 

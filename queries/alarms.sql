@@ -328,10 +328,10 @@ ORDER BY id LIMIT ?;
 -- A job's runs below an id, newest first, without their texts: what became of its last planned fire.
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
        executor_sharding_param
-FROM xxl_job_log
+FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;
 
 -- name: ListRecentRunsOfJob :many
 -- A job's runs, newest first, by the index on job_id: the search for its last success.
-SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log
+SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(above_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;

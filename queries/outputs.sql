@@ -107,14 +107,14 @@ FROM punctual_output WHERE object_id = ? ORDER BY log_id LIMIT ?;
 -- What is kept of the runs of a job, newest first: by the index on both.
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
        head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output WHERE job_id = sqlc.arg(job_id) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
+FROM punctual_output FORCE INDEX (i_output_job) WHERE job_id = sqlc.arg(job_id) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
 ORDER BY log_id DESC LIMIT ?;
 
 -- name: ListKeptOfGroup :many
 -- The same of the jobs of a group.
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
        head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output WHERE job_group = sqlc.arg(job_group) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
+FROM punctual_output FORCE INDEX (i_output_group) WHERE job_group = sqlc.arg(job_group) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
 ORDER BY log_id DESC LIMIT ?;
 
 -- name: ListFaults :many

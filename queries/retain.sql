@@ -16,11 +16,11 @@ SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, 
 WHERE id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) ORDER BY id LIMIT ?;
 
 -- name: ListRunStatesOfGroup :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log FORCE INDEX (I_jobgroup)
 WHERE job_group = sqlc.arg(job_group) AND id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) ORDER BY id LIMIT ?;
 
 -- name: ListRunStatesOfJob :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) ORDER BY id LIMIT ?;
 
 -- name: ListRunStatesByID :many

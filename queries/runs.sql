@@ -162,13 +162,13 @@ SELECT COUNT(*) AS looked, CAST(COALESCE(MAX(CASE WHEN owner_node = 0 AND trigge
 -- A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
 SELECT id, trigger_time, trigger_code, handle_code, planned_at, trigger_type, executor_sharding_param, sent_at, outcome,
        SUBSTRING(COALESCE(events, ''), 1, 8000) AS events
-FROM xxl_job_log
+FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(until_time)
 ORDER BY id LIMIT ?;
 
 -- name: ListRunTimesOfJob :many
 -- How long the newest fires of a job below an id took, without their texts: what its usual duration is made of.
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
-FROM xxl_job_log
+FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(before_id) AND trigger_type <> 'TRIAL'
 ORDER BY id DESC LIMIT ?;
