@@ -26,7 +26,8 @@ func deepLog(t *testing.T, pool *db.Pool) {
 		exec("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_time, trigger_code, handle_code, trigger_type, planned_at) SELECT id + ?, job_group, job_id, trigger_time, trigger_code, handle_code, trigger_type, planned_at FROM xxl_job_log WHERE id <= ?", made, deepRuns-made)
 	}
 	exec("INSERT INTO punctual_output (log_id, job_group, job_id, object_id) SELECT id, job_group, job_id, 1 + id / 200 FROM xxl_job_log")
-	for _, table := range []string{"xxl_job_log", "punctual_output"} {
+	exec("INSERT INTO punctual_audit (id, made_at, user_name, action, object_kind, object_id) SELECT id, id, 'ada', 'job.update', 'job', 1 FROM xxl_job_log")
+	for _, table := range []string{"xxl_job_log", "punctual_output", "punctual_audit"} {
 		rows, err := pool.QueryContext(t.Context(), "ANALYZE TABLE "+table)
 		if err != nil {
 			t.Fatal(err)
@@ -48,6 +49,12 @@ func deepReads(limit int) map[string]func(ctx context.Context, tx db.DBTX) (int,
 			return len(ids), err
 		}
 	}
+	audit := func(f db.AuditFilter) func(ctx context.Context, tx db.DBTX) (int, error) {
+		return func(ctx context.Context, tx db.DBTX) (int, error) {
+			entries, err := db.FindAudit(ctx, tx, f, 0, middle, limit)
+			return len(entries), err
+		}
+	}
 	since, until := bulkTime.Add(-time.Hour), bulkTime.Add(time.Hour)
 	return map[string]func(ctx context.Context, tx db.DBTX) (int, error){
 		"runs of a job":                   find(db.RunFilter{Job: 1}, true),
@@ -59,6 +66,9 @@ func deepReads(limit int) map[string]func(ctx context.Context, tx db.DBTX) (int,
 		"runs of a group with a result":   find(db.RunFilter{Groups: []int64{1}, Codes: []int64{200}}, true),
 		"runs of a group with no result":  find(db.RunFilter{Groups: []int64{1}, Codes: []int64{500}}, true),
 		"runs of two groups and a result": find(db.RunFilter{Groups: []int64{1, 2}, Codes: []int64{200, 500}}, true),
+		"what somebody did":               audit(db.AuditFilter{User: "ada"}),
+		"what was done to a thing":        audit(db.AuditFilter{Kind: "job", ObjectID: 1}),
+		"what somebody did to that":       audit(db.AuditFilter{User: "ada", Kind: "job", ObjectID: 1}),
 		"how long runs took": func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 1, BeforeID: middle, Limit: n})
 			return len(r), err

@@ -64,6 +64,17 @@ func (f *AuditFilter) where(from, before int64) *where {
 	return w
 }
 
+// hint is as that of [RunFilter].
+func (f *AuditFilter) hint() string {
+	switch {
+	case f.User != "":
+		return " FORCE INDEX (i_audit_user)"
+	case f.ObjectID != 0 && f.Kind != "":
+		return " FORCE INDEX (i_audit_object)"
+	}
+	return ""
+}
+
 const auditRowColumns = "id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name"
 
 // statement reads columns of the entries with ids from one on and below another.
@@ -72,7 +83,7 @@ func (f *AuditFilter) statement(columns string, from, before int64, limit int, d
 	if down {
 		order = " ORDER BY id DESC LIMIT ?"
 	}
-	return "SELECT " + columns + " FROM punctual_audit" + w.String() + order, append(w.args, limit)
+	return "SELECT " + columns + " FROM punctual_audit" + f.hint() + w.String() + order, append(w.args, limit)
 }
 
 // FindAudit reads entries with ids from one on and below another, newest first, at most so many.
