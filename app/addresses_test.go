@@ -51,6 +51,11 @@ func TestExecutorsAreNotCalledAtTheAdminsOwnAddresses(t *testing.T) {
 		if err := rule.Dial("127.0.0.2" + port); err != nil {
 			t.Errorf("%s, another machine's port: %v", what, err)
 		}
+		// What was ticked comes beside what was typed.
+		both := b.post(job, url.Values{"addresses": {"http://" + listener, "http://10.0.0.1:9999/"}})
+		if text := both.document(t).Find("#run-addresses").Text(); both.status != http.StatusUnprocessableEntity || strings.TrimSpace(text) != "http://"+listener+"\nhttp://10.0.0.1:9999/" {
+			t.Errorf("ticked and typed: %d %q", both.status, text)
+		}
 		// A name says nothing until it is dialled.
 		run := b.runOnce(strings.TrimSuffix(job, "/run"), url.Values{"addresses": {"http://localhost" + port}})
 		executortest.Eventually(t, "refusal of "+what+" by a name", func() error {

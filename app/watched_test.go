@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/punctual-job/punctual/executor/executortest"
 )
 
@@ -97,6 +99,9 @@ func TestTypedAddressesStandTheSameEverywhere(t *testing.T) {
 		}
 		if got := marks(job+"/run", ".addresses .address"); !strings.Contains(got, dead+" Offline, noticed") {
 			t.Errorf("where to run it: %s", got)
+		}
+		if ticks := root.get(job + "/run").document(t).Find(".addresses label [type=checkbox][name=addresses]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") }); !slices.Contains(ticks, alive) || !slices.Contains(ticks, dead) {
+			t.Errorf("to be ticked for a run: %v", ticks)
 		}
 		if got := root.get("/").body; !strings.Contains(got, dead) {
 			t.Error("the dashboard does not name the address that is lost")

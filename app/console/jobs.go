@@ -408,7 +408,12 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	param, addresses := ec.FormValue(jobs.FieldParam), ec.FormValue(jobs.FieldAddresses)
+	form, err := ec.FormParams()
+	if err != nil {
+		return &problem.Error{Kind: problem.Malformed, Err: err}
+	}
+	// Those that were ticked come beside what was typed.
+	param, addresses := ec.FormValue(jobs.FieldParam), strings.TrimSpace(strings.Join(form[jobs.FieldAddresses], "\n"))
 	typed := strings.TrimSpace(ec.FormValue(jobs.FieldPlanned))
 	planned := link.LocalTime(typed, c.zoneOf(j.TimeZone), 0)
 	if typed != "" && planned.IsZero() {

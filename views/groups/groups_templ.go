@@ -758,7 +758,7 @@ func row(p ListPage, r Row) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, a := range shown(r.Addresses) {
-				templ_7745c5c3_Err = address(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Tag(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -782,7 +782,7 @@ func row(p ListPage, r Row) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, a := range r.Addresses[shownAddresses:] {
-					templ_7745c5c3_Err = address(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Tag(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1157,7 +1157,7 @@ func Tags(p layout.Page, addresses []Address) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, a := range addresses {
-			templ_7745c5c3_Err = address(p, a).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Tag(p, a).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1170,8 +1170,8 @@ func Tags(p layout.Page, addresses []Address) templ.Component {
 	})
 }
 
-// address is one address with what is known about it, in words for those who cannot see or tell the colours.
-func address(p layout.Page, a Address) templ.Component {
+// Tag is one address with what is known about it, in words for those who cannot see or tell the colours.
+func Tag(p layout.Page, a Address) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1636,7 +1636,7 @@ func Form(p FormPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						for _, a := range p.Addresses {
-							templ_7745c5c3_Err = address(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = Tag(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
