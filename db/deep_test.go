@@ -93,6 +93,10 @@ func deepReads(limit int) map[string]func(ctx context.Context, tx db.DBTX) (int,
 			r, err := q.ListRunStatesOfGroup(ctx, tx, db.ListRunStatesOfGroupParams{JobGroup: 1, AfterID: middle, UptoID: deepRuns, Limit: n})
 			return len(r), err
 		},
+		"runs that may be failures": func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListFailuresByCode(ctx, tx, db.ListFailuresByCodeParams{HandleCode: 200, FromID: 0, BeforeID: middle, Limit: n})
+			return len(r), err
+		},
 		"output of a job": func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListKeptOfJob(ctx, tx, db.ListKeptOfJobParams{JobID: 1, FromID: 0, BeforeID: middle, Limit: n})
 			return len(r), err

@@ -11,7 +11,7 @@ SELECT id, job_id, CAST(CASE
          WHEN handle_code <> 0 THEN handle_code <> 200
          ELSE trigger_code NOT IN (0, 200)
        END AS SIGNED) AS failed
-FROM xxl_job_log
+FROM xxl_job_log FORCE INDEX (I_handle_code)
 WHERE handle_code = sqlc.arg(handle_code) AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id)
 ORDER BY id DESC LIMIT ?;
 
