@@ -259,6 +259,7 @@ func consolePages(f pageFacts, admin bool) []page {
 		page{name: "runs, text on a day long ago", path: fixed("/runs?range=custom&from=" + day + "T10:00&to=" + day + "T11:00&q=nothing+like+it")},
 		page{name: "runs, of a job", path: path("/runs?range=all&job=%d", job)},
 		page{name: "runs, of a busy job", path: busy},
+		page{name: "runs, of a busy job, middle", path: func(i int) string { return fmt.Sprintf("%s&before=%d", busy(i), run(i)) }},
 		page{name: "runs, failed of a busy job", path: func(i int) string { return busy(i) + "&result=failed" }},
 		page{name: "runs, no such text in a busy job", path: func(i int) string { return busy(i) + "&q=nothing+like+it" }},
 		page{name: "runs, of no job", path: fixed("/runs?range=all&job=99999999")},
