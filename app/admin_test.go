@@ -159,7 +159,7 @@ func TestTheExecutorPages(t *testing.T) {
 			t.Errorf("rotate: %d %.300s", got.status, got.body)
 		}
 		own := b.get("/executors/1?token=show").document(t)
-		if token := own.Find("#token-value").Text(); token == a.Token() || token == "" || !strings.Contains(own.Find(".previous").Text(), "executors with the installation’s token still count here") {
+		if token := own.Find("#token-value").Text(); token == a.Token() || token == "" || !strings.Contains(own.Find(".previous").Text(), "executors with the installation’s token are still accepted here") {
 			t.Errorf("own token %q", token)
 		}
 		if got := b.post("/executors/1/token/drop", url.Values{}); got.status != http.StatusSeeOther {
