@@ -59,7 +59,7 @@ steps:
 		for language, want := range map[string]struct{ step, item, gone string }{
 			"en":    {"if (line 11): The expression “steps.first.message > 3” has no value: a text and a number have no order.", "a number and a text cannot be subtracted", "job (line 13): There is no job orders / another."},
 			"zh-CN": {"if（第 11 行）：表达式“steps.first.message > 3”无法求值：文本与数字不能比较大小。", "数字与文本不能相减", "job（第 13 行）：任务 orders / another 不存在。"},
-			"zh-TW": {"if（第 11 行）：運算式“steps.first.message > 3”無法求值：文字與數字不能比較大小。", "數字與文字不能相減", "job（第 13 行）：任務 orders / another 不存在。"},
+			"zh-TW": {"if（第 11 行）：運算式「steps.first.message > 3」無法求值：文字與數字不能比較大小。", "數字與文字不能相減", "job（第 13 行）：任務 orders / another 不存在。"},
 		} {
 			in := func(path string) answer { return admin.do("GET", path, nil, "Accept-Language", language) }
 			page := in(path)
