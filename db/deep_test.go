@@ -27,7 +27,8 @@ func deepLog(t *testing.T, pool *db.Pool) {
 	}
 	exec("INSERT INTO punctual_output (log_id, job_group, job_id, object_id) SELECT id, job_group, job_id, 1 + id / 200 FROM xxl_job_log")
 	exec("INSERT INTO punctual_audit (id, made_at, user_name, action, object_kind, object_id) SELECT id, id, 'ada', 'job.update', 'job', 1 FROM xxl_job_log")
-	for _, table := range []string{"xxl_job_log", "punctual_output", "punctual_audit"} {
+	exec("INSERT INTO punctual_webhook_delivery (id, webhook_id, type, log_id, happened_at) SELECT id, 1, 'punctual.run.finished', id, id FROM xxl_job_log")
+	for _, table := range []string{"xxl_job_log", "punctual_output", "punctual_audit", "punctual_webhook_delivery"} {
 		rows, err := pool.QueryContext(t.Context(), "ANALYZE TABLE "+table)
 		if err != nil {
 			t.Fatal(err)
@@ -95,6 +96,10 @@ func deepReads(limit int) map[string]func(ctx context.Context, tx db.DBTX) (int,
 		},
 		"runs that may be failures": func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListFailuresByCode(ctx, tx, db.ListFailuresByCodeParams{HandleCode: 200, FromID: 0, BeforeID: middle, Limit: n})
+			return len(r), err
+		},
+		"events that wait": func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListDeliveries(ctx, tx, db.ListDeliveriesParams{WebhookID: 1, State: 0, Below: middle, Limit: n})
 			return len(r), err
 		},
 		"output of a job": func(ctx context.Context, tx db.DBTX) (int, error) {

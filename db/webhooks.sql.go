@@ -292,7 +292,7 @@ func (q *Queries) InsertWebhook(ctx context.Context, db DBTX, arg InsertWebhookP
 }
 
 const listDeliveries = `-- name: ListDeliveries :many
-SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer FROM punctual_webhook_delivery
+SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer FROM punctual_webhook_delivery FORCE INDEX (i_webhook_delivery)
 WHERE webhook_id = ? AND state = ? AND next_at = 0 AND id < ? ORDER BY id DESC LIMIT ?
 `
 

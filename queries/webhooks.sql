@@ -88,7 +88,7 @@ SELECT * FROM punctual_webhook_delivery WHERE id = sqlc.arg(id) AND webhook_id =
 
 -- name: ListDeliveries :many
 -- Those of a state that are not being tried again, the newest first.
-SELECT * FROM punctual_webhook_delivery
+SELECT * FROM punctual_webhook_delivery FORCE INDEX (i_webhook_delivery)
 WHERE webhook_id = sqlc.arg(webhook_id) AND state = sqlc.arg(state) AND next_at = 0 AND id < sqlc.arg(below) ORDER BY id DESC LIMIT ?;
 
 -- name: NthDelivery :many
