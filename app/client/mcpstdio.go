@@ -109,10 +109,7 @@ func (l *stdio) refuse(code int, why string, id json.RawMessage) {
 		Error   jsonrpc.Error   `json:"error"`
 	}{"2.0", id, jsonrpc.Error{Code: int64(code), Message: why}})
 	if err == nil {
-		_, err = l.Write(append(answer, '\n'))
-	}
-	if err != nil {
-		return // who does not read has no answer, and the next one fails too
+		_, _ = l.Write(append(answer, '\n')) // who does not read has no answer, nor to what comes next
 	}
 }
 

@@ -180,7 +180,7 @@ func RunOnce(p RunPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = groups.Tag(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = groups.AddressTag(p.Page, a).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
