@@ -105,8 +105,8 @@ func TestAnAnswerThatNobodyAskedForIsRefused(t *testing.T) {
 				t.Errorf("by another executor of the group: %v", err)
 			}
 		}
-		if n := rows(t, pool); n != 0 {
-			t.Errorf("%d rows were written", n)
+		if n := answers(t, pool); n != 0 {
+			t.Errorf("%d answers were written", n)
 		}
 		if _, err := two.Pull(t.Context(), answersOf(yes, "x", id, "y")); !errors.Is(err, pull.ErrNoCall) {
 			t.Error(err)
