@@ -294,6 +294,14 @@ type DeviceLogin struct {
 	Days      int64
 }
 
+type EndedOutputs struct {
+	ID      int64
+	Node    int64
+	EndedAt int64
+	Runs    int64
+	Ids     string
+}
+
 type Executor struct {
 	AppName     string
 	Address     string

@@ -135,6 +135,7 @@ type Querier interface {
 	DeleteDeliveriesOfWebhook(ctx context.Context, db DBTX, arg DeleteDeliveriesOfWebhookParams) (int64, error)
 	DeleteDeliveriesUpTo(ctx context.Context, db DBTX, arg DeleteDeliveriesUpToParams) (int64, error)
 	DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
+	DeleteEndedOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteFavourite(ctx context.Context, db DBTX, arg DeleteFavouriteParams) (int64, error)
@@ -247,6 +248,8 @@ type Querier interface {
 	EndFlowRuns(ctx context.Context, db DBTX, arg EndFlowRunsParams) (int64, error)
 	// Ends a pause early: from then on it holds nothing. One that has ended stays as it is.
 	EndPause(ctx context.Context, db DBTX, arg EndPauseParams) (int64, error)
+	// What was pushed of runs that have a result since.
+	EndPushedOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// The row that was true of a job is so no more.
 	EndSchedule(ctx context.Context, db DBTX, arg EndScheduleParams) (int64, error)
 	// The same for many jobs of which nobody knows how far they had been claimed.
@@ -363,8 +366,6 @@ type Querier interface {
 	// Gives runs that have no retry left one more.
 	GiveRetry(ctx context.Context, db DBTX, ids []int64) error
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
-	// What was kept while the run went on stays as what it is: a part.
-	GiveUpOutputs(ctx context.Context, db DBTX, arg GiveUpOutputsParams) (int64, error)
 	// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
 	HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Makes an admin the owner of a target for a while, if nobody else is.
@@ -402,6 +403,7 @@ type Querier interface {
 	InsertDeclaredJob(ctx context.Context, db DBTX, arg InsertDeclaredJobParams) error
 	// What touches punctual_device_login. Its states are manage's.
 	InsertDeviceLogin(ctx context.Context, db DBTX, arg InsertDeviceLoginParams) error
+	InsertEndedOutputs(ctx context.Context, db DBTX, arg InsertEndedOutputsParams) error
 	InsertFactor(ctx context.Context, db DBTX, arg InsertFactorParams) (int64, error)
 	// What touches punctual_favourite: the jobs that people have marked with the star.
 	// One that is marked already stays so.
@@ -538,7 +540,8 @@ type Querier interface {
 	ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListEmptyOutputObjectsParams) ([]ListEmptyOutputObjectsRow, error)
 	// Runs of flows that go on and whose row has ended, or is gone.
 	ListEndedFlowRuns(ctx context.Context, db DBTX, limit int32) ([]int64, error)
-	// Copies of runs that were going on and have ended since.
+	ListEndedOutputNodes(ctx context.Context, db DBTX) ([]int64, error)
+	// What ended in commits, of one admin, in their order.
 	ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOutputsParams) ([]ListEndedOutputsRow, error)
 	// What touches punctual_executor, punctual_code_handler and punctual_token.
 	// What is known of executor addresses: all of it, it is one row for each that speaks another dialect, is switched off or was typed.
@@ -660,6 +663,8 @@ type Querier interface {
 	ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]Output, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
+	// Copies of runs that were going on and have ended since.
+	ListLiveOutputsToEnd(ctx context.Context, db DBTX, arg ListLiveOutputsToEndParams) ([]ListLiveOutputsToEndRow, error)
 	// Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.
 	ListLongRuns(ctx context.Context, db DBTX, arg ListLongRunsParams) ([]ListLongRunsRow, error)
 	ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error)
@@ -699,6 +704,7 @@ type Querier interface {
 	ListOutputIDs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// Admins that have something to copy.
 	ListOutputNodes(ctx context.Context, db DBTX) ([]int64, error)
+	ListOutputStates(ctx context.Context, db DBTX, ids []int64) ([]ListOutputStatesRow, error)
 	// A page in the order of ids, to see which runs are still there.
 	ListOutputsAfter(ctx context.Context, db DBTX, arg ListOutputsAfterParams) ([]int64, error)
 	ListOutputsInObject(ctx context.Context, db DBTX, arg ListOutputsInObjectParams) ([]Output, error)
@@ -724,8 +730,6 @@ type Querier interface {
 	// What touches punctual_pull and punctual_pull_answer, see scheduler/pull. Rows are inserted many at a time, in db/pulls.go.
 	// What may be handed over. The table holds the calls of a few seconds, and of a cluster only.
 	ListPulls(ctx context.Context, db DBTX, now int64) ([]ListPullsRow, error)
-	// Of which groups and jobs pushed outputs are, and what these want kept.
-	ListPushedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListPushedRunsRow, error)
 	// A job's runs, newest first, by the index on job_id: the search for its last success.
 	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
 	// What touches punctual_refused: executors whose calls some admin did not take lately, for all admins to show. See scheduler/refusedstore.go.
@@ -759,12 +763,12 @@ type Querier interface {
 	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)
 	// All attempts and shards of a step or an item: a walk along the index of its job from its first on.
 	ListRunsOfStep(ctx context.Context, db DBTX, arg ListRunsOfStepParams) ([]ListRunsOfStepRow, error)
-	// Which of these runs have no result.
-	ListRunsOpen(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	ListRunsThere(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// As ListRunsByID, with what the end of a run may mean beyond its row: heeded_by is its job where that has something to do then, which
 	// ListJobsWithConsequences says, else 0.
 	ListRunsToEnd(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToEndRow, error)
+	// Of which groups and jobs runs are, what became of them, and what their jobs want kept.
+	ListRunsToKeep(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToKeepRow, error)
 	// What an event about a run says of it.
 	ListRunsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToTellRow, error)
 	// The jobs that had a definition in a period, a page at a time by id.
@@ -911,7 +915,6 @@ type Querier interface {
 	NthPlace(ctx context.Context, db DBTX, arg NthPlaceParams) (int64, error)
 	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
 	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
-	PostponeOutputs(ctx context.Context, db DBTX, arg PostponeOutputsParams) (int64, error)
 	// In the transaction of each change of a pause: two of them wait for each other here.
 	RaisePauseRevision(ctx context.Context, db DBTX) error
 	// Nobody looks after a job's alarms any more.
@@ -1011,6 +1014,7 @@ type Querier interface {
 	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
 	// which fires have been claimed.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
+	SumEndedOutputs(ctx context.Context, db DBTX) (int64, error)
 	// How much is kept, and how much of that since a moment.
 	SumOutputObjects(ctx context.Context, db DBTX, sinceMs int64) (SumOutputObjectsRow, error)
 	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
@@ -1028,6 +1032,7 @@ type Querier interface {
 	// The started jobs of a group are Punctual's from now on. Their next times stay: they are the first that the old admins have not
 	// taken. What was claimed of them at an earlier time holds nothing back.
 	TakeJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
+	TakeOverEndedOutputs(ctx context.Context, db DBTX, arg TakeOverEndedOutputsParams) (int64, error)
 	// Guarded, so that two admins cannot both take one.
 	TakeOverOutputs(ctx context.Context, db DBTX, arg TakeOverOutputsParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.

@@ -10,41 +10,88 @@ import (
 
 // The states of a copy of a run's output, as its row has them.
 const (
-	OutputDue  int64 = iota // the run has ended, and its output is to be copied
+	OutputDue  int64 = iota // the run has ended, and its output could not be copied yet
 	OutputLive              // the run goes on, and this is what it has written so far
 	OutputWhole
 	OutputPart // the end is missing
 	OutputLost // nothing could be kept
 )
 
-// DueOutput is a run whose output is to be copied.
-type DueOutput struct {
+// LateOutput is a run whose output could not be copied at once.
+type LateOutput struct {
 	LogID, JobGroup, JobID int64
 	Node                   int64 // the admin that copies it
-	EndedAt, NextAt        int64 // epoch ms; NextAt: from when on it may be looked for in the table
+	EndedAt, NextAt        int64 // epoch ms; NextAt: when it is tried again
 }
 
-// InsertDueOutputs notes runs whose output is to be copied. What was kept of one that went on stays until then,
-// and what its executor pushed stays for good.
-func InsertDueOutputs(ctx context.Context, tx DBTX, due []DueOutput) error {
-	for part := range slices.Chunk(due, MaxBatch) {
+// PutOffOutputs notes runs whose output is to be copied later. What was kept of one that went on stays until then, what its executor
+// pushed stays for good, and one that another admin is to copy stays that one's.
+func PutOffOutputs(ctx context.Context, tx DBTX, late []LateOutput) error {
+	for part := range slices.Chunk(late, MaxBatch) {
 		args := make([]any, 0, 6*len(part))
 		for i := range part {
-			d := &part[i]
-			args = append(args, d.LogID, d.JobGroup, d.JobID, d.Node, d.EndedAt, d.NextAt)
+			o := &part[i]
+			args = append(args, o.LogID, o.JobGroup, o.JobID, o.Node, o.EndedAt, o.NextAt)
 		}
-		q := "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, next_at) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?),", len(part)), ",") +
-			" ON DUPLICATE KEY UPDATE state = CASE WHEN pushed = 1 THEN 2 ELSE 0 END, tries = 0, reason = '', node = VALUES(node), ended_at = VALUES(ended_at), next_at = VALUES(next_at)"
+		q := "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, next_at, tries) VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,1),", len(part)), ",") +
+			// What decides is assigned last: MySQL goes by what was assigned before, from left to right.
+			" ON DUPLICATE KEY UPDATE tries = CASE WHEN state <> 0 THEN 1 WHEN node = VALUES(node) THEN tries + 1 ELSE tries END," +
+			" next_at = CASE WHEN state = 0 AND node <> VALUES(node) THEN next_at ELSE VALUES(next_at) END," +
+			" ended_at = CASE WHEN state = 1 THEN VALUES(ended_at) ELSE ended_at END," +
+			" node = CASE WHEN state = 1 THEN VALUES(node) ELSE node END," +
+			" state = CASE WHEN state <> 1 THEN state WHEN pushed = 1 THEN 2 ELSE 0 END"
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-			return fmt.Errorf("note %d outputs to be copied: %w", len(part), err)
+			return fmt.Errorf("put off %d outputs: %w", len(part), err)
 		}
 	}
 	return nil
 }
 
-// KeepOutputs writes what copies are and where. The caller has read and locked the rows that there are of these runs.
+// LostOutput is a run whose output, or the end of it, will not be copied.
+type LostOutput struct {
+	LogID, JobGroup, JobID int64
+	Node                   int64 // the admin that says so
+	EndedAt, KeptAt        int64 // epoch ms
+	Reason                 string
+}
+
+// LoseOutputs notes runs whose output will not be copied. What was kept while a run went on stays as what it is: a part. One that another
+// admin is to copy stays that one's.
+func LoseOutputs(ctx context.Context, tx DBTX, lost []LostOutput) error {
+	const lose = "(state = 1 AND pushed = 0 OR state = 0 AND node = VALUES(node))"
+	for part := range slices.Chunk(lost, MaxBatch) {
+		args := make([]any, 0, 7*len(part))
+		for i := range part {
+			o := &part[i]
+			args = append(args, o.LogID, o.JobGroup, o.JobID, o.Node, o.EndedAt, o.KeptAt, o.Reason)
+		}
+		q := "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, kept_at, reason, state) VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,4),", len(part)), ",") +
+			" ON DUPLICATE KEY UPDATE kept_at = CASE WHEN " + lose + " THEN VALUES(kept_at) ELSE kept_at END," +
+			" reason = CASE WHEN " + lose + " THEN VALUES(reason) ELSE reason END," +
+			" state = CASE WHEN NOT " + lose + " THEN state WHEN object_id > 0 THEN 3 ELSE 4 END"
+		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+			return fmt.Errorf("give up %d outputs: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+// InsertOutputs writes what copies are and where, of runs that have no row. [ErrDuplicate] says that one has one by now, and nothing of
+// its part was written.
+func InsertOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
+	return writeOutputs(ctx, tx, outputs, "")
+}
+
+// KeepOutputs writes what copies are and where. The caller has read and locked the rows of these runs.
 func KeepOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
+	return writeOutputs(ctx, tx, outputs, " ON DUPLICATE KEY UPDATE state = VALUES(state), reason = VALUES(reason), kept_at = VALUES(kept_at), object_id = VALUES(object_id),"+
+		" pos = VALUES(pos), size = VALUES(size), text_at = VALUES(text_at), text_size = VALUES(text_size), head_size = VALUES(head_size),"+
+		" head_lines = VALUES(head_lines), left_lines = VALUES(left_lines), tail_lines = VALUES(tail_lines), faults = VALUES(faults), pushed = VALUES(pushed)")
+}
+
+func writeOutputs(ctx context.Context, tx DBTX, outputs []Output, there string) error {
 	for part := range slices.Chunk(outputs, MaxBatch) {
 		args := make([]any, 0, 21*len(part))
 		for i := range part {
@@ -54,12 +101,9 @@ func KeepOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
 		}
 		q := "INSERT INTO punctual_output (log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size," +
 			" text_at, text_size, head_size, head_lines, left_lines, tail_lines, faults, pushed) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",") +
-			" ON DUPLICATE KEY UPDATE state = VALUES(state), reason = VALUES(reason), kept_at = VALUES(kept_at), object_id = VALUES(object_id)," +
-			" pos = VALUES(pos), size = VALUES(size), text_at = VALUES(text_at), text_size = VALUES(text_size), head_size = VALUES(head_size)," +
-			" head_lines = VALUES(head_lines), left_lines = VALUES(left_lines), tail_lines = VALUES(tail_lines), faults = VALUES(faults), pushed = VALUES(pushed)"
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",") + there
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-			return fmt.Errorf("note %d kept outputs: %w", len(part), err)
+			return fmt.Errorf("note %d kept outputs: %w", len(part), Error(err))
 		}
 	}
 	return nil

@@ -24,6 +24,28 @@ func (q *Queries) CountDueOutputs(ctx context.Context, db DBTX) (int64, error) {
 	return count, err
 }
 
+const deleteEndedOutputs = `-- name: DeleteEndedOutputs :execrows
+DELETE FROM punctual_output_ended WHERE id IN (/*SLICE:ids*/?)
+`
+
+func (q *Queries) DeleteEndedOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error) {
+	query := deleteEndedOutputs
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deleteOutputBlobs = `-- name: DeleteOutputBlobs :execrows
 DELETE FROM punctual_output_blob WHERE object_id = ?
 `
@@ -63,6 +85,29 @@ DELETE FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?)
 
 func (q *Queries) DeleteOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error) {
 	query := deleteOutputs
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const endPushedOutputs = `-- name: EndPushedOutputs :execrows
+UPDATE punctual_output SET state = 2 WHERE state = 1 AND pushed = 1 AND log_id IN (/*SLICE:ids*/?)
+`
+
+// What was pushed of runs that have a result since.
+func (q *Queries) EndPushedOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error) {
+	query := endPushedOutputs
 	var queryParams []interface{}
 	if len(ids) > 0 {
 		for _, v := range ids {
@@ -136,38 +181,25 @@ func (q *Queries) GetOutputObject(ctx context.Context, db DBTX, id int64) (Outpu
 	return i, err
 }
 
-const giveUpOutputs = `-- name: GiveUpOutputs :execrows
-UPDATE punctual_output SET state = CASE WHEN object_id > 0 THEN 3 ELSE 4 END, reason = ?, kept_at = ?
-WHERE state = 0 AND node = ? AND log_id IN (/*SLICE:ids*/?)
+const insertEndedOutputs = `-- name: InsertEndedOutputs :exec
+INSERT INTO punctual_output_ended (node, ended_at, runs, ids) VALUES (?, ?, ?, ?)
 `
 
-type GiveUpOutputsParams struct {
-	Reason string
-	KeptAt int64
-	Node   int64
-	Ids    []int64
+type InsertEndedOutputsParams struct {
+	Node    int64
+	EndedAt int64
+	Runs    int64
+	Ids     string
 }
 
-// What was kept while the run went on stays as what it is: a part.
-func (q *Queries) GiveUpOutputs(ctx context.Context, db DBTX, arg GiveUpOutputsParams) (int64, error) {
-	query := giveUpOutputs
-	var queryParams []interface{}
-	queryParams = append(queryParams, arg.Reason)
-	queryParams = append(queryParams, arg.KeptAt)
-	queryParams = append(queryParams, arg.Node)
-	if len(arg.Ids) > 0 {
-		for _, v := range arg.Ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	result, err := db.ExecContext(ctx, query, queryParams...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+func (q *Queries) InsertEndedOutputs(ctx context.Context, db DBTX, arg InsertEndedOutputsParams) error {
+	_, err := db.ExecContext(ctx, insertEndedOutputs,
+		arg.Node,
+		arg.EndedAt,
+		arg.Runs,
+		arg.Ids,
+	)
+	return err
 }
 
 const insertOutputBlob = `-- name: InsertOutputBlob :exec
@@ -321,29 +353,52 @@ func (q *Queries) ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListE
 	return items, nil
 }
 
+const listEndedOutputNodes = `-- name: ListEndedOutputNodes :many
+SELECT DISTINCT node FROM punctual_output_ended
+`
+
+func (q *Queries) ListEndedOutputNodes(ctx context.Context, db DBTX) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listEndedOutputNodes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var node int64
+		if err := rows.Scan(&node); err != nil {
+			return nil, err
+		}
+		items = append(items, node)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listEndedOutputs = `-- name: ListEndedOutputs :many
-SELECT o.log_id, l.job_group, l.job_id, l.outcome, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
-FROM punctual_output o JOIN xxl_job_log l ON l.id = o.log_id LEFT JOIN xxl_job_info j ON j.id = l.job_id
-WHERE o.state = 1 AND l.handle_code <> 0 AND l.finished_at < ? ORDER BY o.log_id LIMIT ?
+SELECT id, ended_at, ids FROM punctual_output_ended WHERE node = ? AND id > ? ORDER BY id LIMIT ?
 `
 
 type ListEndedOutputsParams struct {
-	BeforeMs int64
-	Limit    int32
+	Node    int64
+	AfterID int64
+	Limit   int32
 }
 
 type ListEndedOutputsRow struct {
-	LogID      int64
-	JobGroup   int64
-	JobID      int64
-	Outcome    event.Outcome
-	HandleCode int64
-	KeepOutput string
+	ID      int64
+	EndedAt int64
+	Ids     string
 }
 
-// Copies of runs that were going on and have ended since.
+// What ended in commits, of one admin, in their order.
 func (q *Queries) ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOutputsParams) ([]ListEndedOutputsRow, error) {
-	rows, err := db.QueryContext(ctx, listEndedOutputs, arg.BeforeMs, arg.Limit)
+	rows, err := db.QueryContext(ctx, listEndedOutputs, arg.Node, arg.AfterID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -351,14 +406,7 @@ func (q *Queries) ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOu
 	var items []ListEndedOutputsRow
 	for rows.Next() {
 		var i ListEndedOutputsRow
-		if err := rows.Scan(
-			&i.LogID,
-			&i.JobGroup,
-			&i.JobID,
-			&i.Outcome,
-			&i.HandleCode,
-			&i.KeepOutput,
-		); err != nil {
+		if err := rows.Scan(&i.ID, &i.EndedAt, &i.Ids); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -531,6 +579,57 @@ func (q *Queries) ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobP
 			&i.TailLines,
 			&i.Faults,
 			&i.Pushed,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listLiveOutputsToEnd = `-- name: ListLiveOutputsToEnd :many
+SELECT o.log_id, l.job_group, l.job_id, l.outcome, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
+FROM punctual_output o JOIN xxl_job_log l ON l.id = o.log_id LEFT JOIN xxl_job_info j ON j.id = l.job_id
+WHERE o.state = 1 AND l.handle_code <> 0 AND l.finished_at < ? ORDER BY o.log_id LIMIT ?
+`
+
+type ListLiveOutputsToEndParams struct {
+	BeforeMs int64
+	Limit    int32
+}
+
+type ListLiveOutputsToEndRow struct {
+	LogID      int64
+	JobGroup   int64
+	JobID      int64
+	Outcome    event.Outcome
+	HandleCode int64
+	KeepOutput string
+}
+
+// Copies of runs that were going on and have ended since.
+func (q *Queries) ListLiveOutputsToEnd(ctx context.Context, db DBTX, arg ListLiveOutputsToEndParams) ([]ListLiveOutputsToEndRow, error) {
+	rows, err := db.QueryContext(ctx, listLiveOutputsToEnd, arg.BeforeMs, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLiveOutputsToEndRow
+	for rows.Next() {
+		var i ListLiveOutputsToEndRow
+		if err := rows.Scan(
+			&i.LogID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.Outcome,
+			&i.HandleCode,
+			&i.KeepOutput,
 		); err != nil {
 			return nil, err
 		}
@@ -743,6 +842,49 @@ func (q *Queries) ListOutputNodes(ctx context.Context, db DBTX) ([]int64, error)
 	return items, nil
 }
 
+const listOutputStates = `-- name: ListOutputStates :many
+SELECT log_id, state, pushed FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) ORDER BY log_id
+`
+
+type ListOutputStatesRow struct {
+	LogID  int64
+	State  int64
+	Pushed int64
+}
+
+func (q *Queries) ListOutputStates(ctx context.Context, db DBTX, ids []int64) ([]ListOutputStatesRow, error) {
+	query := listOutputStates
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListOutputStatesRow
+	for rows.Next() {
+		var i ListOutputStatesRow
+		if err := rows.Scan(&i.LogID, &i.State, &i.Pushed); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listOutputsAfter = `-- name: ListOutputsAfter :many
 SELECT log_id FROM punctual_output WHERE log_id > ? ORDER BY log_id LIMIT ?
 `
@@ -864,97 +1006,6 @@ func (q *Queries) ListOutputsOfNode(ctx context.Context, db DBTX, arg ListOutput
 	return items, nil
 }
 
-const listPushedRuns = `-- name: ListPushedRuns :many
-SELECT l.id, l.job_group, l.job_id, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
-FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id WHERE l.id IN (/*SLICE:ids*/?) ORDER BY l.id
-`
-
-type ListPushedRunsRow struct {
-	ID         int64
-	JobGroup   int64
-	JobID      int64
-	HandleCode int64
-	KeepOutput string
-}
-
-// Of which groups and jobs pushed outputs are, and what these want kept.
-func (q *Queries) ListPushedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListPushedRunsRow, error) {
-	query := listPushedRuns
-	var queryParams []interface{}
-	if len(ids) > 0 {
-		for _, v := range ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	rows, err := db.QueryContext(ctx, query, queryParams...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListPushedRunsRow
-	for rows.Next() {
-		var i ListPushedRunsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.JobGroup,
-			&i.JobID,
-			&i.HandleCode,
-			&i.KeepOutput,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listRunsOpen = `-- name: ListRunsOpen :many
-SELECT id FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) AND handle_code = 0 ORDER BY id
-`
-
-// Which of these runs have no result.
-func (q *Queries) ListRunsOpen(ctx context.Context, db DBTX, ids []int64) ([]int64, error) {
-	query := listRunsOpen
-	var queryParams []interface{}
-	if len(ids) > 0 {
-		for _, v := range ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	rows, err := db.QueryContext(ctx, query, queryParams...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listRunsThere = `-- name: ListRunsThere :many
 SELECT id FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
@@ -982,6 +1033,61 @@ func (q *Queries) ListRunsThere(ctx context.Context, db DBTX, ids []int64) ([]in
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRunsToKeep = `-- name: ListRunsToKeep :many
+SELECT l.id, l.job_group, l.job_id, l.handle_code, l.outcome, COALESCE(j.keep_output, '') AS keep_output
+FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id WHERE l.id IN (/*SLICE:ids*/?) ORDER BY l.id
+`
+
+type ListRunsToKeepRow struct {
+	ID         int64
+	JobGroup   int64
+	JobID      int64
+	HandleCode int64
+	Outcome    event.Outcome
+	KeepOutput string
+}
+
+// Of which groups and jobs runs are, what became of them, and what their jobs want kept.
+func (q *Queries) ListRunsToKeep(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToKeepRow, error) {
+	query := listRunsToKeep
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRunsToKeepRow
+	for rows.Next() {
+		var i ListRunsToKeepRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.HandleCode,
+			&i.Outcome,
+			&i.KeepOutput,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -1111,37 +1217,6 @@ func (q *Queries) MaxOutputObjectID(ctx context.Context, db DBTX) (int64, error)
 	return id, err
 }
 
-const postponeOutputs = `-- name: PostponeOutputs :execrows
-UPDATE punctual_output SET next_at = ?, tries = tries + 1
-WHERE state = 0 AND node = ? AND log_id IN (/*SLICE:ids*/?)
-`
-
-type PostponeOutputsParams struct {
-	NextAt int64
-	Node   int64
-	Ids    []int64
-}
-
-func (q *Queries) PostponeOutputs(ctx context.Context, db DBTX, arg PostponeOutputsParams) (int64, error) {
-	query := postponeOutputs
-	var queryParams []interface{}
-	queryParams = append(queryParams, arg.NextAt)
-	queryParams = append(queryParams, arg.Node)
-	if len(arg.Ids) > 0 {
-		for _, v := range arg.Ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	result, err := db.ExecContext(ctx, query, queryParams...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const setOutputObject = `-- name: SetOutputObject :execrows
 UPDATE punctual_output_object SET size = ?, live = ?, made = ? WHERE id = ?
 `
@@ -1165,6 +1240,17 @@ func (q *Queries) SetOutputObject(ctx context.Context, db DBTX, arg SetOutputObj
 	return result.RowsAffected()
 }
 
+const sumEndedOutputs = `-- name: SumEndedOutputs :one
+SELECT CAST(COALESCE(SUM(runs), 0) AS SIGNED) AS runs FROM punctual_output_ended
+`
+
+func (q *Queries) SumEndedOutputs(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRowContext(ctx, sumEndedOutputs)
+	var runs int64
+	err := row.Scan(&runs)
+	return runs, err
+}
+
 const sumOutputObjects = `-- name: SumOutputObjects :one
 SELECT COUNT(*) AS objects, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes,
        CAST(COALESCE(SUM(CASE WHEN created_at >= ? THEN size ELSE 0 END), 0) AS SIGNED) AS lately
@@ -1183,6 +1269,36 @@ func (q *Queries) SumOutputObjects(ctx context.Context, db DBTX, sinceMs int64) 
 	var i SumOutputObjectsRow
 	err := row.Scan(&i.Objects, &i.Bytes, &i.Lately)
 	return i, err
+}
+
+const takeOverEndedOutputs = `-- name: TakeOverEndedOutputs :execrows
+UPDATE punctual_output_ended SET node = ? WHERE node = ? AND id IN (/*SLICE:ids*/?)
+`
+
+type TakeOverEndedOutputsParams struct {
+	NewNode int64
+	OldNode int64
+	Ids     []int64
+}
+
+func (q *Queries) TakeOverEndedOutputs(ctx context.Context, db DBTX, arg TakeOverEndedOutputsParams) (int64, error) {
+	query := takeOverEndedOutputs
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.NewNode)
+	queryParams = append(queryParams, arg.OldNode)
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const takeOverOutputs = `-- name: TakeOverOutputs :execrows

@@ -86,6 +86,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_webhook_delivery.next_at":    {0, 2, 0, 0, 0},
 	"punctual_output.state":                {0, 1, 2, 0, 3},
 	"punctual_output.node":                 {1, 1, 1, 2, 1},
+	"punctual_output.pushed":               {1, 1, 0, 0, 0},
 	"punctual_output_object.live":          {0, 2, 1, 0, 5},
 	"punctual_output_object.made":          {1, 2, 9, 4, 5},
 	"xxl_job_registry.silent":              {0, 1, 0, 0, 0},

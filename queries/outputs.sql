@@ -26,14 +26,31 @@ SELECT log_id FROM punctual_output WHERE state = 0 AND node = ? LIMIT ?;
 UPDATE punctual_output SET node = sqlc.arg(new_node), next_at = 0
 WHERE state = 0 AND node = sqlc.arg(old_node) AND log_id IN (sqlc.slice(ids));
 
--- name: PostponeOutputs :execrows
-UPDATE punctual_output SET next_at = sqlc.arg(next_at), tries = tries + 1
-WHERE state = 0 AND node = sqlc.arg(node) AND log_id IN (sqlc.slice(ids));
+-- name: InsertEndedOutputs :exec
+INSERT INTO punctual_output_ended (node, ended_at, runs, ids) VALUES (?, ?, ?, ?);
 
--- name: GiveUpOutputs :execrows
--- What was kept while the run went on stays as what it is: a part.
-UPDATE punctual_output SET state = CASE WHEN object_id > 0 THEN 3 ELSE 4 END, reason = sqlc.arg(reason), kept_at = sqlc.arg(kept_at)
-WHERE state = 0 AND node = sqlc.arg(node) AND log_id IN (sqlc.slice(ids));
+-- name: ListEndedOutputs :many
+-- What ended in commits, of one admin, in their order.
+SELECT id, ended_at, ids FROM punctual_output_ended WHERE node = sqlc.arg(node) AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
+
+-- name: ListEndedOutputNodes :many
+SELECT DISTINCT node FROM punctual_output_ended;
+
+-- name: TakeOverEndedOutputs :execrows
+UPDATE punctual_output_ended SET node = sqlc.arg(new_node) WHERE node = sqlc.arg(old_node) AND id IN (sqlc.slice(ids));
+
+-- name: SumEndedOutputs :one
+SELECT CAST(COALESCE(SUM(runs), 0) AS SIGNED) AS runs FROM punctual_output_ended;
+
+-- name: DeleteEndedOutputs :execrows
+DELETE FROM punctual_output_ended WHERE id IN (sqlc.slice(ids));
+
+-- name: ListOutputStates :many
+SELECT log_id, state, pushed FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id;
+
+-- name: EndPushedOutputs :execrows
+-- What was pushed of runs that have a result since.
+UPDATE punctual_output SET state = 2 WHERE state = 1 AND pushed = 1 AND log_id IN (sqlc.slice(ids));
 
 -- name: ListOutputIDs :many
 -- Which of these runs have a row.
@@ -53,16 +70,12 @@ SELECT log_id FROM punctual_output WHERE log_id > ? ORDER BY log_id LIMIT ?;
 -- name: ListRunsThere :many
 SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
--- name: ListPushedRuns :many
--- Of which groups and jobs pushed outputs are, and what these want kept.
-SELECT l.id, l.job_group, l.job_id, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
+-- name: ListRunsToKeep :many
+-- Of which groups and jobs runs are, what became of them, and what their jobs want kept.
+SELECT l.id, l.job_group, l.job_id, l.handle_code, l.outcome, COALESCE(j.keep_output, '') AS keep_output
 FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id WHERE l.id IN (sqlc.slice(ids)) ORDER BY l.id;
 
--- name: ListRunsOpen :many
--- Which of these runs have no result.
-SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) AND handle_code = 0 ORDER BY id;
-
--- name: ListEndedOutputs :many
+-- name: ListLiveOutputsToEnd :many
 -- Copies of runs that were going on and have ended since.
 SELECT o.log_id, l.job_group, l.job_id, l.outcome, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
 FROM punctual_output o JOIN xxl_job_log l ON l.id = o.log_id LEFT JOIN xxl_job_info j ON j.id = l.job_id

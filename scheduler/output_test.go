@@ -50,7 +50,7 @@ func TestTheEngineWaitsForNoStore(t *testing.T) {
 			}
 		}
 		var due int
-		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_output WHERE state = 0").Scan(&due); err != nil || due != 20 {
+		if err := pool.QueryRowContext(t.Context(), "SELECT (SELECT SUM(runs) FROM punctual_output_ended) + (SELECT COUNT(*) FROM punctual_output WHERE state = 0)").Scan(&due); err != nil || due != 20 {
 			t.Errorf("%d runs are noted, %v", due, err)
 		}
 		close(store.closed)

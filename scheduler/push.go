@@ -35,10 +35,10 @@ func (o *Outputs) Take(ctx context.Context, by Caller, speaks func(appName strin
 	for len(ids) > 0 {
 		part := ids[:min(len(ids), db.MaxBatch)]
 		ids = ids[len(part):]
-		rows, err := o.queries.ListPushedRuns(ctx, o.cfg.Pool, part)
+		rows, err := o.queries.ListRunsToKeep(ctx, o.cfg.Pool, part)
 		if err == nil && len(rows) < len(part) && o.cfg.Pool.Lags() {
 			if err = o.cfg.CatchUp(ctx); err == nil {
-				rows, err = o.queries.ListPushedRuns(ctx, o.cfg.Pool, part)
+				rows, err = o.queries.ListRunsToKeep(ctx, o.cfg.Pool, part)
 			}
 		}
 		if err != nil {

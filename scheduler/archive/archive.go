@@ -98,13 +98,14 @@ type Service struct {
 	mu        sync.Mutex
 	busy      map[int64]bool      // runs that are queued, copied or written
 	resting   map[string]*resting // executors
-	postponed map[int64]int64     // runs to be tried again, and when
-	givenUp   map[int64]string    // runs whose output is lost, and why
+	postponed map[int64]postponed // runs to be tried again
+	givenUp   map[int64]givenUp   // runs whose output is lost
+	nothing   map[int64]time.Time // runs that wrote nothing, and since when this is known
 	trouble   trouble             // of the store
 
 	following followed
 
-	waiting atomic.Int64 // rows that are due, of all admins, as of the last count
+	waiting atomic.Int64 // runs that are to be copied, of all admins, as of the last count
 	dropped atomic.Int64 // runs that were not noted because too many wait, since the start
 	lost    atomic.Int64 // runs of which nothing, or not the end, could be kept, since the start
 	pushed  atomic.Int64 // outputs that executors pushed, since the start
@@ -125,6 +126,18 @@ type Service struct {
 type resting struct {
 	fails int
 	until time.Time
+}
+
+// postponed is a run that is tried again, and when (epoch ms).
+type postponed struct {
+	Ended
+	at int64
+}
+
+// givenUp is a run whose output is lost, and why.
+type givenUp struct {
+	Ended
+	reason string
 }
 
 // trouble is what a store answered last, if that was an error.
@@ -182,7 +195,7 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), enc: enc, dec: dec, limiter: rate.NewLimiter(rate.Inf, burst),
 		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), busy: make(map[int64]bool), resting: make(map[string]*resting),
-		postponed: make(map[int64]int64), givenUp: make(map[int64]string),
+		postponed: make(map[int64]postponed), givenUp: make(map[int64]givenUp), nothing: make(map[int64]time.Time),
 	}
 	s.metrics = newMetrics(cfg.Registerer, s)
 	s.following.runs = make(map[int64]*follow)
@@ -255,6 +268,7 @@ func (s *Service) forgetAll() {
 	clear(s.busy)
 	clear(s.postponed)
 	clear(s.givenUp)
+	clear(s.nothing)
 	s.following.drop()
 }
 
@@ -276,23 +290,6 @@ func (s *Service) Wants(own jobspec.Keep, group int64, failed bool) bool {
 
 func (s *Service) wish(own jobspec.Keep, group int64) jobspec.Keep {
 	return own.Or(s.cfg.Keeps(group), s.cfg.Limits().Keep)
-}
-
-// soon is how long a row waits for being found in the table while its run is expected to be in the queue.
-const soon = 5 * time.Second
-
-// Note puts down, in the transaction that ends runs, that their outputs are to be copied.
-func (s *Service) Note(ctx context.Context, tx db.DBTX, ended []Ended) error {
-	if s == nil || len(ended) == 0 {
-		return nil
-	}
-	node, next := s.cfg.Node(), s.cfg.Now().Add(soon).UnixMilli()
-	rows := make([]db.DueOutput, len(ended))
-	for i := range ended {
-		r := &ended[i]
-		rows[i] = db.DueOutput{LogID: r.ID, JobGroup: r.Group, JobID: r.Job, Node: node, EndedAt: r.At, NextAt: next}
-	}
-	return db.InsertDueOutputs(ctx, tx, rows)
 }
 
 // Full says that no more runs are noted because too many wait; n of them are counted as left out.

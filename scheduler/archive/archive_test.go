@@ -308,7 +308,7 @@ func TestWhatWasNotCopiedIsFoundAgain(t *testing.T) {
 		after.Offer(ended)
 		b.node = 3
 		other := b.service()
-		b.exec("UPDATE punctual_output SET node = 3 WHERE log_id = ?", third.ID) // it is held for dead
+		b.exec("UPDATE punctual_output_ended SET node = 3") // it is held for dead
 		b.now = b.now.Add(2 * soon)
 		b.step(other)
 		b.node = 2

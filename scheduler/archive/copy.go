@@ -1,8 +1,10 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -42,7 +44,7 @@ func (s *Service) work(ctx context.Context) {
 	}
 }
 
-// copyEnded copies one output. Of one that it could not copy the row says when it is tried again.
+// copyEnded copies one output. Of one that it could not copy a row says when it is tried again.
 func (s *Service) copyEnded(ctx context.Context, r Ended) {
 	now := s.cfg.Now()
 	if until := s.restsUntil(r.Address, now); !until.IsZero() {
@@ -63,7 +65,7 @@ func (s *Service) copyEnded(ctx context.Context, r Ended) {
 		s.done(r.ID)
 	case errors.Is(err, errMissing):
 		s.answered(r.Address)
-		s.loses(r.ID, ReasonMissing)
+		s.loses(r, ReasonMissing)
 	case err != nil:
 		s.following.put(r.ID, f)
 		s.log.Debug("copy the output of a run", "log_id", r.ID, "executor", r.Address, "error", err)
@@ -134,19 +136,19 @@ func (s *Service) again(r Ended, at time.Time, reason string) {
 		limit = s.cfg.GiveUpKeep
 	}
 	if at.Sub(time.UnixMilli(r.At)) > limit {
-		s.loses(r.ID, reason)
+		s.loses(r, reason)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.postponed[r.ID] = at.UnixMilli()
+	s.postponed[r.ID] = postponed{r, at.UnixMilli()}
 }
 
 // loses notes that the output of a run will not be copied.
-func (s *Service) loses(id int64, reason string) {
+func (s *Service) loses(r Ended, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.givenUp[id] = reason
+	s.givenUp[r.ID] = givenUp{r, reason}
 }
 
 func (s *Service) restsUntil(address string, now time.Time) time.Time {
@@ -197,45 +199,43 @@ func (s *Service) storeRestsUntil(now time.Time) time.Time {
 
 // flushNotes writes what became of runs that were not copied.
 func (s *Service) flushNotes(ctx context.Context) error {
+	node, now := s.cfg.Node(), s.cfg.Now().UnixMilli()
 	s.mu.Lock()
-	later, lost := make(map[int64][]int64), make(map[string][]int64)
-	for id, at := range s.postponed {
-		later[at] = append(later[at], id)
+	var late []db.LateOutput
+	for id, r := range s.postponed {
+		late = append(late, db.LateOutput{LogID: id, JobGroup: r.Group, JobID: r.Job, Node: node, EndedAt: r.At, NextAt: r.at})
 	}
-	for id, reason := range s.givenUp {
-		lost[reason] = append(lost[reason], id)
+	var lost []db.LostOutput
+	for id, r := range s.givenUp {
+		lost = append(lost, db.LostOutput{LogID: id, JobGroup: r.Group, JobID: r.Job, Node: node, EndedAt: r.At, KeptAt: now, Reason: r.reason})
 	}
 	s.mu.Unlock()
-	node := s.cfg.Node()
-	for at, ids := range later {
-		for part := range chunks(ids) {
-			if _, err := s.queries.PostponeOutputs(ctx, s.cfg.Pool, db.PostponeOutputsParams{NextAt: at, Node: node, Ids: part}); err != nil {
-				return err
-			}
-			s.mu.Lock()
-			for _, id := range part {
-				delete(s.postponed, id)
-				delete(s.busy, id)
-			}
-			s.mu.Unlock()
+	slices.SortFunc(late, func(a, b db.LateOutput) int { return cmp.Compare(a.LogID, b.LogID) })
+	slices.SortFunc(lost, func(a, b db.LostOutput) int { return cmp.Compare(a.LogID, b.LogID) })
+	for part := range slices.Chunk(late, db.MaxBatch) {
+		if err := db.PutOffOutputs(ctx, s.cfg.Pool, part); err != nil {
+			return err
 		}
+		s.mu.Lock()
+		for i := range part {
+			delete(s.postponed, part[i].LogID)
+			delete(s.busy, part[i].LogID)
+		}
+		s.mu.Unlock()
 	}
-	for reason, ids := range lost {
-		for part := range chunks(ids) {
-			n, err := s.queries.GiveUpOutputs(ctx, s.cfg.Pool, db.GiveUpOutputsParams{Reason: reason, KeptAt: s.cfg.Now().UnixMilli(), Node: node, Ids: part})
-			if err != nil {
-				return err
-			}
-			s.metrics.runs.WithLabelValues(reason).Add(float64(n))
-			s.lost.Add(n)
-			s.mu.Lock()
-			for _, id := range part {
-				delete(s.givenUp, id)
-				delete(s.busy, id)
-				s.following.take(id)
-			}
-			s.mu.Unlock()
+	for part := range slices.Chunk(lost, db.MaxBatch) {
+		if err := db.LoseOutputs(ctx, s.cfg.Pool, part); err != nil {
+			return err
 		}
+		s.mu.Lock()
+		for i := range part {
+			s.metrics.runs.WithLabelValues(part[i].Reason).Inc()
+			delete(s.givenUp, part[i].LogID)
+			delete(s.busy, part[i].LogID)
+			s.following.take(part[i].LogID)
+		}
+		s.mu.Unlock()
+		s.lost.Add(int64(len(part)))
 	}
 	return nil
 }

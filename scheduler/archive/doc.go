@@ -1,15 +1,19 @@
 // Package archive keeps copies of what runs write, so that there is an answer to "why did it fail" when the executor is gone.
 //
-//	engine ── result, same commit ──▶ row "due" ── [Service.Offer] ──▶ queue ──▶ workers ── /log ──▶ executor
-//	                                     ▲                                         │ excerpts
-//	                        look (found again after a crash)                       ▼
-//	       long runs ── every few seconds, /log ────────────────────────────▶ writer ──▶ [Store], rows "whole"
+//	engine ── results, same commit ──▶ row of the commit ── [Service.Offer] ──▶ queue ──▶ workers ── /log ──▶ executor
+//	                                     ▲           ╲                               │ excerpts
+//	                        look (found again after a crash)                         ▼
+//	       long runs ── every few seconds, /log ──────────────────────────────▶ writer ──▶ [Store], rows "whole"
+//
+// What ends in one commit is one row of punctual_output_ended, which goes when each of its runs has a row of punctual_output, or is known
+// to have written nothing (ended.go). So a run costs one row, written once: to note it there first and to change it then took half as much
+// again of the database as all else of a run. Only what cannot be copied at once has a row before, "due".
 //
 // An executor of ours pushes the output before the result ([Service.Take]), to whichever admin: it goes to the writer at once, and its row
 // is "live" until the result comes, or "whole" if that is here. Then nobody asks, unless it was not written in time.
 //
-// The engine waits for none of it: what does not fit into the queue stays a row, which the look finds. A row belongs to the admin
-// that took the run's result; when that is gone, the leading one takes it over.
+// The engine waits for none of it: what does not fit into the queue stays noted, and the look finds it. A commit belongs to the admin
+// that took the results; when that is gone, the leading one takes it over.
 //
 // # The copy of a run
 //

@@ -48,18 +48,20 @@ func (s *Service) Take(pushed []Pushed) error {
 	return nil
 }
 
-// fits says whether a copy is what is still missing, by the row that there is. open says that the run has no result.
-func (c *copied) fits(old *db.LockOutputsRow, there, open bool, node int64) bool {
+// fits says whether a copy is what is still missing, by the row that there is, and by the run where that row does not tell.
+func (c *copied) fits(old *db.LockOutputsRow, there bool, run *keptRun, node int64) bool {
 	settled := old.State == db.OutputWhole || old.Pushed > 0 && old.State == db.OutputLive
 	switch {
-	case c.pushed && there:
-		return !settled
-	case c.pushed:
-		return open // else its end brought no wish to keep it
+	case settled && there:
+		return false
 	case c.goesOn:
-		return !there || old.State == db.OutputLive && !settled
+		return !there || old.State == db.OutputLive
+	case there && old.State != db.OutputLive:
+		return c.pushed || old.State == db.OutputDue && old.Node == node
+	case c.pushed:
+		return run.there && (run.open || run.wanted)
 	}
-	return there && old.State == db.OutputDue && old.Node == node
+	return run.there && !run.open
 }
 
 // state is that of the row of a copy.

@@ -107,6 +107,11 @@ func TestAPushedOutputIsTheLastWord(t *testing.T) {
 		if got, row := b.text(b.s, r.ID), b.row(r.ID); got != "a\nb\nc\nd" || row.State != db.OutputWhole {
 			t.Errorf("kept is %q, its row says %+v", got, row)
 		}
+		b.s.mu.Lock()
+		defer b.s.mu.Unlock()
+		if len(b.s.busy) != 0 {
+			t.Errorf("%d runs are held for busy", len(b.s.busy))
+		}
 	})
 }
 

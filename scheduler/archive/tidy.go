@@ -45,17 +45,24 @@ func (s *Service) look(ctx context.Context) error {
 	if err := s.flushNotes(ctx); err != nil {
 		return err
 	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
 	if err := s.findDue(ctx); err != nil {
 		return err
 	}
 	now := s.cfg.Now()
 	if now.Sub(s.tidied.counted).Abs() >= 5*time.Second {
 		s.tidied.counted = now
-		n, err := s.queries.CountDueOutputs(ctx, s.cfg.Pool)
+		ended, err := s.queries.SumEndedOutputs(ctx, s.cfg.Pool)
 		if err != nil {
 			return err
 		}
-		s.waiting.Store(n)
+		due, err := s.queries.CountDueOutputs(ctx, s.cfg.Pool)
+		if err != nil {
+			return err
+		}
+		s.waiting.Store(ended + due)
 	}
 	if !s.cfg.Leads() {
 		return s.sum(ctx, now)
@@ -93,7 +100,7 @@ func (s *Service) sum(ctx context.Context, now time.Time) error {
 // dueRows is how many rows a look takes at a time.
 const dueRows = 1000
 
-// findDue queues this admin's rows that are not in memory.
+// findDue queues this admin's rows whose time has come.
 func (s *Service) findDue(ctx context.Context) error {
 	if len(s.queue) > s.cfg.Queue/2 {
 		return nil
@@ -103,42 +110,14 @@ func (s *Service) findDue(ctx context.Context) error {
 		return err
 	}
 	endedAt := make(map[int64]int64, len(rows))
-	var ids []int64
 	s.mu.Lock()
 	for _, r := range rows {
 		if !s.busy[r.LogID] {
-			ids = append(ids, r.LogID)
 			endedAt[r.LogID] = r.EndedAt
 		}
 	}
 	s.mu.Unlock()
-	for part := range chunks(ids) {
-		runs, err := s.queries.ListRunsByID(ctx, s.cfg.Pool, part)
-		if err != nil {
-			return err
-		}
-		var ended []Ended
-		var nowhere []int64
-		for i := range runs {
-			r := &runs[i]
-			if r.ExecutorAddress == "" {
-				continue
-			}
-			ended = append(ended, Ended{At: endedAt[r.ID], Run: Run{ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress),
-				LogDate: s.logDate(r.PlannedAt, r.TriggerTime)}})
-			delete(endedAt, r.ID)
-		}
-		s.Offer(ended)
-		for _, id := range part {
-			if _, missing := endedAt[id]; missing { // its run is gone, or was sent nowhere
-				nowhere = append(nowhere, id)
-			}
-		}
-		if err := s.forget(ctx, nowhere); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.offerAgain(ctx, endedAt)
 }
 
 func (s *Service) forget(ctx context.Context, ids []int64) error {
@@ -154,11 +133,7 @@ func (s *Service) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	me, alive := s.cfg.Node(), s.cfg.Alive()
-	for _, node := range nodes {
-		if node == me || slices.Contains(alive, node) {
-			continue
-		}
+	for _, node := range s.gone(nodes) {
 		for {
 			ids, err := s.queries.ListOutputsOfNode(ctx, s.cfg.Pool, db.ListOutputsOfNodeParams{Node: node, Limit: db.MaxBatch})
 			if err != nil {
@@ -167,12 +142,39 @@ func (s *Service) adopt(ctx context.Context) error {
 			if len(ids) == 0 {
 				break
 			}
-			if _, err := s.queries.TakeOverOutputs(ctx, s.cfg.Pool, db.TakeOverOutputsParams{NewNode: me, OldNode: node, Ids: ids}); err != nil {
+			if _, err := s.queries.TakeOverOutputs(ctx, s.cfg.Pool, db.TakeOverOutputsParams{NewNode: s.cfg.Node(), OldNode: node, Ids: ids}); err != nil {
+				return err
+			}
+		}
+	}
+	if nodes, err = s.queries.ListEndedOutputNodes(ctx, s.cfg.Pool); err != nil {
+		return err
+	}
+	for _, node := range s.gone(nodes) {
+		for {
+			rows, err := s.queries.ListEndedOutputs(ctx, s.cfg.Pool, db.ListEndedOutputsParams{Node: node, Limit: db.MaxBatch})
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				break
+			}
+			ids := make([]int64, len(rows))
+			for i := range rows {
+				ids[i] = rows[i].ID
+			}
+			if _, err := s.queries.TakeOverEndedOutputs(ctx, s.cfg.Pool, db.TakeOverEndedOutputsParams{NewNode: s.cfg.Node(), OldNode: node, Ids: ids}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// gone are those of some admins that do not live.
+func (s *Service) gone(nodes []int64) []int64 {
+	me, alive := s.cfg.Node(), s.cfg.Alive()
+	return slices.DeleteFunc(nodes, func(node int64) bool { return node == me || slices.Contains(alive, node) })
 }
 
 // tidy deletes what nobody needs any more.
@@ -191,23 +193,24 @@ func (s *Service) tidy(ctx context.Context) error {
 
 // endLive decides what becomes of copies whose runs have ended without a wish to keep them, or through somebody else.
 func (s *Service) endLive(ctx context.Context) error {
-	rows, err := s.queries.ListEndedOutputs(ctx, s.cfg.Pool, db.ListEndedOutputsParams{BeforeMs: s.cfg.Now().Add(-2 * s.cfg.LiveEvery).UnixMilli(), Limit: db.MaxBatch})
+	rows, err := s.queries.ListLiveOutputsToEnd(ctx, s.cfg.Pool, db.ListLiveOutputsToEndParams{BeforeMs: s.cfg.Now().Add(-2 * s.cfg.LiveEvery).UnixMilli(), Limit: db.MaxBatch})
 	if err != nil {
 		return err
 	}
 	var unwanted []int64
-	var due []Ended
+	var due []db.LateOutput
+	now := s.cfg.Now().UnixMilli()
 	for _, r := range rows {
 		if s.Wants(jobspec.Keep(r.KeepOutput), r.JobGroup, r.Outcome != event.Succeeded) {
-			due = append(due, Ended{Run: Run{ID: r.LogID, Group: r.JobGroup, Job: r.JobID}, At: s.cfg.Now().UnixMilli()})
+			due = append(due, db.LateOutput{LogID: r.LogID, JobGroup: r.JobGroup, JobID: r.JobID, Node: s.cfg.Node(), EndedAt: now, NextAt: now})
 		} else {
 			unwanted = append(unwanted, r.LogID)
 		}
 	}
-	if err := s.forget(ctx, unwanted); err != nil || len(due) == 0 {
+	if err := s.forget(ctx, unwanted); err != nil {
 		return err
 	}
-	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error { return s.Note(ctx, tx, due) })
+	return db.PutOffOutputs(ctx, s.cfg.Pool, due)
 }
 
 // orphanRows is how many rows a round looks at.

@@ -6,12 +6,15 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // How a block begins: as it was compressed, or sealed after that.
@@ -68,7 +71,10 @@ func (s *Service) writeLoop(ctx context.Context, stop <-chan struct{}) {
 
 // write puts copies into the store and notes where they are.
 func (s *Service) write(ctx context.Context, batch []copied) {
-	batch = newest(batch)
+	batch, older := newest(batch)
+	for i := range older {
+		s.superseded(&older[i])
+	}
 	began := time.Now()
 	err := s.writeObject(ctx, batch)
 	var ids []int64
@@ -103,7 +109,7 @@ func (s *Service) write(ctx context.Context, batch []copied) {
 }
 
 // newest leaves out copies of which there is a later one, or one that its executor pushed.
-func newest(batch []copied) []copied {
+func newest(batch []copied) (kept, older []copied) {
 	last := make(map[int64]int, len(batch))
 	for i := range batch {
 		if at, twice := last[batch[i].ID]; !twice || !batch[at].pushed {
@@ -111,17 +117,26 @@ func newest(batch []copied) []copied {
 		}
 	}
 	if len(last) == len(batch) {
-		return batch
+		return batch, nil
 	}
-	var kept []copied
 	for i, c := range batch {
 		if last[c.ID] == i {
 			kept = append(kept, c)
-		} else if c.written != nil {
-			c.written(true)
+		} else {
+			older = append(older, c)
 		}
 	}
-	return kept
+	return kept, older
+}
+
+// superseded lets go of a copy that need not be written.
+func (s *Service) superseded(c *copied) {
+	if c.written != nil {
+		c.written(true)
+	}
+	if !c.pushed {
+		s.done(c.ID)
+	}
 }
 
 func (s *Service) storeWorks() {
@@ -253,101 +268,142 @@ func (s *Service) writeObject(ctx context.Context, batch []copied) error {
 	return s.noteKept(ctx, object, int64(len(data)), newFilter(texts), batch, places)
 }
 
+// noteTries is how often copies are noted again because somebody else noted one of them meanwhile.
+const noteTries = 3
+
 // noteKept notes copies that are in the store. Copies of runs that are gone, or that another admin has copied meanwhile, are left out.
 func (s *Service) noteKept(ctx context.Context, object Object, size int64, f filter, batch []copied, places []placed) error {
-	kept, empty, cut, pushed := 0, 0, 0, 0
-	now, node := s.cfg.Now().UnixMilli(), s.cfg.Node()
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		kept, empty, cut, pushed = 0, 0, 0, 0
-		rows, err := s.lock(ctx, tx, batch)
-		if err != nil {
-			return err
+	var n noted
+	var err error
+	for range noteTries {
+		err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+			n = noted{}
+			return s.noteIn(ctx, tx, &n, object, size, f, batch, places)
+		})
+		if !errors.Is(err, db.ErrDuplicate) {
+			break
 		}
-		open, err := s.stillOpen(ctx, tx, batch, rows)
-		if err != nil {
-			return err
-		}
-		var keep []db.Output
-		var forget, left []int64
-		for i := range batch {
-			c := &batch[i]
-			old, there := rows[c.ID]
-			if !c.fits(&old, there, open[c.ID], node) {
-				continue
-			}
-			row := db.Output{LogID: c.ID, JobGroup: c.Group, JobID: c.Job, Node: node, State: c.state(open[c.ID]), EndedAt: c.endedAt, KeptAt: now}
-			if c.pushed {
-				row.Pushed = 1
-			}
-			left = append(left, old.ObjectID)
-			if describe(c.excerpt, &row); row.TextSize == 0 {
-				forget = append(forget, c.ID)
-				if !c.goesOn {
-					empty++
-				}
-				continue
-			}
-			if !c.goesOn {
-				if kept++; row.LeftLines > 0 {
-					cut++
-				}
-				if c.pushed {
-					pushed++
-				}
-			}
-			row.ObjectID, row.Pos, row.Size, row.TextAt = object.ID, places[i].pos, places[i].size, places[i].textAt
-			keep = append(keep, row)
-		}
-		if len(keep) > 0 {
-			if err := db.KeepOutputs(ctx, tx, keep); err != nil {
-				return err
-			}
-			if _, err := s.queries.SetOutputObject(ctx, tx, db.SetOutputObjectParams{ID: object.ID, Size: size, Live: int64(len(keep))}); err != nil {
-				return err
-			}
-			if err := s.noteFilter(ctx, tx, object.ID, f); err != nil {
-				return err
-			}
-		}
-		for part := range chunks(forget) {
-			if _, err := s.queries.DeleteOutputs(ctx, tx, part); err != nil {
-				return err
-			}
-		}
-		return db.LeaveOutputObjects(ctx, tx, left)
-	})
+	}
 	if err != nil {
 		return fmt.Errorf("note %d outputs as kept: %w", len(batch), err)
 	}
-	s.metrics.runs.WithLabelValues(outcomeKept).Add(float64(kept))
-	s.metrics.runs.WithLabelValues(outcomeEmpty).Add(float64(empty))
-	s.metrics.cut.Add(float64(cut))
-	s.metrics.pushed.Add(float64(pushed))
-	s.pushed.Add(int64(pushed))
-	s.copied.Add(int64(kept - pushed))
-	s.cut.Add(int64(cut))
+	s.wroteNothing(n.nothing...)
+	s.metrics.runs.WithLabelValues(outcomeKept).Add(float64(n.kept))
+	s.metrics.runs.WithLabelValues(outcomeEmpty).Add(float64(n.empty))
+	s.metrics.cut.Add(float64(n.cut))
+	s.metrics.pushed.Add(float64(n.pushed))
+	s.pushed.Add(int64(n.pushed))
+	s.copied.Add(int64(n.kept - n.pushed))
+	s.cut.Add(int64(n.cut))
 	return nil
 }
 
-// stillOpen are the runs of pushed outputs that have no result. A row that is to be copied says that its run has one.
-func (s *Service) stillOpen(ctx context.Context, tx *sql.Tx, batch []copied, rows map[int64]db.LockOutputsRow) (map[int64]bool, error) {
+// noted is what became of copies.
+type noted struct {
+	kept, empty, cut, pushed int
+	nothing                  []int64 // runs of which there is no row, because they wrote nothing
+}
+
+func (s *Service) noteIn(ctx context.Context, tx *sql.Tx, n *noted, object Object, size int64, f filter, batch []copied, places []placed) error {
+	now, node := s.cfg.Now().UnixMilli(), s.cfg.Node()
+	rows, err := s.lock(ctx, tx, batch)
+	if err != nil {
+		return err
+	}
+	runs, err := s.runsOf(ctx, tx, batch, rows)
+	if err != nil {
+		return err
+	}
+	var fresh, again []db.Output
+	var forget, left []int64
+	for i := range batch {
+		c := &batch[i]
+		old, there := rows[c.ID]
+		run := runs[c.ID]
+		if !c.fits(&old, there, &run, node) {
+			continue
+		}
+		row := db.Output{LogID: c.ID, JobGroup: c.Group, JobID: c.Job, Node: node, State: c.state(run.open), EndedAt: c.endedAt, KeptAt: now}
+		if c.pushed {
+			row.Pushed = 1
+		}
+		if there {
+			left = append(left, old.ObjectID)
+		}
+		if describe(c.excerpt, &row); row.TextSize == 0 {
+			if there {
+				forget = append(forget, c.ID)
+			}
+			if !c.goesOn {
+				n.empty++
+				n.nothing = append(n.nothing, c.ID)
+			}
+			continue
+		}
+		if !c.goesOn {
+			if n.kept++; row.LeftLines > 0 {
+				n.cut++
+			}
+			if c.pushed {
+				n.pushed++
+			}
+		}
+		row.ObjectID, row.Pos, row.Size, row.TextAt = object.ID, places[i].pos, places[i].size, places[i].textAt
+		if there {
+			again = append(again, row)
+		} else {
+			fresh = append(fresh, row)
+		}
+	}
+	if live := int64(len(fresh) + len(again)); live > 0 {
+		if err := db.InsertOutputs(ctx, tx, fresh); err != nil {
+			return err
+		}
+		if err := db.KeepOutputs(ctx, tx, again); err != nil {
+			return err
+		}
+		if _, err := s.queries.SetOutputObject(ctx, tx, db.SetOutputObjectParams{ID: object.ID, Size: size, Live: live}); err != nil {
+			return err
+		}
+		if err := s.noteFilter(ctx, tx, object.ID, f); err != nil {
+			return err
+		}
+	}
+	for part := range chunks(forget) {
+		if _, err := s.queries.DeleteOutputs(ctx, tx, part); err != nil {
+			return err
+		}
+	}
+	return db.LeaveOutputObjects(ctx, tx, left)
+}
+
+// keptRun is a run whose output is about to be noted.
+type keptRun struct {
+	there  bool
+	open   bool // it has no result
+	wanted bool // its output is to be kept; for those with a result
+}
+
+// runsOf are the runs of copies whose rows do not say what became of them: one that is to be copied later says that its run has ended.
+func (s *Service) runsOf(ctx context.Context, tx *sql.Tx, batch []copied, rows map[int64]db.LockOutputsRow) (map[int64]keptRun, error) {
 	var ask []int64
 	for i := range batch {
-		if old, there := rows[batch[i].ID]; batch[i].pushed && (!there || old.State == db.OutputLive) {
+		if old, there := rows[batch[i].ID]; !batch[i].goesOn && (!there || old.State == db.OutputLive) {
 			ask = append(ask, batch[i].ID)
 		}
 	}
-	open := make(map[int64]bool, len(ask))
+	runs := make(map[int64]keptRun, len(ask))
 	for part := range chunks(ask) {
-		ids, err := s.queries.ListRunsOpen(ctx, tx, part)
+		there, err := s.queries.ListRunsToKeep(ctx, tx, part)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range ids {
-			open[id] = true
+		for _, r := range there {
+			open := r.HandleCode == 0
+			runs[r.ID] = keptRun{there: true, open: open, wanted: !open && s.Wants(jobspec.Keep(r.KeepOutput), r.JobGroup, r.Outcome != event.Succeeded)}
 		}
 	}
-	return open, nil
+	return runs, nil
 }
 
 // lock reads the rows that there are of copies.

@@ -1,0 +1,213 @@
+package archive
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// soon is how long runs that ended are left to the queue, and to whoever pushes their output, before they are looked for.
+const soon = 5 * time.Second
+
+// forgetNothing is for how long it is known of a run that it wrote nothing. Then its executor is asked again, should somebody wait for it.
+const forgetNothing = time.Minute
+
+const (
+	commitPage  = db.MaxBatch // commits that a look reads at a time
+	commitPages = 40          // how often it does
+)
+
+// Note puts down, in the transaction that ends runs, that their outputs are to be copied: they have ended at the same moment.
+func (s *Service) Note(ctx context.Context, tx db.DBTX, ended []Ended) error {
+	if s == nil {
+		return nil
+	}
+	for part := range slices.Chunk(ended, db.MaxBatch) {
+		ids := make([]byte, 0, 12*len(part))
+		for i := range part {
+			if i > 0 {
+				ids = append(ids, ',')
+			}
+			ids = strconv.AppendInt(ids, part[i].ID, 10)
+		}
+		err := s.queries.InsertEndedOutputs(ctx, tx, db.InsertEndedOutputsParams{Node: s.cfg.Node(), EndedAt: part[0].At, Runs: int64(len(part)), Ids: string(ids)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit is a row of punctual_output_ended.
+type commit struct {
+	id      int64
+	endedAt int64
+	runs    []int64 // that are not settled
+}
+
+// settle deletes commits of whose runs nothing is to be copied any more, and queues what is in no queue.
+func (s *Service) settle(ctx context.Context) error {
+	after := int64(0)
+	for range commitPages {
+		rows, err := s.queries.ListEndedOutputs(ctx, s.cfg.Pool, db.ListEndedOutputsParams{Node: s.cfg.Node(), AfterID: after, Limit: commitPage})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		after = rows[len(rows)-1].ID
+		commits := s.idle(rows)
+		if err := s.leaveOpen(ctx, commits); err != nil {
+			return err
+		}
+		late, err := s.deleteSettled(ctx, commits)
+		if err != nil {
+			return err
+		}
+		if err := s.offerAgain(ctx, late); err != nil {
+			return err
+		}
+		if len(rows) < commitPage || len(s.queue) > s.cfg.Queue/2 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// idle are those commits of which nothing is queued, copied or written now.
+func (s *Service) idle(rows []db.ListEndedOutputsRow) (idle []commit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range rows {
+		c := commit{id: r.ID, endedAt: r.EndedAt}
+		for text := range strings.SplitSeq(r.Ids, ",") {
+			if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+				c.runs = append(c.runs, id)
+			}
+		}
+		if !slices.ContainsFunc(c.runs, func(id int64) bool { return s.busy[id] }) {
+			idle = append(idle, c)
+		}
+	}
+	return idle
+}
+
+// leaveOpen leaves in commits the runs that are still to be copied.
+func (s *Service) leaveOpen(ctx context.Context, commits []commit) error {
+	var ids, pushed []int64
+	for i := range commits {
+		ids = append(ids, commits[i].runs...)
+	}
+	slices.Sort(ids)
+	settled := make(map[int64]bool)
+	for part := range chunks(ids) {
+		rows, err := s.queries.ListOutputStates(ctx, s.cfg.Pool, part)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.State != db.OutputLive || r.Pushed > 0 {
+				settled[r.LogID] = true
+			}
+			if r.State == db.OutputLive && r.Pushed > 0 {
+				pushed = append(pushed, r.LogID)
+			}
+		}
+	}
+	for part := range chunks(pushed) {
+		if _, err := s.queries.EndPushedOutputs(ctx, s.cfg.Pool, part); err != nil {
+			return err
+		}
+	}
+	now := s.cfg.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, at := range s.nothing {
+		if now.Sub(at).Abs() > forgetNothing {
+			delete(s.nothing, id)
+		}
+	}
+	for i := range commits {
+		c := &commits[i]
+		c.runs = slices.DeleteFunc(c.runs, func(id int64) bool {
+			_, nothing := s.nothing[id]
+			return nothing || settled[id]
+		})
+	}
+	return nil
+}
+
+// deleteSettled deletes the commits without open runs. It returns the open runs of those that ended a while ago, and when they did.
+func (s *Service) deleteSettled(ctx context.Context, commits []commit) (late map[int64]int64, err error) {
+	late = make(map[int64]int64)
+	before := s.cfg.Now().Add(-soon).UnixMilli()
+	var over []int64
+	for _, c := range commits {
+		if len(c.runs) == 0 {
+			over = append(over, c.id)
+		}
+		if c.endedAt <= before {
+			for _, id := range c.runs {
+				late[id] = c.endedAt
+			}
+		}
+	}
+	for part := range chunks(over) {
+		if _, err := s.queries.DeleteEndedOutputs(ctx, s.cfg.Pool, part); err != nil {
+			return nil, err
+		}
+	}
+	return late, nil
+}
+
+// offerAgain queues runs by their rows: when each ended, by its id.
+func (s *Service) offerAgain(ctx context.Context, endedAt map[int64]int64) error {
+	ids := make([]int64, 0, len(endedAt))
+	for id := range endedAt {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for part := range chunks(ids) {
+		if len(s.queue) > s.cfg.Queue/2 {
+			return nil
+		}
+		runs, err := s.queries.ListRunsByID(ctx, s.cfg.Pool, part)
+		if err != nil {
+			return err
+		}
+		var ended []Ended
+		for i := range runs {
+			r := &runs[i]
+			if r.ExecutorAddress == "" {
+				continue
+			}
+			ended = append(ended, Ended{At: endedAt[r.ID], Run: Run{ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress),
+				LogDate: s.logDate(r.PlannedAt, r.TriggerTime)}})
+			delete(endedAt, r.ID)
+		}
+		s.Offer(ended)
+		var nowhere []int64
+		for _, id := range part {
+			if _, missing := endedAt[id]; missing { // its run is gone, or was sent nowhere
+				nowhere = append(nowhere, id)
+			}
+		}
+		if err := s.forget(ctx, nowhere); err != nil {
+			return err
+		}
+		s.wroteNothing(nowhere...)
+	}
+	return nil
+}
+
+// wroteNothing lets what was noted of runs go although there is no row of them.
+func (s *Service) wroteNothing(ids ...int64) {
+	now := s.cfg.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		s.nothing[id] = now
+	}
+}

@@ -1,0 +1,190 @@
+package archive
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// commits is how many are noted whose outputs are not all copied.
+func (b *bench) commits() int {
+	b.t.Helper()
+	return b.count("SELECT COUNT(*) FROM punctual_output_ended")
+}
+
+// What ends together is one row until all of it is copied, and a run has one from then on.
+func TestWhatEndsTogetherIsNotedTogether(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		first, second, quiet, gone := b.run("a"), b.run("b"), b.run([]string{}...), b.run("d")
+		b.host.lines[quiet.ID] = nil
+		ended := b.ends(first, second, quiet, gone)
+		if commits, rows := b.commits(), b.count("SELECT COUNT(*) FROM punctual_output"); commits != 1 || rows != 0 {
+			t.Errorf("of four runs that ended there are %d commits and %d rows", commits, rows)
+		}
+		b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
+		b.s.Offer(ended)
+		for len(b.s.queue) > 0 {
+			b.s.copyEnded(t.Context(), <-b.s.queue)
+		}
+		if b.now = b.now.Add(2 * soon); b.s.settle(t.Context()) != nil || b.commits() != 1 || len(b.s.queue) != 0 {
+			t.Errorf("while they are written %d commits are noted and %d runs queued again", b.commits(), len(b.s.queue))
+		}
+		b.write(b.s)
+		calls := b.host.calls
+		for range 3 { // what is gone is looked for once more
+			b.step(b.s)
+		}
+		if got := b.text(b.s, first.ID) + b.text(b.s, second.ID) + b.text(b.s, quiet.ID) + b.text(b.s, gone.ID); got != "abnonenone" {
+			t.Errorf("kept are %q", got)
+		}
+		if b.commits() != 0 || b.host.calls != calls || len(b.s.busy) != 0 {
+			t.Errorf("%d commits are left, the executor was asked %d more times, %d runs are held", b.commits(), b.host.calls-calls, len(b.s.busy))
+		}
+	})
+}
+
+// A run that cannot be copied has a row of its own, and does not hold up what ended with it.
+func TestWhatCannotBeCopiedIsPutOff(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		late, missing := b.run("late"), b.run()
+		b.host.down = true
+		b.s.Offer(b.ends(late, missing))
+		b.step(b.s)
+		b.step(b.s)
+		if row := b.row(late.ID); row.State != db.OutputDue || row.Node != 1 || row.EndedAt != noon.UnixMilli() || row.NextAt <= noon.UnixMilli() || b.commits() != 0 {
+			t.Errorf("its row says %+v, and %d commits are left", row, b.commits())
+		}
+		if b.s.tidied.counted = (time.Time{}); b.s.look(t.Context()) != nil || b.s.Status().Waiting != 2 {
+			t.Errorf("%d runs are said to wait", b.s.Status().Waiting)
+		}
+		b.host.down = false
+		b.now = b.now.Add(2 * maxRest)
+		b.step(b.s)
+		if got, row := b.text(b.s, late.ID), b.row(missing.ID); got != "late" || row.State != db.OutputLost || row.JobID != 7 || row.JobGroup != 1 {
+			t.Errorf("kept is %q, and of the other the row says %+v", got, row)
+		}
+	})
+}
+
+// Rows that an admin of before 00343_output_ended.sql wrote are copied, also while such a one still works.
+func TestRowsOfAnEarlierVersionAreCopied(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		own, other, going := b.run("own"), b.run("other"), b.run("going")
+		for node, r := range map[int64]Run{1: own, 2: other, 3: going} {
+			b.exec("UPDATE xxl_job_log SET handle_code = 500, outcome = 2, finished_at = ? WHERE id = ?", b.now.UnixMilli(), r.ID)
+			b.exec("INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, next_at) VALUES (?, 1, 7, ?, ?, ?)", r.ID, node, b.now.UnixMilli(), b.now.UnixMilli())
+		}
+		b.alive = []int64{1, 3}
+		for range 2 {
+			b.now = b.now.Add(2 * soon)
+			b.step(b.s)
+		}
+		if got := b.text(b.s, own.ID) + b.text(b.s, other.ID); got != "ownother" {
+			t.Errorf("kept are %q", got)
+		}
+		if row := b.row(going.ID); row.State != db.OutputDue || row.Node != 3 {
+			t.Errorf("the row of one that lives says %+v", row)
+		}
+	})
+}
+
+// Two admins that are handed the same outputs at the same moment keep each once, each what else it has, and the objects know how many are
+// in them.
+func TestTwoThatKeepTheSameKeepItOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		stores := make([]*memory, 2)
+		services := make([]*Service, len(stores))
+		for i := range services {
+			stores[i] = &memory{objects: make(map[string][]byte)}
+			services[i] = b.service(func(c *Config) { c.Store, c.Node = stores[i], func() int64 { return int64(i + 1) } })
+		}
+		const rounds, both, runs = 10, 20, 30 // of the last ten each has a half
+		for range rounds {
+			batches := make([][]copied, len(services))
+			var together []Run
+			for range runs {
+				together = append(together, b.run())
+			}
+			ended := b.ends(together...)
+			for i := range services {
+				for at, e := range ended {
+					if at >= both && at%len(services) != i {
+						continue
+					}
+					x := &excerpt{Budget: 1000}
+					x.Add([]byte(fmt.Sprintf("by %d", i)))
+					batches[i] = append(batches[i], copied{Run: e.Run, endedAt: e.At, pushed: true, excerpt: x})
+				}
+			}
+			var writing sync.WaitGroup
+			for i, s := range services {
+				writing.Go(func() { s.write(t.Context(), batches[i]) })
+			}
+			writing.Wait()
+		}
+		if n := b.count("SELECT COUNT(*) FROM punctual_output WHERE state = 2 AND pushed = 1"); n != rounds*runs {
+			t.Errorf("%d outputs are kept of %d", n, rounds*runs)
+		}
+		if n := b.count("SELECT COUNT(*) FROM punctual_output_object o WHERE live <> (SELECT COUNT(*) FROM punctual_output WHERE object_id = o.id)"); n != 0 {
+			t.Errorf("%d objects count their rows wrong", n)
+		}
+		if n := services[0].Status().Pushed + services[1].Status().Pushed; n != rounds*runs {
+			t.Errorf("%d are counted as kept", n)
+		}
+	})
+}
+
+// What one admin puts off or gives up changes no row that says better.
+func TestPuttingOffAndLosingLeaveWhatIsBetter(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		const next, kept = 5000, 6000
+		type row struct{ state, node, pushed, object, next int64 }
+		for i, c := range []struct{ before, late, lost row }{
+			{row{db.OutputDue, 1, 0, 0, 9}, row{db.OutputDue, 1, 0, 0, next}, row{db.OutputLost, 1, 0, 0, 9}},
+			{row{db.OutputDue, 1, 0, 3, 9}, row{db.OutputDue, 1, 0, 3, next}, row{db.OutputPart, 1, 0, 3, 9}},
+			{row{db.OutputDue, 2, 0, 0, 9}, row{db.OutputDue, 2, 0, 0, 9}, row{db.OutputDue, 2, 0, 0, 9}}, // another's
+			{row{db.OutputLive, 2, 0, 3, 0}, row{db.OutputDue, 1, 0, 3, next}, row{db.OutputPart, 2, 0, 3, 0}},
+			{row{db.OutputLive, 2, 1, 3, 0}, row{db.OutputWhole, 1, 1, 3, next}, row{db.OutputLive, 2, 1, 3, 0}}, // whole, as soon as it is looked at
+			{row{db.OutputWhole, 2, 0, 3, 0}, row{db.OutputWhole, 2, 0, 3, next}, row{db.OutputWhole, 2, 0, 3, 0}},
+			{row{db.OutputPart, 2, 0, 3, 0}, row{db.OutputPart, 2, 0, 3, next}, row{db.OutputPart, 2, 0, 3, 0}},
+			{row{db.OutputLost, 2, 0, 0, 0}, row{db.OutputLost, 2, 0, 0, next}, row{db.OutputLost, 2, 0, 0, 0}},
+		} {
+			insert := func(id int64) {
+				b.exec("INSERT INTO punctual_output (log_id, state, node, pushed, object_id, next_at, reason) VALUES (?, ?, ?, ?, ?, ?, 'before')",
+					id, c.before.state, c.before.node, c.before.pushed, c.before.object, c.before.next)
+			}
+			late, lost := int64(100+i), int64(200+i)
+			insert(late)
+			insert(lost)
+			if err := db.PutOffOutputs(t.Context(), pool, []db.LateOutput{{LogID: late, Node: 1, EndedAt: 4000, NextAt: next}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.LoseOutputs(t.Context(), pool, []db.LostOutput{{LogID: lost, Node: 1, EndedAt: 4000, KeptAt: kept, Reason: ReasonMissing}}); err != nil {
+				t.Fatal(err)
+			}
+			for id, want := range map[int64]row{late: c.late, lost: c.lost} {
+				r := b.row(id)
+				if got := (row{r.State, r.Node, r.Pushed, r.ObjectID, r.NextAt}); got != want {
+					t.Errorf("%+v became %+v, want %+v", c.before, got, want)
+				}
+				if id == lost && (r.Reason == ReasonMissing) != (r.State != c.before.state) {
+					t.Errorf("%+v is lost because of %q", c.before, r.Reason)
+				}
+			}
+		}
+	})
+}
