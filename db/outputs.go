@@ -93,15 +93,15 @@ func KeepOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
 
 func writeOutputs(ctx context.Context, tx DBTX, outputs []Output, there string) error {
 	for part := range slices.Chunk(outputs, MaxBatch) {
-		args := make([]any, 0, 21*len(part))
+		args := make([]any, 0, 19*len(part))
 		for i := range part {
 			o := &part[i]
-			args = append(args, o.LogID, o.JobGroup, o.JobID, o.State, o.Reason, o.Node, o.Tries, o.NextAt, o.EndedAt, o.KeptAt, o.ObjectID, o.Pos, o.Size,
+			args = append(args, o.LogID, o.JobGroup, o.JobID, o.State, o.Reason, o.Node, o.EndedAt, o.KeptAt, o.ObjectID, o.Pos, o.Size,
 				o.TextAt, o.TextSize, o.HeadSize, o.HeadLines, o.LeftLines, o.TailLines, o.Faults, o.Pushed)
 		}
-		q := "INSERT INTO punctual_output (log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size," +
+		q := "INSERT INTO punctual_output (log_id, job_group, job_id, state, reason, node, ended_at, kept_at, object_id, pos, size," +
 			" text_at, text_size, head_size, head_lines, left_lines, tail_lines, faults, pushed) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",") + there
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",") + there
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
 			return fmt.Errorf("note %d kept outputs: %w", len(part), Error(err))
 		}
