@@ -24,6 +24,7 @@ func TestKillOneOfTwoAdmins(t *testing.T) {
 	d := newDatabase(t, db.MySQL)
 	told := newTold(t, d)
 	l := newLoadOn(t, d, 2, 400, 22)
+	l.keepAll(t)
 	admins := []*admin{l.start(t, 0), l.start(t, 1)}
 	var kills []time.Time
 	kill := func(i int) {
@@ -41,6 +42,7 @@ func TestKillOneOfTwoAdmins(t *testing.T) {
 	kill(1)
 	l.account(t)
 	told.account(t, d)
+	l.accountOutputs(t)
 	l.takeovers(t, kills)
 	admins[0].noPanic(t)
 }
@@ -50,6 +52,7 @@ func TestKillOneOfTwoAdmins(t *testing.T) {
 func TestKillOnlyAdmin(t *testing.T) {
 	waits(t)
 	l := newLoad(t, db.SQLite, 1, 250, 18)
+	l.keepAll(t)
 	a := l.start(t, 0)
 	for _, second := range []float64{1, 3, 5} {
 		l.at(t, somewhen(t, second))
@@ -61,6 +64,7 @@ func TestKillOnlyAdmin(t *testing.T) {
 	l.at(t, 15.5)
 	a = l.start(t, 0)
 	l.account(t)
+	l.accountOutputs(t)
 	a.noPanic(t)
 }
 

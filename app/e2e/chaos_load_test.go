@@ -30,6 +30,7 @@ type load struct {
 	mu       sync.Mutex
 	calls    map[int64]int       // of the handler, by log id
 	hold     chan struct{}       // if not nil, runs end when it is closed
+	writes   bool                // what runs do, see keepAll
 	late     []time.Duration     // of each run, planned to received
 	received map[int64]time.Time // by log id
 	nodes    map[int64]string    // ports of the admins, by the ids of their nodes; see portOf
@@ -85,6 +86,9 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int, options ...fu
 }
 
 func (l *load) handle(_ context.Context, run *executor.Run) error {
+	if l.writes {
+		run.Logf("run %d", run.LogID)
+	}
 	l.mu.Lock()
 	l.calls[run.LogID]++
 	l.late = append(l.late, run.Received.Sub(run.Planned))
