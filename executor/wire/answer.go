@@ -121,11 +121,19 @@ var errNoCode = errors.New("answer has no code")
 var ErrTooOld = errors.New("this executor is of XXL-JOB 2.1.2 or older and speaks another protocol; it must be upgraded to 2.2.0 or later")
 
 // DecodeAnswer reads an answer of either shape. A body without a code is an error: it did not come from a peer that
-// speaks the protocol (a proxy's page, another service on the port).
+// speaks the protocol (a proxy's page, another service on the port). Data may be a part of body.
 func DecodeAnswer(body []byte) (Answer, error) {
 	if bytes.Equal(body, okBody) {
 		return Answer{Code: CodeSuccess, Msg: "Success"}, nil
 	}
+	if a, ok := quickAnswer(body); ok {
+		return a, nil
+	}
+	return decodeAnswer(body)
+}
+
+// decodeAnswer reads an answer of whatever peer.
+func decodeAnswer(body []byte) (Answer, error) {
 	if refusal, ok := refusalAsCallback(body); ok {
 		return refusal, nil
 	}

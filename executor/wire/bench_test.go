@@ -4,6 +4,7 @@ package wire
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -102,4 +103,24 @@ func processorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkDecodeLog reads an answer of ours to /log with ten lines.
+func BenchmarkDecodeLog(b *testing.B) {
+	line := "2026-03-02 12:00:00.000 INFO [worker-1] order 17 is settled, \"and\" what it was about\n"
+	value, err := json.Marshal(LogResult{FromLineNum: 1, ToLineNum: 10, LogContent: strings.Repeat(line, 10), IsEnd: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := AppendAnswer(nil, CodeSuccess, MsgSuccess, value)
+	b.ReportAllocs()
+	for b.Loop() {
+		answer, err := DecodeAnswer(body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if r, err := decodeLogResult(answer.Data); err != nil || r.ToLineNum != 10 {
+			b.Fatal(r, err)
+		}
+	}
 }

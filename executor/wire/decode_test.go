@@ -164,14 +164,53 @@ func FuzzDecodeLog(f *testing.F) {
 	})
 }
 
+// What is read of an answer to /log is the same whether its members have the types they should have or not.
+func TestLooseLogResults(t *testing.T) {
+	t.Parallel()
+	want := LogResult{FromLineNum: 1, ToLineNum: 2, LogContent: "a\nb\n", IsEnd: true}
+	for _, value := range []string{
+		`{"fromLineNum":1,"toLineNum":2,"logContent":"a\nb\n","isEnd":true}`,
+		`{"fromLineNum":"1","toLineNum":2.0,"logContent":"a\nb\n","isEnd":true,"remembers":""}`,
+		`{"fromLineNum":1,"logContent":"a\nb\n","isEnd":true,"toLineNum":"2"}`,
+	} {
+		if got, err := decodeLogResult([]byte(value)); err != nil || got != want {
+			t.Errorf("%s is read as %+v, %v", value, got, err)
+		}
+	}
+	if got, err := decodeLogResult([]byte(`{"toLineNum":7,"logContent":12}`)); err != nil || got != (LogResult{ToLineNum: 7, LogContent: "12"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, value := range []string{`[]`, `{"isEnd":"yes"}`, `{"toLineNum":1.5}`, `{"logContent":"a"`} {
+		if got, err := decodeLogResult([]byte(value)); err == nil {
+			t.Errorf("%s is read as %+v", value, got)
+		}
+	}
+}
+
 func FuzzDecodeAnswer(f *testing.F) {
 	for _, answers := range loadCaptures(f).ExecutorAnswers {
 		for _, a := range answers {
 			f.Add([]byte(a.Body))
 		}
 	}
+	for _, value := range []string{`{"fromLineNum":1,"toLineNum":2,"logContent":"a\n\"b\"","isEnd":true}`, `1`, ` 1 `, `null`, `nul`, `1},{"a"`, `1,"data":1`, `"\ud800"`} {
+		body := AppendAnswer(nil, CodeSuccess, MsgSuccess, []byte(value))
+		f.Add(body)
+		f.Add(append(body, '\n'))
+		f.Add(append(body, `,"code":500}`...))
+		f.Add(append(body[:len(body)-1], `,"code":500}`...))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, err := DecodeAnswer(body)
+		if slowly, slow := decodeAnswer(body); (err == nil) != (slow == nil) || !reflect.DeepEqual(got, slowly) {
+			t.Errorf("%s is read as %+v, %v, and slowly as %+v, %v", body, got, err, slowly, slow)
+		}
+		if r, ok := quickLogResult(got.Data); ok {
+			var slowly LogResult
+			if err := json.Unmarshal(got.Data, &slowly); err != nil || r != slowly {
+				t.Errorf("%s is read as %+v, and slowly as %+v, %v", got.Data, r, slowly, err)
+			}
+		}
 		if err != nil {
 			return
 		}

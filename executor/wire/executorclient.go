@@ -90,6 +90,25 @@ func (c *ExecutorClient) Log(ctx context.Context, to Target, req LogRequest) (Lo
 	if err != nil || !answer.OK() {
 		return LogResult{}, answer, err
 	}
+	if answer.Data == nil {
+		return LogResult{FromLineNum: req.FromLineNum}, answer, nil
+	}
+	l, err := decodeLogResult(answer.Data)
+	if err != nil {
+		err = fmt.Errorf("decode log: %w", err)
+		return LogResult{}, answer, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
+	}
+	return l, answer, nil
+}
+
+// decodeLogResult reads the value of an answer to /log.
+func decodeLogResult(value []byte) (r LogResult, err error) {
+	if r, ok := quickLogResult(value); ok {
+		return r, nil
+	}
+	if err = json.Unmarshal(value, &r); err == nil || !isTypeError(err) {
+		return r, err
+	}
 	var l struct {
 		FromLineNum loose     `json:"fromLineNum"`
 		ToLineNum   loose     `json:"toLineNum"`
@@ -97,15 +116,8 @@ func (c *ExecutorClient) Log(ctx context.Context, to Target, req LogRequest) (Lo
 		IsEnd       bool      `json:"isEnd"`
 		Remembers   loose     `json:"remembers"`
 	}
-	if answer.Data == nil {
-		return LogResult{FromLineNum: req.FromLineNum}, answer, nil
-	}
-	if err := json.Unmarshal(answer.Data, &l); err != nil {
-		err = fmt.Errorf("decode log: %w", err)
-		return LogResult{}, answer, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
-	}
-	return LogResult{FromLineNum: int(l.FromLineNum), ToLineNum: int(l.ToLineNum),
-		LogContent: string(l.LogContent), IsEnd: l.IsEnd, Remembers: int64(l.Remembers)}, answer, nil
+	err = json.Unmarshal(value, &l)
+	return LogResult{FromLineNum: int(l.FromLineNum), ToLineNum: int(l.ToLineNum), LogContent: string(l.LogContent), IsEnd: l.IsEnd, Remembers: int64(l.Remembers)}, err
 }
 
 func (c *ExecutorClient) send(ctx context.Context, to Target, path string, req any, limit int64) (Answer, error) {

@@ -1,0 +1,294 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Answers with a run's output are read as often as runs end, and encoding/json goes over each of their bytes four times. What follows reads
+// the answers that peers send, once. It reads nothing that encoding/json would not, and what it does not know (another type, a name in
+// other letters or twice, a surrogate) is left to that.
+
+// quickDepth is how deep it looks into what it skips.
+const quickDepth = 16
+
+// quick is where a reader is.
+type quick struct {
+	b []byte
+	i int
+}
+
+// quickMembers calls each with the members of the object that b is, in their order, until it returns false. Names have no escapes.
+func quickMembers(b []byte, each func(name string, value []byte) bool) bool {
+	q := &quick{b: b}
+	q.space()
+	if !q.object(quickDepth, each) {
+		return false
+	}
+	q.space()
+	return q.i == len(b)
+}
+
+func (q *quick) space() {
+	for q.i < len(q.b) {
+		switch q.b[q.i] {
+		case ' ', '\t', '\n', '\r':
+			q.i++
+		default:
+			return
+		}
+	}
+}
+
+// take goes past a character, if it is the next.
+func (q *quick) take(c byte) bool {
+	if q.i < len(q.b) && q.b[q.i] == c {
+		q.i++
+		return true
+	}
+	return false
+}
+
+// object goes past an object; each may be nil.
+func (q *quick) object(depth int, each func(name string, value []byte) bool) bool {
+	return q.list('{', '}', func() bool {
+		from := q.i
+		if !q.text() {
+			return false
+		}
+		name := q.b[from+1 : q.i-1]
+		q.space()
+		if !q.take(':') {
+			return false
+		}
+		q.space()
+		from = q.i
+		if !q.value(depth - 1) {
+			return false
+		}
+		return each == nil || bytes.IndexByte(name, '\\') < 0 && each(string(name), q.b[from:q.i])
+	})
+}
+
+// list goes past what stands between two brackets, with commas between.
+func (q *quick) list(open, end byte, item func() bool) bool {
+	if !q.take(open) {
+		return false
+	}
+	q.space()
+	if q.take(end) {
+		return true
+	}
+	for {
+		q.space()
+		if !item() {
+			return false
+		}
+		q.space()
+		if q.take(end) {
+			return true
+		}
+		if !q.take(',') {
+			return false
+		}
+	}
+}
+
+// value goes past any value.
+func (q *quick) value(depth int) bool {
+	if q.i == len(q.b) || depth == 0 {
+		return false
+	}
+	switch q.b[q.i] {
+	case '"':
+		return q.text()
+	case '{':
+		return q.object(depth, nil)
+	case '[':
+		return q.list('[', ']', func() bool { return q.value(depth - 1) })
+	}
+	from := q.i
+	for q.i < len(q.b) && strings.IndexByte(",]} \t\r\n", q.b[q.i]) < 0 {
+		q.i++
+	}
+	return q.i-from <= 32 && json.Valid(q.b[from:q.i]) // a number, true, false or null
+}
+
+// text goes past a string.
+func (q *quick) text() bool {
+	if !q.take('"') {
+		return false
+	}
+	for q.i < len(q.b) {
+		c := q.b[q.i]
+		q.i++
+		switch {
+		case c == '"':
+			return true
+		case c < ' ':
+			return false
+		case c == '\\' && !q.escape():
+			return false
+		}
+	}
+	return false
+}
+
+// escape goes past what follows a backslash.
+func (q *quick) escape() bool {
+	if q.i == len(q.b) {
+		return false
+	}
+	c := q.b[q.i]
+	q.i++
+	if c != 'u' {
+		return strings.IndexByte(`"\/bfnrt`, c) >= 0
+	}
+	if len(q.b)-q.i < 4 {
+		return false
+	}
+	for range 4 {
+		if !isHex(q.b[q.i]) {
+			return false
+		}
+		q.i++
+	}
+	return true
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// quickInt is a whole number that is written as one.
+func quickInt(value []byte) (n int, ok bool) {
+	n, err := strconv.Atoi(string(value))
+	return n, err == nil
+}
+
+// escapes are what the letters after a backslash stand for.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// quickText is what a string that was gone past says, or null.
+func quickText(value []byte) (text string, ok bool) {
+	if string(value) == "null" {
+		return "", true
+	}
+	if value[0] != '"' || !utf8.Valid(value) {
+		return "", false
+	}
+	value = value[1 : len(value)-1]
+	at := bytes.IndexByte(value, '\\')
+	if at < 0 {
+		return string(value), true
+	}
+	out := make([]byte, 0, len(value))
+	for ; at >= 0; at = bytes.IndexByte(value, '\\') {
+		out = append(out, value[:at]...)
+		letter := value[at+1]
+		value = value[at+2:]
+		if letter != 'u' {
+			out = append(out, escapes[letter])
+			continue
+		}
+		r, err := strconv.ParseUint(string(value[:4]), 16, 32)
+		if err != nil || 0xd800 <= r && r < 0xe000 {
+			return "", false
+		}
+		out = utf8.AppendRune(out, rune(r))
+		value = value[4:]
+	}
+	return string(append(out, value...)), true
+}
+
+// oneOf says which of some names a name is, and whether encoding/json would agree: it takes a name in other letters too.
+func oneOf(name string, names ...string) (at int, ok bool) {
+	for i, n := range names {
+		if name == n {
+			return i, true
+		}
+	}
+	for i := range len(name) {
+		if name[i] >= utf8.RuneSelf {
+			return 0, false
+		}
+	}
+	for _, n := range names {
+		if strings.EqualFold(name, n) {
+			return 0, false
+		}
+	}
+	return -1, true
+}
+
+// quickAnswer reads an answer as [decodeAnswer] does. Its value is a part of body.
+func quickAnswer(body []byte) (a Answer, ok bool) {
+	var content, data []byte
+	var seen [4]bool
+	ok = quickMembers(body, func(name string, value []byte) bool {
+		at, ok := oneOf(name, "code", "msg", "content", "data")
+		if !ok || at >= 0 && seen[at] {
+			return false
+		}
+		if at < 0 {
+			return true
+		}
+		seen[at] = true
+		switch at {
+		case 0:
+			a.Code, ok = quickInt(value)
+		case 1:
+			a.Msg, ok = quickText(value)
+		case 2:
+			content = value
+		case 3:
+			data = value
+		}
+		return ok
+	})
+	if !ok || !seen[0] {
+		return Answer{}, false
+	}
+	if a.Data = data; isNull(a.Data) {
+		a.Data = content
+	}
+	if isNull(a.Data) {
+		a.Data = nil
+	}
+	return a, true
+}
+
+// quickLogResult reads the value of an answer to /log as encoding/json does.
+func quickLogResult(value []byte) (r LogResult, ok bool) {
+	var seen [5]bool
+	ok = quickMembers(value, func(name string, value []byte) bool {
+		at, ok := oneOf(name, "fromLineNum", "toLineNum", "logContent", "isEnd", "remembers")
+		if !ok || at >= 0 && seen[at] {
+			return false
+		}
+		if at < 0 {
+			return true
+		}
+		seen[at] = true
+		switch at {
+		case 0:
+			r.FromLineNum, ok = quickInt(value)
+		case 1:
+			r.ToLineNum, ok = quickInt(value)
+		case 2:
+			r.LogContent, ok = quickText(value)
+		case 3:
+			r.IsEnd = string(value) == "true"
+			ok = r.IsEnd || string(value) == "false"
+		case 4:
+			var n int
+			n, ok = quickInt(value)
+			r.Remembers = int64(n)
+		}
+		return ok
+	})
+	return r, ok
+}
