@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -23,6 +25,7 @@ type demo struct {
 	*session
 	slow             int64 // a job that runs long, and is running
 	flow             int64 // a flow whose run waits for somebody
+	rejected         int64 // a run of it that somebody rejected
 	parent           int64 // a job that starts another
 	fails            int64 // a job whose runs fail
 	script           int64 // a shell job
@@ -92,7 +95,9 @@ func startDemo(t *testing.T, chinese bool) *demo {
 	d.flow = lastID(t, list, `/jobs/(\d+)/edit`)
 	_, list = d.get(t, link.ExecutorsPath+"?q=sample")
 	d.sample = lastID(t, list, `/executors/(\d+)/edit`)
-	d.must(t, link.JobRun(d.flow), url.Values{jobs.FieldParam: {"3"}})
+	d.rejected = d.asks(t)
+	d.must(t, link.RunStepDeed(d.rejected, "approve", "reject"), url.Values{})
+	d.asks(t)
 	// The executors are known from their first beat on.
 	for _, id := range []int64{d.slow, d.fails, d.script} {
 		eventually(t, "registered executor", func() error {
@@ -105,6 +110,20 @@ func startDemo(t *testing.T, chinese bool) *demo {
 	}
 	d.administer(t, say)
 	return d
+}
+
+// asks runs the flow until it asks somebody.
+func (d *demo) asks(t *testing.T) int64 {
+	t.Helper()
+	d.must(t, link.JobRun(d.flow), url.Values{jobs.FieldParam: {"3"}})
+	run := d.lastRun(t, d.flow)
+	eventually(t, "question", func() error {
+		if _, body := d.get(t, link.Run(run)); strings.Contains(body, link.RunStepDeed(run, "approve", "reject")) {
+			return nil
+		}
+		return errNotYet
+	})
+	return run
 }
 
 // lastID is the number in the last match of a pattern.
@@ -189,17 +208,17 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "flow-edit", path: link.JobEdit(d.flow)},
 		{name: "flow-text", path: link.JobGlue(d.flow)},
 		{name: "flow-run", path: link.Run(d.lastRun(t, d.flow))},
-		{name: "flow-step", path: link.RunStep(d.lastRun(t, d.flow), "collect", 0)},
+		{name: "flow-step", path: link.RunStep(d.lastRun(t, d.flow), "pack", 0)},
 		{name: "flow-approve", path: link.RunStepDeed(d.lastRun(t, d.flow), "approve", "approve")},
 		{name: "job-chain", path: link.JobChain(d.parent)},
 		{name: "job-backfill", path: link.JobBackfill(d.script)},
 		{name: "jobs-slowest", path: link.SlowestPath},
-		{name: "run-repeat", path: link.RunRepeat(d.lastRun(t, d.script))},
+		{name: "run-repeat", path: link.RunRepeat(d.rejected)},
 		{name: "run-note", path: link.RunNote(d.lastRun(t, d.script))},
 		{name: "search", path: link.SearchPath},
 		{name: "search-found", path: fmt.Sprintf("%s?q=hello&group=%d", link.SearchPath, d.sample)},
 		{name: "search-backwards", path: fmt.Sprintf("%s?q=hello&group=%d&range=custom&from=2026-11-26T12:00&to=2026-11-25T12:00", link.SearchPath, d.sample)},
-		{name: "search-wrong", path: link.SearchPath + "?q=hello"},
+		{name: "search-wrong", path: link.SearchPath + "?q=hello", status: http.StatusUnprocessableEntity},
 		{name: "device", path: link.DevicePath},
 	}, d.adminPages(t)...)
 	for i := range pages {
@@ -220,12 +239,17 @@ type demoPage struct {
 	as         *session
 	do         string // a script that sends the page's form: what it answers is the page
 	until      string // what the answer has, as a selector
+	status     int    // of the page; default 200
 }
 
-// show opens a page, as whoever is logged in.
+// show opens a page, as whoever is logged in, and takes no page that says why there is none for it.
 func (w *window) show(p demoPage) {
 	w.t.Helper()
 	w.visit(p.path)
+	var status int
+	if w.do(chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].responseStatus`, &status)); status != cmp.Or(p.status, http.StatusOK) {
+		w.t.Errorf("%s: %s is %d", p.name, p.path, status)
+	}
 	if p.do != "" {
 		w.do(chromedp.Evaluate(p.do, nil), holds(fmt.Sprintf("document.querySelector(%q)", p.until)))
 	}

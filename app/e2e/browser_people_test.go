@@ -251,8 +251,8 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "palette", path: link.Palette("1")},
 		{name: "jobs-bulk", path: fmt.Sprintf("%s?do=stop&id=%d&id=%d", link.JobsBulk, d.script, d.slow)},
 		{name: "jobs-bulk-tag", path: fmt.Sprintf("%s?do=tag&id=%d&id=%d", link.JobsBulk, d.script, d.slow)},
-		{name: "not-found", path: "/nowhere"},
-		{name: "forbidden", path: link.UsersPath, as: d.viewer},
+		{name: "not-found", path: "/nowhere", status: http.StatusNotFound},
+		{name: "forbidden", path: link.UsersPath, as: d.viewer, status: http.StatusForbidden},
 		{name: "viewer-jobs", path: link.JobsPath, as: d.viewer},
 		{name: "viewer-profile", path: link.ProfilePath, as: d.viewer},
 	}
