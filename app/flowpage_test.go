@@ -94,6 +94,11 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		if got := admin.post("/jobs", definition(flowText)); got.status != http.StatusSeeOther {
 			t.Fatalf("create the flow: %d %s", got.status, got.body)
 		}
+		for _, at := range []string{"/jobs/3", "/jobs/3/edit", "/jobs"} { // it has no script
+			if got := strings.TrimSpace(admin.get(at).document(t).Find(`.actions a[href="/jobs/3/glue"], .row-actions a[href="/jobs/3/glue"]`).First().Text()); got != "Edit the definition" {
+				t.Errorf("on %s %q leads to the definition", at, got)
+			}
+		}
 		if doc := admin.get("/jobs/3").document(t); doc.Find(".flow-picture svg.flow-tall .flow-step").Length() != 5 || doc.Find(`.flow-list a[href="/jobs/1"]`).Length() != 3 {
 			t.Error("the page of the job does not show its steps")
 		}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // TestThePageOfAJob has a job that failed twice after many successes, between others, looked at by its administrator and by somebody
@@ -123,6 +126,30 @@ func TestThePageOfAJob(t *testing.T) {
 			if got := ann.get(path); got.status != http.StatusNotFound {
 				t.Errorf("%s: %d", path, got.status)
 			}
+		}
+	})
+}
+
+// TestWhatHasNotEndedHasNotFailed: of the runs that succeeded, those count that came to an end; one that goes on and a fire that was
+// left out are neither.
+func TestWhatHasNotEndedHasNotFailed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+		if got := admin.post("/jobs", form(url.Values{"name": {"nightly"}, "group": {"1"}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		summary := func() string { return admin.get("/jobs/1").document(t).Find(".job-summary").Text() }
+		oldRun(t, a, 1, 1, 3*time.Hour, 200, 0, nil)
+		if got := summary(); strings.Contains(got, "Succeeded") {
+			t.Errorf("while its first run goes on: %q", got)
+		}
+		oldRun(t, a, 1, 1, 2*time.Hour, 200, 200, nil)
+		oldRun(t, a, 1, 1, time.Hour, 500, 0, func(r *db.NewRun) { r.Outcome = event.Skipped })
+		if got := summary(); !strings.Contains(got, "1 of 1 run") || strings.Contains(got, "1 of 1 runs") {
+			t.Errorf("one that goes on and one that succeeded: %q", got)
 		}
 	})
 }

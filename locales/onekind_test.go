@@ -2,6 +2,7 @@ package locales
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,27 @@ func TestOneWordForOneDeed(t *testing.T) {
 	for key, message := range traditional {
 		if said := strings.ReplaceAll(text(message), "重新建", ""); strings.Contains(said, "新建") || strings.Contains(said, `"確定刪除`) {
 			t.Errorf("%s: %s", key, said)
+		}
+	}
+}
+
+// TestOneIsNotMany: where a number can be one, the English noun behind it has two forms, or stands before it.
+func TestOneIsNotMany(t *testing.T) {
+	t.Parallel()
+	// Limits, ranges that are offered, and numbers of which there are several: {{.Of}} of {{.All}}, and what is only said of more than one.
+	always := regexp.MustCompile(`\{\{\.(Max|Min|All|Len)\}\}`)
+	several := []string{"alarms.open.more", "api.token", "clear.preview.about", "cron.error.field_count", "dashboard.count.range", "dashboard.count.share", "dashboard.range.days", "flow.error.items", "forecast.days", "forecast.none", "groups.flash.enabled", "import.error.ambiguous",
+		"import.script", "job.failing.more", "jobs.flash.broadcast", "jobs.show.due.wrong", "jobs.sorted.ends", "legacy.error.rows", "nodes.condition.", "problem.timeline.long", "runs.kill.scope.", "slow.text"}
+	many := regexp.MustCompile(`\{\{\.\w+\}\} (?:\w+ )?(runs|jobs|fires|days|seconds|minutes|hours|times|executors|steps|items|users|addresses|lines|events|nodes|fields|characters|messages|deliveries|outputs|rows)\b`)
+	for key, message := range messages(t, English) {
+		said, plain := message.(string)
+		if !plain || slices.ContainsFunc(several, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+			continue
+		}
+		for _, found := range many.FindAllString(said, -1) {
+			if !always.MatchString(found) {
+				t.Errorf("%s: %q of one is %q", key, said, found)
+			}
 		}
 	}
 }

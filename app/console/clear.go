@@ -128,7 +128,7 @@ func (c *clearPages) clearFrame(ec echo.Context, in manage.ClearInput) (runs.Cle
 	if err != nil {
 		return page, err
 	}
-	page.DaysText = page.T("clear.retention.now", "Days", strconv.Itoa(days))
+	page.DaysText = page.T("clear.retention.now", "Count", days, "Days", strconv.Itoa(days))
 	if days == 0 {
 		page.DaysText = page.T("clear.retention.forever")
 	}

@@ -450,7 +450,7 @@ func (c *dashboardPages) dashboardWeek(ctx context.Context, page *dashboard.Page
 			}
 			row.Hours[h] = dashboard.Hour{
 				Now:   now.Sub(at) < time.Hour,
-				Level: level(n, most), Title: page.T("dashboard.week.hour", "At", at.Format("01-02 15")+":00", "N", format.Number(n)),
+				Level: level(n, most), Title: page.T("dashboard.week.hour", "At", at.Format("01-02 15")+":00", "Count", n, "N", format.Number(n)),
 				URL: link.Runs(between(at, at.Add(time.Hour), zone)),
 			}
 		}

@@ -170,10 +170,12 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		switch {
 		case mark == jobs.MarkGood:
 			good++
-		case mark == jobs.MarkRetried:
+		case mark == jobs.MarkRetried, mark == jobs.MarkSkipped:
 			fires--
-		case mark == jobs.MarkOpen && due && len(page.Open) < pageLines:
-			page.Open = append(page.Open, lines[i])
+		case mark == jobs.MarkOpen:
+			if fires--; due && len(page.Open) < pageLines {
+				page.Open = append(page.Open, lines[i])
+			}
 		case mark == jobs.MarkBad && len(page.Failures) < pageLines:
 			page.Failures = append(page.Failures, lines[i])
 		}
@@ -185,7 +187,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		page.Quiet.Text = page.T("job.faults.good", "Count", quiet, "N", quiet)
 	}
 	if fires > 0 {
-		page.Good = page.T("job.good.of", "Good", good, "N", fires)
+		page.Good = page.T("job.good.of", "Count", fires, "Good", good, "N", fires)
 	}
 	if page.Failing = failingOf(lines); page.Failing == nil {
 		return nil
@@ -299,7 +301,7 @@ func (c *jobPage) jobFacts(page layout.Page, j db.Job, shown func(f *jobspec.Fie
 			continue
 		}
 		if f.Unit != "" {
-			value += " " + page.T(f.Unit)
+			value = format.Unit(page.Printer, value, f.Unit)
 		}
 		address := ""
 		if f.Name == jobspec.FieldCalendar {

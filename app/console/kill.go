@@ -77,7 +77,7 @@ func (c *runPages) runKill(ec echo.Context) error {
 	if len(ids) > 1 || ids[0] != page.Row.LogID { // the run itself may have ended since it was asked
 		ended, err := c.runs.KillAll(ctx, p, ids)
 		if err == nil {
-			return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killedall", "N", strconv.Itoa(ended)))
+			return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killedall", "Count", strconv.Itoa(ended), "N", strconv.Itoa(ended)))
 		}
 		return c.killFault(ec, page, err, func(why string) string {
 			return page.T("runs.kill.some", "N", strconv.Itoa(ended), "All", strconv.Itoa(len(ids)), "Why", why)

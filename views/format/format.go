@@ -48,6 +48,14 @@ func Relative(p *locales.Printer, t, now time.Time) string {
 	return p.T("time.ago", "Span", span)
 }
 
+// Unit is a number, as it is written in a field, with its unit: English says "1 day" and "2 days".
+func Unit(p *locales.Printer, number, key string) string {
+	if n, err := strconv.Atoi(number); err == nil {
+		return number + " " + p.T(key, "Count", n)
+	}
+	return number + " " + p.T(key)
+}
+
 // LateAfter is when what has not happened yet is late.
 const LateAfter = 10 * time.Second
 

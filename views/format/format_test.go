@@ -116,3 +116,16 @@ func TestWhatIsDueIsNeverAgo(t *testing.T) {
 		t.Errorf("never due: %q", got)
 	}
 }
+
+func TestAUnitIsOfItsNumber(t *testing.T) {
+	t.Parallel()
+	p := locales.New().Printer(locales.English)
+	for number, want := range map[string]string{"1": "1 day", "2": "2 days", "0": "0 days", "?": "? days"} {
+		if got := Unit(p, number, "unit.days"); got != want {
+			t.Errorf("%s: %q, want %q", number, got, want)
+		}
+	}
+	if got := Unit(locales.New().Printer(locales.Chinese), "1", "unit.times"); got != "1 次" {
+		t.Errorf("%q", got)
+	}
+}

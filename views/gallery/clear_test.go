@@ -17,7 +17,7 @@ func (f fakes) clear() runs.ClearPage {
 			{ID: 8, What: f.zh("全部执行器", "All executors"), User: f.zh("王敏", "mina"), At: f.at(-50 * time.Hour), State: "done", Percent: "100", Deleted: "2,400,117"},
 			{ID: 7, What: f.zh("报表中心", "Reporting"), User: "admin", At: f.at(-300 * time.Hour), State: "stopped", Percent: "12", Deleted: "900"},
 		},
-		DaysText: f.T("clear.retention.now", "Days", "30"),
+		DaysText: f.T("clear.retention.now", "Count", 30, "Days", "30"),
 	}
 }
 

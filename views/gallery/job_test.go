@@ -72,7 +72,7 @@ func (f fakes) jobHealthy() jobs.DetailPage {
 	p.Executors = &f.groups().Rows[1]
 	p.Row.Last.LogID, p.Row.Tags = 89990, []string{"money", "night"}
 	p.Runs = f.bars(50, 24*time.Hour, 84*time.Second, map[int]runstate.State{17: runstate.Failed, 18: runstate.Skipped})
-	p.Good = f.T("job.good.of", "Good", 48, "N", 50)
+	p.Good = f.T("job.good.of", "Count", 50, "Good", 48, "N", 50)
 	p.Usual = jobs.Usual{P50: f.T("time.unit.s", "N", 84), P95: f.T("time.unit.min", "N", 2), Runs: 197}
 	p.Row.Deadline = &jobs.Deadline{By: "06:00", At: f.at(20 * time.Hour), Text: f.T("job.doneby.usually", "At", "05:40")}
 	p.Failures = []jobs.RunLine{{LogID: 89830, State: runstate.Failed, At: f.at(-17 * 24 * time.Hour), Duration: "31 s", Message: "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms.", Faults: f.T("job.faults", "Count", 12, "N", "12")}}
@@ -113,7 +113,7 @@ func (f fakes) jobFailing() jobs.DetailPage {
 	p.Page, p.Row = f.page("/jobs/25"), f.jobs().Rows[7]
 	p.Row.CanScript = true
 	p.Runs = f.bars(50, time.Hour, 14*time.Second, map[int]runstate.State{1: runstate.Sent, 2: runstate.Timeout, 3: runstate.Failed, 4: runstate.Lost, 5: runstate.Timeout, 9: runstate.Killed, 30: runstate.Skipped})
-	p.Good = f.T("job.good.of", "Good", 43, "N", 50)
+	p.Good = f.T("job.good.of", "Count", 50, "Good", 43, "N", 50)
 	p.Usual = jobs.Usual{P50: "1.4 s", P95: "2.1 s", Runs: 180, Slower: true, Trend: f.T("job.trend.slower", "Now", "4.6 s", "Before", "1.4 s", "Times", "×3.3")}
 	p.Open = []jobs.RunLine{{LogID: 89990, State: runstate.Sent, At: f.at(-18 * time.Minute), Duration: "18 min", CanKill: true}}
 	p.Failures = nil
@@ -141,7 +141,7 @@ func (f fakes) jobStopped() jobs.DetailPage {
 	p := f.jobHealthy()
 	p.Page, p.Row = f.page("/jobs/21"), f.jobs().Rows[5]
 	p.Runs = f.bars(12, 24*time.Hour, 40*time.Second, map[int]runstate.State{1: runstate.Killed})
-	p.Good, p.Failures = f.T("job.good.of", "Good", 11, "N", 12), nil
+	p.Good, p.Failures = f.T("job.good.of", "Count", 12, "Good", 11, "N", 12), nil
 	p.When.Cron, p.When.Times = "0 0 10,16 * * ?", nil
 	return p
 }
@@ -178,7 +178,7 @@ func (f fakes) jobOneRun() jobs.DetailPage {
 	p.Path = "/jobs/22?one"
 	p.Runs = f.bars(1, time.Minute, 3*time.Second, nil)
 	p.Row.Last = jobs.LastRun{LogID: 89990, State: runstate.Success, At: f.at(-time.Minute)}
-	p.Good, p.Usual = f.T("job.good.of", "Good", 1, "N", 1), jobs.Usual{P50: "3 s", P95: "3 s", Runs: 1}
+	p.Good, p.Usual = f.T("job.good.of", "Count", 1, "Good", 1, "N", 1), jobs.Usual{P50: "3 s", P95: "3 s", Runs: 1}
 	return p
 }
 

@@ -174,3 +174,11 @@ func (p RunPage) paramHelp() string {
 	}
 	return p.T("jobs.run.param.help")
 }
+
+// scriptWord is what leads to the editor of a job's script, or of a flow's definition.
+func scriptWord(glue string) string {
+	if glue == "FLOW" {
+		return "flow.edit"
+	}
+	return "glue.open"
+}

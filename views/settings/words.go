@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -18,7 +19,7 @@ func said(p Page, i Item, value string) string {
 	case i.Kind == "choice":
 		return p.Word("language.", value)
 	case i.Unit != "":
-		return value + " " + p.T("settings.unit."+i.Unit)
+		return format.Unit(p.Printer, value, "settings.unit."+i.Unit)
 	}
 	return value
 }
