@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -39,6 +40,13 @@ func TestLinesHold(t *testing.T) {
 	})
 	mux.HandleFunc("GET /jobs/7", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Detail(f.jobHealthy()), "") })
 	mux.HandleFunc("GET /timeline", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, timeline.Whole(f.timelinePage()), "") })
+	mux.HandleFunc("GET /page/{name}", func(w http.ResponseWriter, r *http.Request) {
+		for _, p := range f.pages() {
+			if p.name == r.PathValue("name") {
+				render(w, r, 200, p.component, "")
+			}
+		}
+	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		p := f.dashboard(true)
 		for i := range p.Troubles[1:] {
@@ -78,6 +86,15 @@ func TestLinesHold(t *testing.T) {
 	for _, width := range []int64{1280, 1440} { // what is quiet leaves the room to what is not
 		see(width, "/", `(wide => wide(".trouble:not(.quiet)") > 2.5 * wide(".trouble.quiet"))(s => document.querySelector(s).offsetWidth)`)
 	}
+	// Six filters have one line, and what stands beside or below one another begins together or keeps apart.
+	see(1280, "/page/jobs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
+	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
+	for _, page := range []string{"run-live", "run-flow"} {
+		see(1280, "/page/"+page, `(first => first(".run-main") === first(".run-side"))(s => [...document.querySelectorAll(s + " > *")].find(e => e.offsetHeight).getBoundingClientRect().top)`)
+	}
+	see(1280, "/page/calendars", fmt.Sprintf(box, `box(".form").top - box(".table-card").bottom > 12`))
+	see(390, "/page/alarm-route-new", fmt.Sprintf(box, `box("label[for=route-to]").top - box("#route-after-help").bottom > 8`))
+	see(1280, "/page/wall", fmt.Sprintf(box, `(at => Math.abs(at(".trouble h2 .icon") - at(".trouble h2 b")) < 3)(s => box(s).top + box(s).height / 2)`))
 	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
 	see(390, "/jobs/7", `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)
