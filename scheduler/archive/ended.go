@@ -46,11 +46,13 @@ func (s *Service) Note(ctx context.Context, tx db.DBTX, ended []Ended) error {
 type commit struct {
 	id      int64
 	endedAt int64
-	runs    []int64 // that are not settled
+	runs    []int64
+	open    []int64 // those that are not settled
 }
 
 // settle deletes commits of whose runs nothing is to be copied any more, and queues what is in no queue.
 func (s *Service) settle(ctx context.Context) error {
+	s.forgetNothings()
 	after := int64(0)
 	for range commitPages {
 		rows, err := s.queries.ListEndedOutputs(ctx, s.cfg.Pool, db.ListEndedOutputsParams{Node: s.cfg.Node(), AfterID: after, Limit: commitPage})
@@ -59,7 +61,7 @@ func (s *Service) settle(ctx context.Context) error {
 		}
 		after = rows[len(rows)-1].ID
 		commits := s.idle(rows)
-		if err := s.leaveOpen(ctx, commits); err != nil {
+		if err := s.findOpen(ctx, commits); err != nil {
 			return err
 		}
 		late, err := s.deleteSettled(ctx, commits)
@@ -94,8 +96,8 @@ func (s *Service) idle(rows []db.ListEndedOutputsRow) (idle []commit) {
 	return idle
 }
 
-// leaveOpen leaves in commits the runs that are still to be copied.
-func (s *Service) leaveOpen(ctx context.Context, commits []commit) error {
+// findOpen finds which runs of commits are still to be copied.
+func (s *Service) findOpen(ctx context.Context, commits []commit) error {
 	var ids, pushed []int64
 	for i := range commits {
 		ids = append(ids, commits[i].runs...)
@@ -121,20 +123,15 @@ func (s *Service) leaveOpen(ctx context.Context, commits []commit) error {
 			return err
 		}
 	}
-	now := s.cfg.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, at := range s.nothing {
-		if now.Sub(at).Abs() > forgetNothing {
-			delete(s.nothing, id)
-		}
-	}
 	for i := range commits {
 		c := &commits[i]
-		c.runs = slices.DeleteFunc(c.runs, func(id int64) bool {
-			_, nothing := s.nothing[id]
-			return nothing || settled[id]
-		})
+		for _, id := range c.runs {
+			if _, nothing := s.nothing[id]; !nothing && !settled[id] {
+				c.open = append(c.open, id)
+			}
+		}
 	}
 	return nil
 }
@@ -143,13 +140,13 @@ func (s *Service) leaveOpen(ctx context.Context, commits []commit) error {
 func (s *Service) deleteSettled(ctx context.Context, commits []commit) (late map[int64]int64, err error) {
 	late = make(map[int64]int64)
 	before := s.cfg.Now().Add(-soon).UnixMilli()
-	var over []int64
+	var over, runs []int64
 	for _, c := range commits {
-		if len(c.runs) == 0 {
-			over = append(over, c.id)
+		if len(c.open) == 0 {
+			over, runs = append(over, c.id), append(runs, c.runs...)
 		}
 		if c.endedAt <= before {
-			for _, id := range c.runs {
+			for _, id := range c.open {
 				late[id] = c.endedAt
 			}
 		}
@@ -158,6 +155,11 @@ func (s *Service) deleteSettled(ctx context.Context, commits []commit) (late map
 		if _, err := s.queries.DeleteEndedOutputs(ctx, s.cfg.Pool, part); err != nil {
 			return nil, err
 		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range runs {
+		delete(s.nothing, id)
 	}
 	return late, nil
 }
@@ -200,6 +202,18 @@ func (s *Service) offerAgain(ctx context.Context, endedAt map[int64]int64) error
 		s.wroteNothing(nowhere...)
 	}
 	return nil
+}
+
+// forgetNothings drops what is known of runs for which no commit asked.
+func (s *Service) forgetNothings() {
+	now := s.cfg.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, at := range s.nothing {
+		if now.Sub(at).Abs() > forgetNothing {
+			delete(s.nothing, id)
+		}
+	}
 }
 
 // wroteNothing lets what was noted of runs go although there is no row of them.

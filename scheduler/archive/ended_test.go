@@ -43,8 +43,13 @@ func TestWhatEndsTogetherIsNotedTogether(t *testing.T) {
 		if got := b.text(b.s, first.ID) + b.text(b.s, second.ID) + b.text(b.s, quiet.ID) + b.text(b.s, gone.ID); got != "abnonenone" {
 			t.Errorf("kept are %q", got)
 		}
-		if b.commits() != 0 || b.host.calls != calls || len(b.s.busy) != 0 {
-			t.Errorf("%d commits are left, the executor was asked %d more times, %d runs are held", b.commits(), b.host.calls-calls, len(b.s.busy))
+		if b.commits() != 0 || b.host.calls != calls || len(b.s.busy)+len(b.s.nothing) != 0 {
+			t.Errorf("%d commits are left, the executor was asked %d more times, %d runs are held", b.commits(), b.host.calls-calls, len(b.s.busy)+len(b.s.nothing))
+		}
+		over := b.run() // of which nobody wants anything
+		b.s.wroteNothing(over.ID)
+		if b.now = b.now.Add(2 * forgetNothing); b.s.settle(t.Context()) != nil || len(b.s.nothing) != 0 {
+			t.Errorf("%d runs are remembered that wrote nothing", len(b.s.nothing))
 		}
 	})
 }
