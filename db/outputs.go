@@ -24,9 +24,17 @@ type LateOutput struct {
 	EndedAt, NextAt        int64 // epoch ms; NextAt: when it is tried again
 }
 
-// PutOffOutputs notes runs whose output is to be copied later. What was kept of one that went on stays until then, what its executor
-// pushed stays for good, and one that another admin is to copy stays that one's.
+// laterEnd is the end of a row's run, should that have ended again: one that was lost may report after all. It comes last among what is
+// assigned: MySQL goes by what was assigned before, from left to right.
+const laterEnd = "ended_at = CASE WHEN pushed = 0 AND ended_at < VALUES(ended_at) THEN VALUES(ended_at) ELSE ended_at END"
+
+// PutOffOutputs notes runs whose output is to be copied later. What was kept before the end stays until then, what an executor pushed stays
+// for good, and one that another admin is to copy stays that one's.
 func PutOffOutputs(ctx context.Context, tx DBTX, late []LateOutput) error {
+	const (
+		ended = "(pushed = 0 AND (state = 1 OR state > 1 AND ended_at < VALUES(ended_at)))"
+		again = "(state = 0 AND node = VALUES(node))"
+	)
 	for part := range slices.Chunk(late, MaxBatch) {
 		args := make([]any, 0, 6*len(part))
 		for i := range part {
@@ -35,12 +43,11 @@ func PutOffOutputs(ctx context.Context, tx DBTX, late []LateOutput) error {
 		}
 		q := "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, next_at, tries) VALUES " +
 			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,1),", len(part)), ",") +
-			// What decides is assigned last: MySQL goes by what was assigned before, from left to right.
-			" ON DUPLICATE KEY UPDATE tries = CASE WHEN state <> 0 THEN 1 WHEN node = VALUES(node) THEN tries + 1 ELSE tries END," +
-			" next_at = CASE WHEN state = 0 AND node <> VALUES(node) THEN next_at ELSE VALUES(next_at) END," +
-			" ended_at = CASE WHEN state = 1 THEN VALUES(ended_at) ELSE ended_at END," +
-			" node = CASE WHEN state = 1 THEN VALUES(node) ELSE node END," +
-			" state = CASE WHEN state <> 1 THEN state WHEN pushed = 1 THEN 2 ELSE 0 END"
+			" ON DUPLICATE KEY UPDATE tries = CASE WHEN " + ended + " THEN 1 WHEN " + again + " THEN tries + 1 ELSE tries END," +
+			" next_at = CASE WHEN " + ended + " OR " + again + " THEN VALUES(next_at) ELSE next_at END," +
+			" reason = CASE WHEN " + ended + " THEN '' ELSE reason END," +
+			" node = CASE WHEN " + ended + " THEN VALUES(node) ELSE node END," +
+			" state = CASE WHEN " + ended + " THEN 0 WHEN state = 1 THEN 2 ELSE state END, " + laterEnd
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
 			return fmt.Errorf("put off %d outputs: %w", len(part), err)
 		}
@@ -59,7 +66,7 @@ type LostOutput struct {
 // LoseOutputs notes runs whose output will not be copied. What was kept while a run went on stays as what it is: a part. One that another
 // admin is to copy stays that one's.
 func LoseOutputs(ctx context.Context, tx DBTX, lost []LostOutput) error {
-	const lose = "(state = 1 AND pushed = 0 OR state = 0 AND node = VALUES(node))"
+	const lose = "(pushed = 0 AND (state = 1 OR state = 0 AND node = VALUES(node) OR state > 1 AND ended_at < VALUES(ended_at)))"
 	for part := range slices.Chunk(lost, MaxBatch) {
 		args := make([]any, 0, 7*len(part))
 		for i := range part {
@@ -70,7 +77,7 @@ func LoseOutputs(ctx context.Context, tx DBTX, lost []LostOutput) error {
 			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,4),", len(part)), ",") +
 			" ON DUPLICATE KEY UPDATE kept_at = CASE WHEN " + lose + " THEN VALUES(kept_at) ELSE kept_at END," +
 			" reason = CASE WHEN " + lose + " THEN VALUES(reason) ELSE reason END," +
-			" state = CASE WHEN NOT " + lose + " THEN state WHEN object_id > 0 THEN 3 ELSE 4 END"
+			" state = CASE WHEN NOT " + lose + " THEN state WHEN object_id > 0 THEN 3 ELSE 4 END, " + laterEnd
 		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
 			return fmt.Errorf("give up %d outputs: %w", len(part), err)
 		}
@@ -86,7 +93,7 @@ func InsertOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
 
 // KeepOutputs writes what copies are and where. The caller has read and locked the rows of these runs.
 func KeepOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
-	return writeOutputs(ctx, tx, outputs, " ON DUPLICATE KEY UPDATE state = VALUES(state), reason = VALUES(reason), kept_at = VALUES(kept_at), object_id = VALUES(object_id),"+
+	return writeOutputs(ctx, tx, outputs, " ON DUPLICATE KEY UPDATE state = VALUES(state), reason = VALUES(reason), ended_at = VALUES(ended_at), kept_at = VALUES(kept_at), object_id = VALUES(object_id),"+
 		" pos = VALUES(pos), size = VALUES(size), text_at = VALUES(text_at), text_size = VALUES(text_size), head_size = VALUES(head_size),"+
 		" head_lines = VALUES(head_lines), left_lines = VALUES(left_lines), tail_lines = VALUES(tail_lines), faults = VALUES(faults), pushed = VALUES(pushed)")
 }

@@ -843,13 +843,14 @@ func (q *Queries) ListOutputNodes(ctx context.Context, db DBTX) ([]int64, error)
 }
 
 const listOutputStates = `-- name: ListOutputStates :many
-SELECT log_id, state, pushed FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) ORDER BY log_id
+SELECT log_id, state, pushed, ended_at FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) ORDER BY log_id
 `
 
 type ListOutputStatesRow struct {
-	LogID  int64
-	State  int64
-	Pushed int64
+	LogID   int64
+	State   int64
+	Pushed  int64
+	EndedAt int64
 }
 
 func (q *Queries) ListOutputStates(ctx context.Context, db DBTX, ids []int64) ([]ListOutputStatesRow, error) {
@@ -871,7 +872,12 @@ func (q *Queries) ListOutputStates(ctx context.Context, db DBTX, ids []int64) ([
 	var items []ListOutputStatesRow
 	for rows.Next() {
 		var i ListOutputStatesRow
-		if err := rows.Scan(&i.LogID, &i.State, &i.Pushed); err != nil {
+		if err := rows.Scan(
+			&i.LogID,
+			&i.State,
+			&i.Pushed,
+			&i.EndedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -46,7 +46,7 @@ SELECT CAST(COALESCE(SUM(runs), 0) AS SIGNED) AS runs FROM punctual_output_ended
 DELETE FROM punctual_output_ended WHERE id IN (sqlc.slice(ids));
 
 -- name: ListOutputStates :many
-SELECT log_id, state, pushed FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id;
+SELECT log_id, state, pushed, ended_at FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id;
 
 -- name: EndPushedOutputs :execrows
 -- What was pushed of runs that have a result since.

@@ -103,17 +103,14 @@ func (s *Service) findOpen(ctx context.Context, commits []commit) error {
 		ids = append(ids, commits[i].runs...)
 	}
 	slices.Sort(ids)
-	settled := make(map[int64]bool)
+	there := make(map[int64]db.ListOutputStatesRow, len(ids))
 	for part := range chunks(ids) {
 		rows, err := s.queries.ListOutputStates(ctx, s.cfg.Pool, part)
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if r.State != db.OutputLive || r.Pushed > 0 {
-				settled[r.LogID] = true
-			}
-			if r.State == db.OutputLive && r.Pushed > 0 {
+			if there[r.LogID] = r; r.State == db.OutputLive && r.Pushed > 0 {
 				pushed = append(pushed, r.LogID)
 			}
 		}
@@ -128,7 +125,10 @@ func (s *Service) findOpen(ctx context.Context, commits []commit) error {
 	for i := range commits {
 		c := &commits[i]
 		for _, id := range c.runs {
-			if _, nothing := s.nothing[id]; !nothing && !settled[id] {
+			r, kept := there[id]
+			_, nothing := s.nothing[id]
+			putOff := r.State == db.OutputDue && r.EndedAt >= c.endedAt
+			if !nothing && !(kept && (putOff || settled(r.State, r.Pushed, r.EndedAt, c.endedAt))) {
 				c.open = append(c.open, id)
 			}
 		}

@@ -157,39 +157,95 @@ func TestPuttingOffAndLosingLeaveWhatIsBetter(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := newBench(t, pool)
 		const next, kept = 5000, 6000
-		type row struct{ state, node, pushed, object, next int64 }
+		type row struct{ state, node, pushed, object, next int64 } // each has ended at 3000, and ends at 4000 or, where it has ended then, at 3000
 		for i, c := range []struct{ before, late, lost row }{
 			{row{db.OutputDue, 1, 0, 0, 9}, row{db.OutputDue, 1, 0, 0, next}, row{db.OutputLost, 1, 0, 0, 9}},
 			{row{db.OutputDue, 1, 0, 3, 9}, row{db.OutputDue, 1, 0, 3, next}, row{db.OutputPart, 1, 0, 3, 9}},
 			{row{db.OutputDue, 2, 0, 0, 9}, row{db.OutputDue, 2, 0, 0, 9}, row{db.OutputDue, 2, 0, 0, 9}}, // another's
 			{row{db.OutputLive, 2, 0, 3, 0}, row{db.OutputDue, 1, 0, 3, next}, row{db.OutputPart, 2, 0, 3, 0}},
-			{row{db.OutputLive, 2, 1, 3, 0}, row{db.OutputWhole, 1, 1, 3, next}, row{db.OutputLive, 2, 1, 3, 0}}, // whole, as soon as it is looked at
-			{row{db.OutputWhole, 2, 0, 3, 0}, row{db.OutputWhole, 2, 0, 3, next}, row{db.OutputWhole, 2, 0, 3, 0}},
-			{row{db.OutputPart, 2, 0, 3, 0}, row{db.OutputPart, 2, 0, 3, next}, row{db.OutputPart, 2, 0, 3, 0}},
-			{row{db.OutputLost, 2, 0, 0, 0}, row{db.OutputLost, 2, 0, 0, next}, row{db.OutputLost, 2, 0, 0, 0}},
+			{row{db.OutputLive, 2, 1, 3, 0}, row{db.OutputWhole, 2, 1, 3, 0}, row{db.OutputLive, 2, 1, 3, 0}}, // whole, as soon as it is looked at
+			{row{db.OutputWhole, 2, 1, 3, 0}, row{db.OutputWhole, 2, 1, 3, 0}, row{db.OutputWhole, 2, 1, 3, 0}},
+			{row{db.OutputWhole, 2, 0, 3, 0}, row{db.OutputDue, 1, 0, 3, next}, row{db.OutputPart, 2, 0, 3, 0}},
+			{row{db.OutputPart, 2, 0, 3, 0}, row{db.OutputDue, 1, 0, 3, next}, row{db.OutputPart, 2, 0, 3, 0}},
+			{row{db.OutputLost, 2, 0, 0, 0}, row{db.OutputDue, 1, 0, 0, next}, row{db.OutputLost, 2, 0, 0, 0}},
 		} {
 			insert := func(id int64) {
-				b.exec("INSERT INTO punctual_output (log_id, state, node, pushed, object_id, next_at, reason) VALUES (?, ?, ?, ?, ?, ?, 'before')",
+				b.exec("INSERT INTO punctual_output (log_id, state, node, pushed, object_id, next_at, ended_at, reason) VALUES (?, ?, ?, ?, ?, ?, 3000, 'before')",
 					id, c.before.state, c.before.node, c.before.pushed, c.before.object, c.before.next)
+			}
+			try := func(late, lost, at int64) {
+				if err := db.PutOffOutputs(t.Context(), pool, []db.LateOutput{{LogID: late, Node: 1, EndedAt: at, NextAt: next}}); err != nil {
+					t.Fatal(err)
+				}
+				if err := db.LoseOutputs(t.Context(), pool, []db.LostOutput{{LogID: lost, Node: 1, EndedAt: at, KeptAt: kept, Reason: ReasonMissing}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.before.state > db.OutputLive { // nothing happens to what has not ended again
+				id := int64(300 + i)
+				insert(id)
+				try(id, id, 3000)
+				if r := b.row(id); r.State != c.before.state || r.Reason != "before" || r.NextAt != 0 || r.KeptAt != 0 || r.EndedAt != 3000 {
+					t.Errorf("%+v became %+v", c.before, r)
+				}
 			}
 			late, lost := int64(100+i), int64(200+i)
 			insert(late)
 			insert(lost)
-			if err := db.PutOffOutputs(t.Context(), pool, []db.LateOutput{{LogID: late, Node: 1, EndedAt: 4000, NextAt: next}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := db.LoseOutputs(t.Context(), pool, []db.LostOutput{{LogID: lost, Node: 1, EndedAt: 4000, KeptAt: kept, Reason: ReasonMissing}}); err != nil {
-				t.Fatal(err)
-			}
+			try(late, lost, 4000)
 			for id, want := range map[int64]row{late: c.late, lost: c.lost} {
 				r := b.row(id)
 				if got := (row{r.State, r.Node, r.Pushed, r.ObjectID, r.NextAt}); got != want {
 					t.Errorf("%+v became %+v, want %+v", c.before, got, want)
 				}
-				if id == lost && (r.Reason == ReasonMissing) != (r.State != c.before.state) {
-					t.Errorf("%+v is lost because of %q", c.before, r.Reason)
+				if changed := c.before.node == 1 || c.before.state != db.OutputDue; c.before.pushed == 0 && changed && (r.EndedAt != 4000 || id == lost && (r.Reason != ReasonMissing || r.KeptAt != kept)) {
+					t.Errorf("%+v became %+v", c.before, r)
 				}
 			}
+		}
+	})
+}
+
+// A run that was called lost and reports after all has the output that it has then, whatever was kept of it before.
+func TestARunThatEndsAgainIsCopiedAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		grows, gone, pushed, missing := b.run("a"), b.run("a"), b.run("a"), b.run()
+		b.s.Offer(b.ends(grows, gone, pushed, missing))
+		b.step(b.s)
+		b.now = b.now.Add(time.Minute)
+		b.host.lines[grows.ID], b.host.lines[missing.ID] = []string{"a", "b"}, []string{"after all"}
+		b.s.Offer(b.ends(grows, missing)[:1]) // the other is found later
+		ended := b.ends(pushed)
+		ended[0].Pushed = true
+		b.s.Offer(ended)
+		b.pushes(b.s, pushed, "a", "c")
+		for range 3 {
+			b.step(b.s)
+			b.now = b.now.Add(2 * soon)
+		}
+		if got := b.text(b.s, grows.ID) + " " + b.text(b.s, missing.ID) + " " + b.text(b.s, pushed.ID); got != "a\nb after all a\nc" {
+			t.Errorf("kept are %q", got)
+		}
+		b.host.down = true
+		b.ends(gone)
+		for range 3 {
+			b.now = b.now.Add(2 * soon)
+			b.step(b.s)
+		}
+		if row := b.row(gone.ID); row.State != db.OutputDue || b.commits() != 0 || b.text(b.s, gone.ID) != "a" {
+			t.Errorf("while its executor is gone the row says %+v; %d commits are left", row, b.commits())
+		}
+		for range 3 {
+			b.now = b.now.Add(b.s.cfg.GiveUp)
+			b.step(b.s)
+		}
+		if row := b.row(gone.ID); row.State != db.OutputPart || row.Reason != ReasonExecutor || b.text(b.s, gone.ID) != "a" {
+			t.Errorf("in the end the row says %+v", row)
+		}
+		if n := b.count("SELECT COUNT(*) FROM punctual_output_object o WHERE live <> (SELECT COUNT(*) FROM punctual_output WHERE object_id = o.id)"); n != 0 {
+			t.Errorf("%d objects count their rows wrong", n)
 		}
 	})
 }

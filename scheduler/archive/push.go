@@ -50,18 +50,25 @@ func (s *Service) Take(pushed []Pushed) error {
 
 // fits says whether a copy is what is still missing, by the row that there is, and by the run where that row does not tell.
 func (c *copied) fits(old *db.LockOutputsRow, there bool, run *keptRun, node int64) bool {
-	settled := old.State == db.OutputWhole || old.Pushed > 0 && old.State == db.OutputLive
 	switch {
-	case settled && there:
+	case there && settled(old.State, old.Pushed, old.EndedAt, c.endedAt):
 		return false
+	case there && old.State == db.OutputDue:
+		return c.pushed || !c.goesOn && old.Node == node
+	case there && old.State != db.OutputLive: // its run has ended again
+		return true
 	case c.goesOn:
-		return !there || old.State == db.OutputLive
-	case there && old.State != db.OutputLive:
-		return c.pushed || old.State == db.OutputDue && old.Node == node
+		return true
 	case c.pushed:
 		return run.there && (run.open || run.wanted)
 	}
 	return run.there && !run.open
+}
+
+// settled says, by the row of a run that ended at a moment, whether nothing of it is to be copied any more: what its executor pushed is the
+// last word, and what was copied is that, unless the run has ended again since, as one does that was lost and reports after all.
+func settled(state, pushed, rowEndedAt, endedAt int64) bool {
+	return pushed > 0 && state != db.OutputDue || state > db.OutputLive && rowEndedAt >= endedAt
 }
 
 // state is that of the row of a copy.
