@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // TestThePageOfAJob has a job that failed twice after many successes, between others, looked at by its administrator and by somebody
@@ -152,4 +153,40 @@ func TestWhatHasNotEndedHasNotFailed(t *testing.T) {
 			t.Errorf("one that goes on and one that succeeded: %q", got)
 		}
 	})
+}
+
+// TestAFailureIsSeen: beside a run of an hour one that failed after two milliseconds is three pixels high, also when it was tried again, on
+// the page of the job and on that of a run, whose pictures are less high.
+func TestAFailureIsSeen(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	admin := open(t, a).mustLogin()
+	admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+	if got := admin.post("/jobs", form(url.Values{"name": {"nightly"}, "group": {"1"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("create: %d %s", got.status, got.body)
+	}
+	run := func(ago, took time.Duration, code int64, change func(*db.NewRun)) int64 {
+		id, at := oldRun(t, a, 1, 1, ago, 200, code, change), time.Now().Add(-ago).UnixMilli()
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET sent_at = ?, finished_at = ? WHERE id = ?", at, at+took.Milliseconds(), id); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	run(5*time.Hour, time.Hour, 200, nil)
+	run(4*time.Hour, 2*time.Millisecond, 500, func(r *db.NewRun) {
+		r.Events = event.List{event.New(time.UnixMilli(0), event.Retry, 5, 78)}.Stored()
+	})
+	last := run(3*time.Hour, 2*time.Millisecond, 500, nil)
+	for path, pixels := range map[string]float64{"/jobs/1": 96, link.Run(last): 64} { // as the style sheet has it: TestLinesHold in views/gallery
+		found := admin.get(path).document(t).Find(".run-bars svg").Find("rect.bad, rect.retried")
+		found.Each(func(_ int, s *goquery.Selection) {
+			var share float64
+			if _, err := fmt.Sscan(s.AttrOr("height", ""), &share); err != nil || share*pixels/100 < 3 {
+				t.Errorf("on %s %s is %v pixels high (%v)", path, s.AttrOr("class", ""), share*pixels/100, err)
+			}
+		})
+		if found.Length() != 2 {
+			t.Errorf("on %s %d failures", path, found.Length())
+		}
+	}
 }

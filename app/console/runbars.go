@@ -16,7 +16,7 @@ import (
 const (
 	// barRoom is how many times the usual duration the bars have room for: one run that hung would else make all others flat.
 	barRoom = 4
-	// barLeast and barLeastBad are the lowest bars, of 100: that a run failed must be seen however soon it did.
+	// barLeast and barLeastBad are the lowest bars, of 100: that a run failed must be seen however soon it did, and whether or not it was tried again.
 	barLeast    = 4
 	barLeastBad = 10
 )
@@ -56,7 +56,7 @@ func (c *frame) runBars(page layout.Page, rows []db.RunRow, usual manage.Duratio
 		bar := ui.RunBar{LogID: r.ID, State: state, At: c.at(page, runs[i].Start()), Height: barLeast, Unlike: unlike(usual, times[i]), This: r.ID == this}
 		marks[i] = markOf(state, runs[i].Events)
 		bar.Retried = marks[i] == jobs.MarkRetried
-		if marks[i] == jobs.MarkBad {
+		if marks[i] == jobs.MarkBad || bar.Retried {
 			bar.Height = barLeastBad
 		}
 		if times[i] > 0 {

@@ -39,7 +39,11 @@ func TestLinesHold(t *testing.T) {
 		render(w, r, 200, jobs.Form(p), "")
 	})
 	mux.HandleFunc("GET /jobs/7", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Detail(f.jobHealthy()), "") })
-	mux.HandleFunc("GET /timeline", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, timeline.Whole(f.timelinePage()), "") })
+	mux.HandleFunc("GET /timeline", func(w http.ResponseWriter, r *http.Request) {
+		p := f.timelinePage() // with a run that failed at once, and one that succeeded right behind it
+		p.Rows[0].Bars = append(p.Rows[0].Bars, timeline.Bar{URL: "/runs/1", Tone: "bad", X: 50, Run: 50}, timeline.Bar{URL: "/runs/2", Tone: "ok", X: 50.02, Run: 50.02, W: 0.2})
+		render(w, r, 200, timeline.Whole(p), "")
+	})
 	mux.HandleFunc("GET /page/{name}", func(w http.ResponseWriter, r *http.Request) {
 		for _, p := range f.pages() {
 			if p.name == r.PathValue("name") {
@@ -95,6 +99,15 @@ func TestLinesHold(t *testing.T) {
 	see(1280, "/page/calendars", fmt.Sprintf(box, `box(".form").top - box(".table-card").bottom > 12`))
 	see(390, "/page/alarm-route-new", fmt.Sprintf(box, `box("label[for=route-to]").top - box("#route-after-help").bottom > 8`))
 	see(1280, "/page/wall", fmt.Sprintf(box, `(at => Math.abs(at(".trouble h2 .icon") - at(".trouble h2 b")) < 3)(s => box(s).top + box(s).height / 2)`))
+	// A failure is three pixels of each picture, however short or few: shares of 100 are taken in app (TestAFailureIsSeen, TestTheChartOfDaysSaysWhatMatters), pixels here.
+	for _, width := range []int64{1440, 390} {
+		const high = `document.querySelector("%s").getBoundingClientRect().height >= %d`
+		see(width, "/page/dashboard", fmt.Sprintf(high, ".chart.tall svg", 190))
+		see(width, "/page/job", fmt.Sprintf(high, ".run-bars svg", 96))
+		see(width, "/page/run-failed", fmt.Sprintf(high, ".run-bars svg", 64))
+		see(width, "/timeline", `(all => all.length > 2 && all.every(e => (r => r.width + parseFloat(getComputedStyle(e).strokeWidth) >= 3 && r.height >= 3)(e.getBoundingClientRect())))([...document.querySelectorAll(".time-grid rect:is(.bad, .retried)")])`,
+			`(rect => rect === document.elementFromPoint(...(r => [r.left + r.width / 2 + 1, r.top + r.height / 2])(rect.getBoundingClientRect())))(document.querySelector("a[href='/runs/1'] rect"))`)
+	}
 	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
 	see(390, "/jobs/7", `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)

@@ -4,6 +4,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -97,6 +98,20 @@ func (r Row) height() int {
 func pixels(n int) string { return strconv.Itoa(n) }
 
 func (b Bar) y() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight) }
+
+// painted are the bars as they are drawn, one over the other: no success hides a failure beside it.
+func (r Row) painted() []Bar {
+	bars := slices.Clone(r.Bars)
+	slices.SortStableFunc(bars, func(a, b Bar) int { return cmp.Compare(a.failed(), b.failed()) })
+	return bars
+}
+
+func (b Bar) failed() int {
+	if b.Tone == "bad" {
+		return 1
+	}
+	return 0
+}
 
 // waitY is the upper edge of the thin part before the sending.
 func (b Bar) waitY() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight + barHeight/2 - 1) }

@@ -1235,7 +1235,7 @@ func row(g Grid, r Row) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		for _, b := range r.Bars {
+		for _, b := range r.painted() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 99, "<a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
