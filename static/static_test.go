@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,7 +80,7 @@ func TestUnknownNamesAreNotFound(t *testing.T) {
 	}
 }
 
-// TestManifestNamesItsIcons: each is there, of the kind and the size that the manifest tells browsers.
+// TestManifestNamesItsIcons: it says what an installation needs, and each icon is there, of the kind and the size that the manifest tells browsers.
 func TestManifestNamesItsIcons(t *testing.T) {
 	t.Parallel()
 	at, err := url.Parse(URL("manifest.webmanifest"))
@@ -87,10 +88,37 @@ func TestManifestNamesItsIcons(t *testing.T) {
 		t.Fatal(err)
 	}
 	var manifest struct {
-		Icons []struct{ Src, Sizes, Type string }
+		Icons []struct{ Src, Sizes, Type, Purpose string }
+
+		Name, ID, Lang, Display, Scope, Description string
+
+		ShortName  string            `json:"short_name"`
+		StartURL   string            `json:"start_url"`
+		Background string            `json:"background_color"`
+		Theme      string            `json:"theme_color"`
+		Names      map[string]string `json:"name_localized"`
+		Texts      map[string]string `json:"description_localized"`
 	}
 	if err := json.NewDecoder(get(t, at.Path).Body).Decode(&manifest); err != nil || len(manifest.Icons) != 4 {
 		t.Fatalf("%d icons, %v", len(manifest.Icons), err)
+	}
+	for what, said := range map[string]string{"name": manifest.Name, "short name": manifest.ShortName, "description": manifest.Description, "background": manifest.Background, "theme": manifest.Theme,
+		"name in zh-CN": manifest.Names["zh-CN"], "name in zh-TW": manifest.Names["zh-TW"], "description in zh-CN": manifest.Texts["zh-CN"], "description in zh-TW": manifest.Texts["zh-TW"]} {
+		if said == "" {
+			t.Errorf("the manifest has no %s", what)
+		}
+	}
+	if manifest.Lang != "en" || manifest.Display != "standalone" || manifest.StartURL != "/" || manifest.ID != "/" || manifest.Scope != "/" {
+		t.Errorf("what opens, and how: %+v", manifest)
+	}
+	var sizes []string
+	for _, icon := range manifest.Icons {
+		sizes = append(sizes, strings.TrimSpace(icon.Sizes+" "+icon.Purpose))
+	}
+	for _, want := range []string{"192x192", "512x512", "512x512 maskable"} {
+		if !slices.Contains(sizes, want) {
+			t.Errorf("no icon of %s among %q", want, sizes)
+		}
 	}
 	for _, icon := range manifest.Icons {
 		src, err := at.Parse(icon.Src)

@@ -18,6 +18,12 @@ const (
 	ThemeDark  Theme = "dark"
 )
 
+// What a browser draws around the page: the --canvas of static/src/css/tokens.css.
+const (
+	canvasLight = "#f6f7f9"
+	canvasDark  = "#0c0d10"
+)
+
 // ThemeFrom reads a theme from a cookie or a form; anything unknown is ThemeAuto.
 func ThemeFrom(s string) Theme {
 	switch t := Theme(s); t {
