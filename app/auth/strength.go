@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/ccojocar/zxcvbn-go"
+	"github.com/punctual-job/punctual/app/auth/zxcvbn"
 )
 
 // What can be wrong with a password that somebody chooses.
@@ -39,7 +39,7 @@ func CheckPassword(password string, about ...string) error {
 		return ErrPasswordLong
 	}
 	judged := strings.ToValidUTF8(password[:min(len(password), judgedBytes)], "")
-	if zxcvbn.PasswordStrength(judged, append(about, "punctual", "xxl", "job")).Score < leastScore {
+	if zxcvbn.Score(judged, append(about, "punctual", "xxl", "job")) < leastScore {
 		return ErrPasswordWeak
 	}
 	return nil

@@ -1,0 +1,38 @@
+package zxcvbn
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"io"
+	"strings"
+)
+
+// packed are common passwords, English words and names: a line for each rank in the lists of the library, with the words that have it.
+//
+//go:embed words.gz
+var packed []byte
+
+// wordCount is about how many words there are.
+const wordCount = 90_000
+
+// known are all words with their ranks, read anew each time.
+func known() map[string]int {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(err) // they are a part of the program
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	rank := make(map[string]int, wordCount)
+	at := 0
+	for line := range strings.Lines(string(text)) {
+		at++
+		for word := range strings.SplitSeq(strings.TrimSuffix(line, "\n"), "\t") {
+			rank[word] = at
+		}
+	}
+	return rank
+}
