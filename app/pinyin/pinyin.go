@@ -3,18 +3,14 @@
 package pinyin
 
 import (
+	_ "embed"
 	"strings"
 	"sync"
 	"unicode"
-
-	gopinyin "github.com/mozillazg/go-pinyin"
 )
 
 // Name is a name as it can be typed. The zero value is one that has no Chinese characters, which is found by itself.
 type Name struct{ initials, syllables string }
-
-// plain are syllables without tones; ü is written v, as keyboards do.
-var plain = gopinyin.Args{Style: gopinyin.Normal}
 
 // Of spells a name. Of a character with several readings the most frequent one counts.
 func Of(name string) Name {
@@ -36,16 +32,43 @@ func Of(name string) Name {
 	return Name{initials.String(), syllables.String()}
 }
 
-// spelled are the syllables of the characters that were asked for, because the library takes the tones off anew each time.
-var spelled sync.Map
+// table has a line for each syllable, without its tone, with a blank and the characters whose most frequent reading it is; ü is written v, as
+// keyboards do. It is what github.com/mozillazg/go-pinyin says (LICENSE.txt), which makes a map of it in each program that begins: 1.7 MB. The first name that is spelled costs 60 kB.
+//
+//go:embed syllables.txt
+var table string
+
+const first, last = '㐀', '鿿' // of the characters that names are made of; the rarer ones are looked for in the table
+
+// spelled are the syllables and which of them, counted from one, each character from first on has.
+var spelled = sync.OnceValues(func() (syllables []string, of []uint16) {
+	of = make([]uint16, last-first+1)
+	for line := range strings.Lines(table) {
+		s, characters, _ := strings.Cut(line, " ")
+		syllables = append(syllables, s)
+		for _, r := range characters {
+			if r >= first && r <= last {
+				of[r-first] = uint16(len(syllables))
+			}
+		}
+	}
+	return syllables, of
+})
 
 func syllable(r rune) string {
-	if s, ok := spelled.Load(r); ok {
-		return s.(string)
+	if r >= first && r <= last {
+		syllables, of := spelled()
+		if at := of[r-first]; at > 0 {
+			return syllables[at-1]
+		}
+		return ""
 	}
-	s := strings.Join(gopinyin.SinglePinyin(r, plain), "")
-	spelled.Store(r, s)
-	return s
+	at := strings.IndexRune(table, r)
+	if at < 0 {
+		return ""
+	}
+	line := strings.LastIndexByte(table[:at], '\n') + 1
+	return table[line : line+strings.IndexByte(table[line:], ' ')]
 }
 
 func han(r rune) bool { return unicode.Is(unicode.Han, r) }
