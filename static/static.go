@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io"
 	"net/http"
 	"path"
 	"strings"
@@ -28,7 +27,7 @@ var dist embed.FS
 type asset struct {
 	name        string // with the hash: app.1f2e3d4c.css
 	contentType string
-	body        []byte
+	body        func() []byte // read at each request: it stands in the program, and most browsers take the other form
 	gzipped     func() []byte // made at the first request that takes it; nil for what is compressed already
 }
 
@@ -44,16 +43,17 @@ var named = map[string][]string{
 	"manifest.webmanifest": {"favicon.svg", "icon-192.png", "icon-512.png", "icon-maskable.png"},
 }
 
-var byName, byHashed = load()
+// files are known from the first page or request on, by their names and by those with a hash.
+var files = sync.OnceValues(load)
 
-func load() (map[string]*asset, map[string]*asset) {
-	names, hashed := make(map[string]*asset), make(map[string]*asset)
+func load() (names, hashed map[string]*asset) {
+	names, hashed = make(map[string]*asset), make(map[string]*asset)
 	entries, err := dist.ReadDir("dist")
 	if err != nil {
 		panic(err)
 	}
-	add := func(name string, body []byte) {
-		sum := sha256.Sum256(body)
+	add := func(name string, body func() []byte) {
+		sum := sha256.Sum256(body())
 		ext := path.Ext(name)
 		a := &asset{
 			name:        strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:4]) + ext,
@@ -61,22 +61,24 @@ func load() (map[string]*asset, map[string]*asset) {
 			body:        body,
 		}
 		if ext != ".woff2" && ext != ".png" {
-			a.gzipped = sync.OnceValue(func() []byte { return compress(body) })
+			a.gzipped = sync.OnceValue(func() []byte { return compress(body()) })
 		}
 		names[name], hashed[a.name] = a, a
 	}
 	for _, e := range entries {
 		if len(named[e.Name()]) == 0 {
-			add(e.Name(), read(e.Name()))
+			add(e.Name(), func() []byte { return read(e.Name()) })
 		}
 	}
 	// The others name these, whose hashed names must be known by then.
 	for name, others := range named {
-		body := read(name)
-		for _, other := range others {
-			body = bytes.ReplaceAll(body, []byte(other), []byte(names[other].name))
-		}
-		add(name, body)
+		add(name, func() []byte {
+			body := read(name)
+			for _, other := range others {
+				body = bytes.ReplaceAll(body, []byte(other), []byte(names[other].name))
+			}
+			return body
+		})
 	}
 	return names, hashed
 }
@@ -99,7 +101,8 @@ func compress(body []byte) []byte {
 
 // URL is the address of a file of static/dist, such as URL("app.css"). It panics on a name that does not exist.
 func URL(name string) string {
-	a, ok := byName[name]
+	names, _ := files()
+	a, ok := names[name]
 	if !ok {
 		panic("static: no file " + name)
 	}
@@ -108,17 +111,19 @@ func URL(name string) string {
 
 // Body is what stands in a file of static/dist, to be read only. It panics on a name that does not exist.
 func Body(name string) []byte {
-	a, ok := byName[name]
+	names, _ := files()
+	a, ok := names[name]
 	if !ok {
 		panic("static: no file " + name)
 	}
-	return a.body
+	return a.body()
 }
 
 // Handler serves every file under Prefix.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a, ok := byHashed[strings.TrimPrefix(r.URL.Path, Prefix)]
+		_, hashed := files()
+		a, ok := hashed[strings.TrimPrefix(r.URL.Path, Prefix)]
 		if !ok {
 			http.NotFound(w, r)
 			return
@@ -132,9 +137,9 @@ func Handler() http.Handler {
 			h.Set("Vary", "Accept-Encoding")
 			if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 				h.Set("Content-Encoding", "gzip")
-				body = a.gzipped()
+				body = a.gzipped
 			}
 		}
-		http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(bytes.NewReader(body), 0, int64(len(body))))
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body()))
 	})
 }
