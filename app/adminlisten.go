@@ -113,7 +113,7 @@ func (a *App) startAdmin() error {
 	}
 	a.adminAddr = listener.Addr().String()
 	a.listensAt(listener.Addr())
-	server := a.newServer(heads{a.adminRouter()})
+	server := a.newServer(heads{Echo: a.adminRouter()})
 	a.loops.Go(func() {
 		serve := func() error { return server.Serve(listener) }
 		if a.opts.TLSCert != "" && !isLoopback(listener.Addr()) {

@@ -3,13 +3,27 @@ package app
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/api"
 )
 
 // heads answers HEAD as GET (RFC 9110, 9.3.2): the same route, rights, limits and headers; the server of net/http, which holds the
 // request as it came, leaves the body out. So no route has to name both, and none that reads can be forgotten.
-type heads struct{ *echo.Echo }
+type heads struct {
+	*echo.Echo
+	api *api.API // nil where it is not served
+}
+
+// Routes are all: of API v1 those that it makes itself.
+func (h heads) Routes() []*echo.Route {
+	if h.api == nil {
+		return h.Echo.Routes()
+	}
+	return append(slices.DeleteFunc(h.Echo.Routes(), func(r *echo.Route) bool { return api.Under(r.Path) }), h.api.Routes()...)
+}
 
 // ServeHTTP implements http.Handler.
 func (h heads) ServeHTTP(w http.ResponseWriter, r *http.Request) {

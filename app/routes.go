@@ -59,7 +59,7 @@ func (a *App) router(pages *console.Console, protocols *openapi.API, old *legacy
 	}
 	old.Register(e)
 	pages.Register(e)
-	return heads{e}
+	return heads{e, a.api}
 }
 
 // Routes lists what this process answers to, as "METHOD /path/:param", so that tests can leave none out.

@@ -63,7 +63,7 @@ type Engine interface {
 // API serves API v1.
 type API struct {
 	Config
-	router   *echo.Echo
+	routes   func() *echo.Echo // what requests go to, made when the first one comes
 	huma     huma.API
 	document func() []byte // made when it is first asked for: it takes a while and 12 MB
 	limits   *limiter
@@ -72,12 +72,33 @@ type API struct {
 // Under says whether a path is the API's.
 func Under(path string) bool { return path == Prefix || strings.HasPrefix(path, Prefix+"/") }
 
-// Register adds the API to a router.
+// Register adds the API to a router. Its own routes are made when somebody asks for one of them: they and what describes them take 3 MB and a
+// quarter of the time of a start, and many installations never use them.
 func Register(e *echo.Echo, cfg Config) *API {
 	if cfg.Limit == (Limit{}) {
 		cfg.Limit = UsualLimit
 	}
-	a := &API{Config: cfg, router: e, limits: newLimiter(cfg.Limit)}
+	a := &API{Config: cfg, limits: newLimiter(cfg.Limit)}
+	a.routes = sync.OnceValue(func() *echo.Echo {
+		own := echo.New()
+		own.HTTPErrorHandler, own.IPExtractor, own.Logger = e.HTTPErrorHandler, e.IPExtractor, e.Logger
+		a.register(own)
+		return own
+	})
+	for _, path := range []string{Prefix, Prefix + "/*"} {
+		e.Any(path, func(c echo.Context) error {
+			a.routes().ServeHTTP(c.Response(), c.Request())
+			return nil
+		})
+	}
+	return a
+}
+
+// Routes are those of the API.
+func (a *API) Routes() []*echo.Route { return a.routes().Routes() }
+
+// register makes the routes.
+func (a *API) register(e *echo.Echo) {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
@@ -90,7 +111,6 @@ func Register(e *echo.Echo, cfg Config) *API {
 		group.GET(path, func(c echo.Context) error { return c.JSONBlob(http.StatusOK, raw()) })
 	}
 	a.refuseTheRest(group)
-	return a
 }
 
 // config is huma's, without the pages and the links that it would add.

@@ -17,10 +17,17 @@ import (
 	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
+// registered is an API whose routes are made.
+func registered(e *echo.Echo) *API {
+	a := Register(e, Config{})
+	a.routes()
+	return a
+}
+
 // TestTheDocumentIsThatOfTheCode compares openapi.json with what the code says; UPDATE=1 writes it anew.
 func TestTheDocumentIsThatOfTheCode(t *testing.T) {
 	t.Parallel()
-	a := Register(echo.New(), Config{})
+	a := registered(echo.New())
 	if os.Getenv("UPDATE") != "" {
 		if err := os.WriteFile("openapi.json", a.document(), 0o644); err != nil {
 			t.Fatal(err)
@@ -36,7 +43,7 @@ func TestTheDocumentIsThatOfTheCode(t *testing.T) {
 func TestTheDocumentsAreServed(t *testing.T) {
 	t.Parallel()
 	e := echo.New()
-	a := Register(e, Config{})
+	a := registered(e)
 	for path, want := range map[string]string{"/openapi.json": string(a.document()), "/flow.schema.json": string(flow.Schema())} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, Prefix+path, nil))
@@ -55,7 +62,7 @@ func TestTheDocumentsAreServed(t *testing.T) {
 // encoding/json does not.
 func TestNoFieldIsLeftOutOfTheDocument(t *testing.T) {
 	t.Parallel()
-	schemas := Register(echo.New(), Config{}).huma.OpenAPI().Components.Schemas
+	schemas := registered(echo.New()).huma.OpenAPI().Components.Schemas
 	fields := 0
 	for name := range schemas.Map() {
 		of := schemas.TypeFromRef("#/components/schemas/" + name)
@@ -78,7 +85,7 @@ func TestNoFieldIsLeftOutOfTheDocument(t *testing.T) {
 // fields, and statuses that say which errors there are.
 func TestEveryOperationIsDescribed(t *testing.T) {
 	t.Parallel()
-	a := Register(echo.New(), Config{})
+	a := registered(echo.New())
 	ids := make(map[string]bool)
 	unused := make(map[string]bool)
 	for _, tag := range a.huma.OpenAPI().Tags {
@@ -130,7 +137,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 // TestWhatIsWantedIsNotNull: null is as if a field were not named, so that one which has to be there cannot be null.
 func TestWhatIsWantedIsNotNull(t *testing.T) {
 	t.Parallel()
-	o := Register(echo.New(), Config{}).huma.OpenAPI()
+	o := registered(echo.New()).huma.OpenAPI()
 	wanted := 0
 	var walk func(name string, s *huma.Schema)
 	seen := make(map[*huma.Schema]bool)
@@ -170,7 +177,7 @@ func TestWhatIsWantedIsNotNull(t *testing.T) {
 // one, and where it is read is its ETag.
 func TestWhatCanBeChangedIsMatched(t *testing.T) {
 	t.Parallel()
-	paths := Register(echo.New(), Config{}).huma.OpenAPI().Paths
+	paths := registered(echo.New()).huma.OpenAPI().Paths
 	// Nothing of a token changes but that it is revoked, and nothing of a note.
 	unchanging := map[string]bool{"/tokens/{id}": true, "/notes/{id}": true}
 	readAt := map[string]string{"/jobs/{id}/script": "/jobs/{id}", "/alarms/channels/{id}/routes/{route}": "/alarms/channels/{id}"}

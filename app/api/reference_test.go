@@ -55,7 +55,7 @@ type reference struct {
 }
 
 func newReference(t *testing.T, lang string) *reference {
-	r := &reference{t: t, api: Register(echo.New(), Config{}).huma.OpenAPI(), lang: lang, words: make(map[string]string), unused: make(map[string]bool)}
+	r := &reference{t: t, api: registered(echo.New()).huma.OpenAPI(), lang: lang, words: make(map[string]string), unused: make(map[string]bool)}
 	if lang == locales.English {
 		return r
 	}
