@@ -217,6 +217,8 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	protect(stderr)
 	if err != nil {
 		err = nearCommand(parser.Model.Node, args, err)
+	} else if chosen.Command() == "serve" {
+		err = c.Serve.Run(streams{stdin, stdout, stderr}) // and not by the parser, which would be kept as long as it runs
 	} else {
 		if err = chosen.BindToProvider(interruptible); err != nil {
 			panic(err) // of its type
