@@ -9,6 +9,9 @@ import (
 )
 
 const (
+	// settled is when a start is over and what it needed is given back: reading files and hashing a password take several times what the program
+	// needs from then on.
+	settled = 5 * time.Second
 	// paceEvery is how often it is looked at how much garbage there is.
 	paceEvery = 2 * time.Second
 	// busyCycles are how many collections in that time are many. Memory counts more again after calmFor in which there would have been at most
@@ -27,18 +30,28 @@ const (
 // paceGarbage lets the heap grow further between two collections while there is much to do, until ctx ends. At 12,000 runs a second the
 // runtime's own setting costs a sixth of the processor time; at rest the memory counts more, and less garbage lies about than by that setting. GOGC in the environment stands.
 func paceGarbage(ctx context.Context) {
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	defer debug.SetGCPercent(usualPercent)
-	tick := time.NewTicker(paceEvery)
+	start, tick := time.NewTimer(settled), time.NewTicker(paceEvery)
+	defer start.Stop()
 	defer tick.Stop()
+	own := os.Getenv("GOGC") == ""
+	if own {
+		defer debug.SetGCPercent(usualPercent)
+	} else {
+		tick.Stop()
+	}
 	p := pace{percent: usualPercent}
 	p.cycles, _ = garbage()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-start.C:
+			if own && p.percent == usualPercent { // it begins at rest, which ends within a tick where there is much to do
+				p.percent, p.calm, p.few = restPercent, 0, 0
+				debug.SetGCPercent(restPercent)
+			}
+			giveBack()
+			continue
 		case <-tick.C:
 		}
 		cycles, live := garbage()
@@ -47,10 +60,16 @@ func paceGarbage(ctx context.Context) {
 			p.percent = percent
 			debug.SetGCPercent(percent)
 			if less && percent <= usualPercent {
-				debug.FreeOSMemory() // by itself the runtime would give it back within many minutes
+				giveBack()
 			}
 		}
 	}
+}
+
+// giveBack returns memory that is not needed, which the runtime by itself would do within many minutes, and the system when it has no other.
+func giveBack() {
+	debug.FreeOSMemory()
+	_ = forgetStart() // what it would have given stays
 }
 
 // pace is what it has come to.

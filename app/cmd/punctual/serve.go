@@ -6,18 +6,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/app"
 )
-
-// settled is when a start is over and what it needed is given back: reading files and hashing a password take several times what the program
-// needs from then on.
-const settled = 5 * time.Second
 
 // Run serves until SIGINT or SIGTERM, then drains; a second signal ends the program at once.
 func (c *serveCmd) Run(s streams) error {
@@ -39,7 +33,6 @@ func (c *serveCmd) Run(s streams) error {
 		return err
 	}
 	welcome(s.out, a.Welcome())
-	time.AfterFunc(settled, debug.FreeOSMemory)
 	go paceGarbage(ctx)
 	context.AfterFunc(ctx, cancel) // from now on a signal has its usual effect again
 	return a.Run(ctx)
