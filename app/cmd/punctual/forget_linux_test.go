@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,29 @@ func TestTheProgramLetsGoOfItsFile(t *testing.T) {
 	}
 	if after := ofFiles(t); after > before-int(size)/2 {
 		t.Errorf("%d bytes of files in memory, of which %d are the program; then %d", before, size, after)
+	}
+}
+
+// TestWhatTheLoaderChangedStays: in a program that runs at any address, the loader writes into what is only read from then on.
+func TestWhatTheLoaderChangedStays(t *testing.T) {
+	t.Parallel()
+	mapping := func(head string, anonymous, swap int) string {
+		return fmt.Sprintf("%s\nSize:  12 kB\nRss:  12 kB\nAnonymous:  %d kB\nSwap:  %d kB\nVmFlags: rd ex mr mw me \n", head, anonymous, swap)
+	}
+	smaps := mapping("1000-4000 r-xp 00000000 fe:00 247741      /usr/bin/punctual", 0, 0) +
+		mapping("4000-5000 r--p 00003000 fe:00 247741      /usr/bin/punctual", 8, 0) + // relocated
+		mapping("5000-6000 r--p 00004000 fe:00 247741      /usr/bin/punctual", 0, 8) + // and swapped out
+		mapping("6000-8000 rw-p 00005000 fe:00 247741      /usr/bin/punctual", 0, 0) +
+		mapping("8000-9000 r--p 00000000 fe:00 247741      /usr/lib/punctual", 0, 0) +
+		mapping("9000-a000 rw-p 00000000 00:00 0", 0, 0) +
+		mapping("a000-b000 ---p 00005000 fe:00 247741      /usr/bin/punctual", 0, 0) +
+		mapping("7ffc0b8c0000-7ffc0b8e1000 r--p 00007000 fe:00 247741      /usr/bin/punctual", 0, 0)
+	got, err := unchanged(strings.NewReader(smaps), "/usr/bin/punctual")
+	if want := []part{{0x1000, 0x3000}, {0x7ffc0b8c0000, 0x21000}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%x, %v, want %x", got, err, want)
+	}
+	if got, err := unchanged(strings.NewReader("1000-4000 r-xp 00000000 fe:00 247741 /usr/bin/punctual\nSize: 12 kB\n"), "/usr/bin/punctual"); err != nil || len(got) != 0 {
+		t.Errorf("of which nothing is said: %x, %v", got, err)
 	}
 }
 
