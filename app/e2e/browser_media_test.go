@@ -51,6 +51,29 @@ func TestBrowserForcedColors(t *testing.T) {
 		t.Errorf("hours without and with much to do: %s", cells)
 	}
 	picture("forced-dashboard")
+
+	// What is marked already looks otherwise with the keyboard on it.
+	for _, path := range []string{"/", "/jobs", "/settings"} {
+		w.visit(path)
+		var same []string
+		w.do(drawn(), chromedp.Evaluate(`[...document.querySelectorAll("[aria-current], [aria-pressed=true], .segmented label:has(:checked)")].filter((e) => e.checkVisibility()).filter((e) => {
+			const line = () => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth, s.outlineColor].join(" "); };
+			document.activeElement.blur();
+			const before = line();
+			(e.querySelector("input") ?? e).focus({ focusVisible: true });
+			return line() === before;
+		}).map((e) => e.outerHTML.slice(0, 100))`, &same))
+		if len(same) > 0 {
+			t.Errorf("on %s nobody sees the keyboard on %q", path, same)
+		}
+	}
+	s.must(t, "/jobs/1/run", nil)
+	_, body := s.get(t, "/runs")
+	w.visit(fmt.Sprintf("/runs/%d", lastID(t, body, `id="run-(\d+)"`)))
+	w.do(holds(`document.querySelector(".find").checkVisibility()`), chromedp.Focus("[data-search]", chromedp.ByQuery))
+	if got := look(`getComputedStyle(document.querySelector(".find")).outlineStyle`); got != "solid" {
+		t.Errorf("the field that searches the output has an outline %q", got)
+	}
 }
 
 // TestBrowserPrints leaves out on paper what nobody can press there, and cuts nothing off.
