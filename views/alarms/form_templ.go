@@ -422,7 +422,7 @@ func Form(p FormPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("alarms.field.name"), Value: p.Values.Name, Error: p.Errors[FieldName], Max: NameLength, Required: true, Focus: p.ID == 0 && p.Job.ID == 0}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("alarms.field.name"), Value: p.Values.Name, Error: p.Errors[FieldName], Max: NameLength, Required: true, Focus: p.ID == 0 && p.Job.ID == 0 && len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -867,7 +867,7 @@ func webFields(p FormPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldURL, Label: p.T("alarms.field.url"), Help: p.T("alarms.field.url.help"), Hint: cmp.Or(p.kept(p.HasURL), p.Kind.Example), Value: p.Values.URL, Error: p.Errors[FieldURL], Class: "mono", Max: 2000, Required: !p.HasURL, Focus: p.Job.ID != 0}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldURL, Label: p.T("alarms.field.url"), Help: p.T("alarms.field.url.help"), Hint: cmp.Or(p.kept(p.HasURL), p.Kind.Example), Value: p.Values.URL, Error: p.Errors[FieldURL], Class: "mono", Max: 2000, Required: !p.HasURL, Focus: p.Job.ID != 0 && len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/timeline"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // TestLinesHold looks at what has to stay on its line where there is little room: cron texts, weekdays, and the menu beside its buttons; and
@@ -31,6 +32,7 @@ func TestLinesHold(t *testing.T) {
 		long.ScheduleType, long.Schedule = "CRON", "0 0,10,20,30,40,50 8,9,10,11,12,13 ? * MON,TUE,WED,THU,FRI"
 		long.Glue, long.Handler, long.Tags = "BEAN", "reconciliationOfAllPaymentChannelsJobHandler", []string{"a-tag-of-a-team-that-loves-long-tags-more-than-others-do"}
 		p.Rows = append(p.Rows, long)
+		p.Groups = append(p.Groups, ui.Option{Value: "77", Label: "Reconciliation of all payment channels (reconciliation-service)"})
 		render(w, r, 200, jobs.List(p), "")
 	})
 	mux.HandleFunc("GET /jobs/8/edit", func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +93,7 @@ func TestLinesHold(t *testing.T) {
 		see(width, "/", `(wide => wide(".trouble:not(.quiet)") > 2.5 * wide(".trouble.quiet"))(s => document.querySelector(s).offsetWidth)`)
 	}
 	// Six filters have one line, and what stands beside or below one another begins together or keeps apart.
-	see(1280, "/page/jobs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
+	see(1280, "/jobs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
 	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
 	for _, page := range []string{"run-live", "run-flow"} {
 		see(1280, "/page/"+page, `(first => first(".run-main") === first(".run-side"))(s => [...document.querySelectorAll(s + " > *")].find(e => e.offsetHeight).getBoundingClientRect().top)`)

@@ -107,6 +107,12 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 			}
 		}
 	})
+	// What was sent and refused; a script and the steps of a flow are looked at while they are typed.
+	if wrong := doc.Find(`:is(input, select, textarea)[aria-invalid="true"]:not([name="source"], [name^="step_"])`); wrong.Length() > 0 {
+		if first := doc.Find("[autofocus]").First(); first.AttrOr("aria-invalid", "") != "true" {
+			t.Errorf("%s is wrong, and the keyboard begins at %q", wrong.AttrOr("name", ""), first.AttrOr("name", ""))
+		}
+	}
 	doc.Find("a, button, summary").Each(func(_ int, s *goquery.Selection) {
 		hidden := s.AttrOr("hidden", "-") != "-" || s.Closest("[hidden]").Length() > 0
 		if !hidden && strings.TrimSpace(s.Text()) == "" && s.AttrOr("aria-label", "") == "" {

@@ -1487,7 +1487,7 @@ func Form(p FormPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldAppName, Label: p.T("groups.field.appname"), Help: p.T("groups.field.appname.help"), Hint: "order-service", Value: p.Values.AppName, Error: p.Errors[FieldAppName], Max: 64, Class: "mono", Required: true, Focus: p.ID == 0}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldAppName, Label: p.T("groups.field.appname"), Help: p.T("groups.field.appname.help"), Hint: "order-service", Value: p.Values.AppName, Error: p.Errors[FieldAppName], Max: 64, Class: "mono", Required: true, Focus: p.ID == 0 && len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

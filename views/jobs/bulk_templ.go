@@ -553,7 +553,7 @@ func Bulk(p BulkPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if p.Do == "pause" {
-						templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldReason, ID: "bulk-reason", Label: p.T("pauses.field.reason"), Help: p.T("pauses.field.reason.help"), Value: p.Reason, Error: p.Errors["reason"], Required: true, Max: 255, Focus: true}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldReason, ID: "bulk-reason", Label: p.T("pauses.field.reason"), Help: p.T("pauses.field.reason.help"), Value: p.Reason, Error: p.Errors["reason"], Required: true, Max: 255, Focus: len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

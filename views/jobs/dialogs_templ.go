@@ -89,7 +89,7 @@ func RunOnce(p RunPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Area(p.Printer, ui.Field{Name: FieldParam, ID: "run-param", Label: p.T("jobs.field.param"), Help: p.paramHelp(), Value: p.Param, Error: p.Errors[FieldParam], Class: "mono", Rows: 3, ReadOnly: p.OwnParam, Focus: !p.OwnParam}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Area(p.Printer, ui.Field{Name: FieldParam, ID: "run-param", Label: p.T("jobs.field.param"), Help: p.paramHelp(), Value: p.Param, Error: p.Errors[FieldParam], Class: "mono", Rows: 3, ReadOnly: p.OwnParam, Focus: !p.OwnParam && len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

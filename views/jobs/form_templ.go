@@ -907,7 +907,7 @@ func basics(p FormPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Input(p.Printer, p.field(FieldName).With(ui.Field{Focus: p.ID == 0})).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(p.Printer, p.field(FieldName).With(ui.Field{Focus: p.ID == 0 && len(p.Errors) == 0})).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

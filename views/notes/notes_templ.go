@@ -86,7 +86,7 @@ func Form(p FormPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Area(p.Printer, ui.Field{Name: FieldText, ID: "note-text", Label: p.T("notes.field.text"), Help: p.T("notes.field.text.help"), Value: p.Text, Error: p.Errors[FieldText], Max: p.Max, Rows: 2, Focus: p.May, ReadOnly: !p.May}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Area(p.Printer, ui.Field{Name: FieldText, ID: "note-text", Label: p.T("notes.field.text"), Help: p.T("notes.field.text.help"), Value: p.Text, Error: p.Errors[FieldText], Max: p.Max, Rows: 2, Focus: p.May && len(p.Errors) == 0, ReadOnly: !p.May}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -1426,7 +1426,7 @@ func Form(p FormPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("apitokens.column.name"), Help: p.T("apitokens.name.help"), Value: p.Name, Error: p.Errors[FieldName], Max: 40, Required: true, Focus: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("apitokens.column.name"), Help: p.T("apitokens.name.help"), Value: p.Name, Error: p.Errors[FieldName], Max: 40, Required: true, Focus: len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -73,7 +73,7 @@ func (f Field) attributes() templ.Attributes {
 	if f.ReadOnly {
 		a["readonly"] = true
 	}
-	if f.Focus {
+	if f.Focus || f.Error != "" { // of several the browser takes the first
 		a["autofocus"] = true
 	}
 	if f.Max > 0 {

@@ -884,7 +884,7 @@ func TeamForm(p TeamPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("teams.field.name"), Value: p.Name, Error: p.Errors[FieldName], Max: 50, Required: true, Focus: p.ID == 0}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("teams.field.name"), Value: p.Name, Error: p.Errors[FieldName], Max: 50, Required: true, Focus: p.ID == 0 && len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -56,7 +56,7 @@ func (p FormPage) submit() string {
 func (p FormPage) nameField() ui.Field {
 	f := ui.Field{
 		Name: FieldName, Label: p.T("login.name"), Value: p.Values.Name, Error: p.Errors[FieldName], Max: 20, Class: "mono", Required: true,
-		Focus: p.ID == 0, Help: p.T("users.field.name.help"),
+		Focus: p.ID == 0 && len(p.Errors) == 0, Help: p.T("users.field.name.help"),
 	}
 	if p.ID != 0 {
 		f.ReadOnly, f.Help = true, p.T("users.field.name.fixed")

@@ -977,7 +977,7 @@ func Form(p FormPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("webhooks.field.name"), Value: p.Name, Error: p.Errors[FieldName], Max: 64, Required: true, Focus: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldName, Label: p.T("webhooks.field.name"), Value: p.Name, Error: p.Errors[FieldName], Max: 64, Required: true, Focus: len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
