@@ -322,15 +322,22 @@ func usage(cmd *exec.Cmd) (cpu time.Duration, rssMB float64) {
 		sys, _ := strconv.Atoi(fields[12])
 		cpu = time.Duration(user+sys) * 10 * time.Millisecond // clock ticks are 100 a second on Linux
 	}
-	if b, err := os.ReadFile("/proc/" + pid + "/status"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if v, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-				kb, _ := strconv.ParseFloat(strings.Fields(v)[0], 64)
-				rssMB = kb / 1024
-			}
+	return cpu, resident(cmd, "VmRSS:")
+}
+
+// resident is a line about memory of /proc/PID/status, in MB.
+func resident(cmd *exec.Cmd, name string) float64 {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, name); ok {
+			kb, _ := strconv.ParseFloat(strings.Fields(v)[0], 64)
+			return kb / 1024
 		}
 	}
-	return cpu, rssMB
+	return 0
 }
 
 func (y *system) stopAdmin() { stop(y.admin, syscall.SIGTERM); y.admin = nil }
