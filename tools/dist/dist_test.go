@@ -205,6 +205,9 @@ func TestTheChecksumsAreSigned(t *testing.T) {
 	}
 }
 
+// mostBytes of each program. docs/decisions.md says what they are made of.
+var mostBytes = map[string]int{"punctual": 61_000_000, "punctual-executor": 11_000_000}
+
 func TestTheArchiveHasBothPrograms(t *testing.T) {
 	m := needRelease(t)
 	f, err := os.Open(find(t, m.once, "punctual_1.2.3_linux_*.tar.gz"))
@@ -230,9 +233,13 @@ func TestTheArchiveHasBothPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, filepath.Base(header.Name))
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(header.Name)), data, fs.FileMode(header.Mode)); err != nil {
+		name := filepath.Base(header.Name)
+		names = append(names, name)
+		if err := os.WriteFile(filepath.Join(dir, name), data, fs.FileMode(header.Mode)); err != nil {
 			t.Fatal(err)
+		}
+		if most := mostBytes[name]; most > 0 && len(data) > most {
+			t.Errorf("%s has %d bytes, more than %d: what came with it is worth it, or is not to be in it", name, len(data), most)
 		}
 	}
 	if want := []string{"punctual", "punctual-executor", "LICENSE", "README.md", "changelog.md"}; !slices.Equal(names, want) {
