@@ -3,8 +3,6 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # One way to compile for programs, tests, checks and releases: a machine on which nothing is compiled yet does it once.
 export GOFLAGS += -trimpath
-# A function that draws a part of a page is all closure, and inlining it copies that into each page: 3 MB, and no page is faster by it.
-export GOFLAGS += -gcflags=github.com/punctual-job/punctual/views/...=-l
 
 VERSION ?= $(shell git describe --tags --always --dirty --match 'v*' 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)

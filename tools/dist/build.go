@@ -115,7 +115,7 @@ func (p *programs) path(name string) string {
 
 // compile builds the programs for a system, both at once.
 func (d *dist) compile(ctx context.Context, t target, dir string) (*programs, error) {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-gcflags=github.com/punctual-job/punctual/views/...=-l", // as the Makefile says
+	args := []string{"build", "-trimpath", "-buildvcs=false",
 		"-ldflags", fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", d.source.version, d.source.commit), "-o", dir + string(filepath.Separator)}
 	for _, name := range programNames {
 		args = append(args, "./app/cmd/"+name)
