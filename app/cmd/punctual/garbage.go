@@ -46,9 +46,8 @@ func paceGarbage(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-start.C:
-			if own && p.percent == usualPercent { // it begins at rest, which ends within a tick where there is much to do
-				p.percent, p.calm, p.few = restPercent, 0, 0
-				debug.SetGCPercent(restPercent)
+			if own {
+				debug.SetGCPercent(p.settle())
 			}
 			giveBack()
 			continue
@@ -78,6 +77,14 @@ type pace struct {
 	calm    time.Duration // for how long there has been little to collect
 	few     int           // the collections in that time, each as its percentage: by the usual setting there would be a hundredth of it
 	percent int
+}
+
+// settle is the percentage when a start is over: that of rest, which ends within a tick where there is much to do, unless there is already.
+func (p *pace) settle() int {
+	if p.percent == usualPercent {
+		p.percent, p.calm, p.few = restPercent, 0, 0
+	}
+	return p.percent
 }
 
 // next is the percentage from the collections since the start and the bytes that the last one left.

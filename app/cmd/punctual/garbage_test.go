@@ -57,6 +57,22 @@ func TestTheHeapGrowsFurtherWhileThereIsMuchToDo(t *testing.T) {
 	}
 }
 
+// TestAStartEndsAtRest unless there is much to do by then.
+func TestAStartEndsAtRest(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	p := pace{percent: usualPercent, calm: paceEvery, few: 2}
+	if got := p.settle(); got != restPercent || p.calm != 0 || p.few != 0 {
+		t.Errorf("after a start: %d %%, %+v", got, p)
+	}
+	if p.percent = p.next(busyCycles, 40*mb, paceEvery); p.percent != mostPercent {
+		t.Errorf("a tick with much to do later: %d %%", p.percent)
+	}
+	if got := p.settle(); got != mostPercent {
+		t.Errorf("a start that ends busy: %d %%", got)
+	}
+}
+
 func TestCollectionsAreCounted(t *testing.T) {
 	t.Parallel()
 	before, _ := garbage()
