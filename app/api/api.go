@@ -86,10 +86,12 @@ func Register(e *echo.Echo, cfg Config) *API {
 		return own
 	})
 	for _, path := range []string{Prefix, Prefix + "/*"} {
-		e.Any(path, func(c echo.Context) error {
+		pass := func(c echo.Context) error {
 			a.routes().ServeHTTP(c.Response(), c.Request())
 			return nil
-		})
+		}
+		e.Any(path, pass)
+		e.RouteNotFound(path, pass) // of methods that nobody knows
 	}
 	return a
 }

@@ -58,6 +58,24 @@ func TestTheDocumentsAreServed(t *testing.T) {
 	}
 }
 
+// TestTheRoutesAreMadeForWhoAsks and not before; an unknown method is answered by what stands at the path.
+func TestTheRoutesAreMadeForWhoAsks(t *testing.T) {
+	t.Parallel()
+	e := echo.New()
+	a := Register(e, Config{})
+	if a.huma != nil {
+		t.Error("nobody has asked")
+	}
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest("FOO", Prefix+"/jobs", nil))
+	if allowed := rec.Header().Get("Allow"); rec.Code != http.StatusMethodNotAllowed || !strings.Contains(allowed, http.MethodPost) || strings.Contains(allowed, "PROPFIND") {
+		t.Errorf("%d, allowed %s", rec.Code, allowed)
+	}
+	if a.huma == nil {
+		t.Error("somebody has asked")
+	}
+}
+
 // TestNoFieldIsLeftOutOfTheDocument: the library passes over what a type takes from another one that is not exported, which
 // encoding/json does not.
 func TestNoFieldIsLeftOutOfTheDocument(t *testing.T) {
