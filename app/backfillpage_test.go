@@ -55,7 +55,7 @@ func TestThePageOfBackfills(t *testing.T) {
 		}
 
 		shown := b.post(path, values()).document(t)
-		if text := shown.Find("main").Text(); shown.Find("[name=count]").AttrOr("value", "") != "3" || !strings.Contains(text, "2026-03-01T02:00:00+09:00") || !strings.Contains(text, "day=2026-02-28") {
+		if text := shown.Find("main").Text(); shown.Find("[name=count]").AttrOr("value", "") != "3" || shown.Find(`time[datetime="2026-03-01T02:00:00.000+09:00"]`).Text() != "2026-03-01 02:00:00" || !strings.Contains(text, "day=2026-02-28") {
 			t.Errorf("shown: %s", text)
 		}
 		if n := rows().Length(); n != 0 {

@@ -258,6 +258,8 @@ func TestPausesAreMarked(t *testing.T) {
 		for _, b := range people {
 			text := b.get("/").document(t).Find(".dashboard > div > .notice").Text()
 			see("the dashboard", text, "admin via token all has paused everything until somebody ends it: the move", true)
+			text = b.get("/forecast").document(t).Find("#forecast .notice").Text() // which foresees nothing because of it
+			see("the forecast", text, "admin via token all has paused everything until somebody ends it: the move", true)
 		}
 		see("the list", row(people[2], ids[1], ""), "Paused until somebody ends it", true)
 		// Of two pauses the one that ends last says until when, and the more careful what becomes of what falls in.

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/backfills"
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -132,7 +133,7 @@ func (c *backfillPages) create(ec echo.Context) error {
 		}
 		return c.goTo(ec, link.JobBackfill(jobID), done("backfill.flash.started", "Count", strconv.Itoa(plan.Count)))
 	}
-	page.Plan = &backfills.Plan{Count: plan.Count, First: plan.First.Format(time.RFC3339), Last: plan.Last.Format(time.RFC3339), Param: plan.Param, Changed: page.Values.Count != ""}
+	page.Plan = &backfills.Plan{Count: plan.Count, First: format.At(page.Printer, plan.First, c.now()), Last: format.At(page.Printer, plan.Last, c.now()), Param: plan.Param, Changed: page.Values.Count != ""}
 	return c.page(ec, http.StatusOK, jobID, page)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -63,7 +64,7 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
 		return err
 	}
-	if err := c.dashboardPauses(ctx, &page, p); err != nil {
+	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
 		return err
 	}
 	days, _ := strconv.Atoi(ec.QueryParam("days"))
@@ -116,20 +117,20 @@ func (c *dashboardPages) dashboardSteps(ctx context.Context, page *dashboard.Pag
 	return nil
 }
 
-// pausesShown is how many pauses the dashboard names.
+// pausesShown is how many pauses the dashboard and the forecast name.
 const pausesShown = 3
 
-// dashboardPauses adds what holds everything still, or a group that somebody sees.
-func (c *dashboardPages) dashboardPauses(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
+// widePauses are what holds everything still, or a group that somebody sees, ready to print.
+func (c *dashboardPages) widePauses(ctx context.Context, page layout.Page, p auth.Principal) (said []string, err error) {
 	list, err := c.pauses.Wide(ctx, p)
 	for i, pause := range list {
 		if i == pausesShown {
-			page.Paused = append(page.Paused, page.T("dashboard.paused.more", "Count", len(list)-i, "N", format.Number(int64(len(list)-i))))
+			said = append(said, page.T("dashboard.paused.more", "Count", len(list)-i, "N", format.Number(int64(len(list)-i))))
 			break
 		}
-		page.Paused = append(page.Paused, c.widePause(page.Page, &pause))
+		said = append(said, c.widePause(page, &pause))
 	}
-	return err
+	return said, err
 }
 
 func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]figures.JobCount) error {

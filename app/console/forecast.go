@@ -32,6 +32,9 @@ func (c *dashboardPages) forecast(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if page.Paused, err = c.widePauses(ec.Request().Context(), page.Page, who(ec)); err != nil {
+		return err
+	}
 	zone := c.timesOf(page.Page)
 	if !ahead.Ends.IsZero() {
 		page.Ends = page.T("dashboard.ahead.ends", "At", ahead.Ends.In(zone).Format("01-02 15:04:05"))

@@ -33,7 +33,7 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
 		return err
 	}
-	if err := c.dashboardPauses(ctx, &page, p); err != nil {
+	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
 		return err
 	}
 	list, err := c.runs.List(ctx, p, manage.RunFilter{Result: manage.Open, Limit: wallRuns})

@@ -39,7 +39,7 @@ type Values struct {
 // Plan is what would be run.
 type Plan struct {
 	Count       int
-	First, Last string
+	First, Last format.Time
 	Param       string
 	Changed     bool // it is not what was shown before
 }

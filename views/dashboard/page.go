@@ -150,6 +150,8 @@ type ForecastPage struct {
 	Peaks []Busy
 	Ends  string // up to when it is complete; empty: to its end
 
+	Paused []string // as on the dashboard: why so little is due, or nothing
+
 	From, Until string // what the form asks for at first
 }
 

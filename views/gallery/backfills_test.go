@@ -14,7 +14,7 @@ func (f fakes) backfills(planned bool) backfills.Page {
 		Values: backfills.Values{From: "2026-02-01T00:00", Until: "2026-03-01T00:00", AtOnce: "3"}}
 	if planned {
 		p.Held = true
-		p.Plan = &backfills.Plan{Count: 28, First: "2026-02-01T02:00:00+08:00", Last: "2026-02-28T02:00:00+08:00", Param: "--day=2026-01-31 --branch=north"}
+		p.Plan = &backfills.Plan{Count: 28, First: f.at(-28 * 24 * time.Hour), Last: f.at(-24 * time.Hour), Param: "--day=2026-01-31 --branch=north"}
 		return p
 	}
 	p.Errors = map[string]string{"until": f.T("backfill.error.future")}
