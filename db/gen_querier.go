@@ -367,6 +367,7 @@ type Querier interface {
 	GiveRetry(ctx context.Context, db DBTX, ids []int64) error
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
+	// By their ids: + 0 keeps SQLite from the index of all that are started.
 	HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)

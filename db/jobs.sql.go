@@ -169,10 +169,11 @@ func (q *Queries) GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSo
 }
 
 const hideFlows = `-- name: HideFlows :execrows
-UPDATE xxl_job_info SET trigger_status = 2 WHERE id IN (/*SLICE:ids*/?) AND trigger_status = 1 AND glue_type = 'FLOW'
+UPDATE xxl_job_info SET trigger_status = 2 WHERE id IN (/*SLICE:ids*/?) AND trigger_status + 0 = 1 AND glue_type = 'FLOW'
 `
 
 // Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
+// By their ids: + 0 keeps SQLite from the index of all that are started.
 func (q *Queries) HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error) {
 	query := hideFlows
 	var queryParams []interface{}

@@ -23,6 +23,18 @@ type explainer struct {
 
 func (e *explainer) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	e.t.Helper()
+	e.explain(ctx, query, args)
+	return e.DBTX.QueryContext(ctx, query, args...)
+}
+
+func (e *explainer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	e.t.Helper()
+	e.explain(ctx, query, args)
+	return e.DBTX.ExecContext(ctx, query, args...)
+}
+
+func (e *explainer) explain(ctx context.Context, query string, args []any) {
+	e.t.Helper()
 	word := "EXPLAIN FORMAT=TRADITIONAL " // a table, which is not every server's default
 	if e.dialect == db.SQLite {
 		word = "EXPLAIN QUERY PLAN "
@@ -56,7 +68,6 @@ func (e *explainer) QueryContext(ctx context.Context, query string, args ...any)
 		e.t.Fatal(err)
 	}
 	e.plan += plan.String()
-	return e.DBTX.QueryContext(ctx, query, args...)
 }
 
 // TestP5TheHotReadsUseTheirIndexes asks both databases for their plans on tables where a scan would be the worse choice.
@@ -78,6 +89,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{Hidden: 1, UntilMs: 1019, Held: []int64{0}, Limit: 2000})
 			return len(r), err
 		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 0},
+		{"HideFlows", func(ctx context.Context, tx db.DBTX) (int, error) {
+			n, err := q.HideFlows(ctx, tx, []int64{3, 5, 7})
+			return int(n), err
+		}, "USING INTEGER PRIMARY KEY (rowid=?)", "rows=3 ", 0},
 		{"ListKeptOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListKeptOfJob(ctx, tx, db.ListKeptOfJobParams{JobID: 3, FromID: 0, BeforeID: 1 << 40, Limit: 20})
 			return len(r), err
