@@ -77,7 +77,7 @@ func TestOneIsNotMany(t *testing.T) {
 	// Limits, ranges that are offered, and numbers of which there are several: {{.Of}} of {{.All}}, and what is only said of more than one.
 	always := regexp.MustCompile(`\{\{\.(Max|Min|All|Len)\}\}`)
 	several := []string{"alarms.open.more", "api.token", "clear.preview.about", "cron.error.field_count", "dashboard.count.range", "dashboard.count.share", "dashboard.range.days", "flow.error.items", "forecast.days", "forecast.none", "groups.flash.enabled", "import.error.ambiguous",
-		"import.script", "job.failing.more", "jobs.flash.broadcast", "jobs.show.due.wrong", "jobs.sorted.ends", "legacy.error.rows", "nodes.condition.", "problem.timeline.long", "runs.kill.scope.", "slow.text"}
+		"import.script", "job.failing.more", "jobs.flash.broadcast", "jobs.show.due.wrong", "jobs.sorted.ends", "legacy.error.rows", "nodes.condition.", "nodes.output.", "problem.timeline.long", "runs.kill.scope.", "slow.text"}
 	many := regexp.MustCompile(`\{\{\.\w+\}\} (?:\w+ )?(runs|jobs|fires|days|seconds|minutes|hours|times|executors|steps|items|users|addresses|lines|events|nodes|fields|characters|messages|deliveries|outputs|rows)\b`)
 	for key, message := range messages(t, English) {
 		said, plain := message.(string)

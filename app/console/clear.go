@@ -71,7 +71,7 @@ func clearPreview(page layout.Page, p upkeep.ClearPreview) *runs.ClearPreview {
 	if !p.Exact {
 		key = "clear.preview.about"
 	}
-	out := &runs.ClearPreview{Nothing: p.Runs == 0, Text: page.T(key, "N", format.Number(p.Runs))}
+	out := &runs.ClearPreview{Nothing: p.Runs == 0, Text: page.T(key, "Count", p.Runs, "N", format.Number(p.Runs))}
 	if p.Open > 0 {
 		out.Open = page.T("clear.preview.open", "N", format.Number(p.Open))
 	}
