@@ -189,7 +189,7 @@ func (d deeds) executors() {
 	d.sees(fmt.Sprintf(`document.querySelector("#token-value").textContent !== %q`, first))
 	d.press(`#token [href$="/token/drop"]`, ".panel .danger")
 	d.sees(`!document.querySelector("#token .danger-text")`)
-	d.press(`.page-head [href$="/delete"]`, ".panel .danger")
+	d.press(".page-head .menu summary", `.page-head [href$="/delete"]`, ".panel .danger")
 	d.do(shows("/executors"), holds(`document.querySelectorAll("tbody tr").length === 1`))
 }
 

@@ -42,6 +42,11 @@ func TestKillAdminsUnderFlows(t *testing.T) {
 				running[i%admins] = l.start(t, i%admins)
 			}
 			l.at(t, float64(l.fires))
+			t.Cleanup(func() {
+				if t.Failed() {
+					l.dumpOpen(t)
+				}
+			})
 			l.database.settled(t)
 			l.accountFlows(t, steps)
 			for _, a := range running {
