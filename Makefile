@@ -132,6 +132,10 @@ test/mariadb: deps ## the same on MariaDB 11, from Debian too (PKG, TEST_DB_ROOT
 test/galera: deps ## admins on the nodes of a private Galera cluster, of Debian's MariaDB: races of results and of joins, nodes that are lost (some minutes)
 	TEST_DB=required go test -vet=off -count=1 -timeout 15m -run Galera ./db/... ./scheduler ./app/e2e
 
+.PHONY: test/flows
+test/flows: deps ## kill admins while flows go on, five times over (some minutes)
+	TEST_DB=required TEST_FLOW_KILLS=1 go test -vet=off -count=5 -timeout 30m -run TestKillAdminsUnderFlows ./app/e2e
+
 .PHONY: test/bench
 test/bench: deps ## each measurement that docs/performance.md names, in small (a quarter of an hour)
 	TEST_DB=required PUNCTUAL_TEST_BENCH=1 go test -vet=off -count=1 -timeout 60m -run TestTheMeasurementsOfTheManual ./app/e2e
