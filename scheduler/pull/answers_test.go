@@ -253,3 +253,33 @@ func TestWaitingAnswersOfAllAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestALateAnswerIsNotLeft: an executor that cannot tell whether its answer was taken gives it to another admin as well. The call is over
+// then, and what is written down for nobody is deleted.
+func TestALateAnswerIsNotLeft(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
+		result := make(chan error, 1)
+		go func() {
+			_, err := one.client.Beat(limited(t), target)
+			result <- err
+		}()
+		response, err := one.Pull(limited(t), ask("p-1"))
+		if err != nil || len(response.Calls) != 1 {
+			t.Fatalf("%+v, %v", response, err)
+		}
+		id := response.Calls[0].ID
+		if _, err := one.Pull(t.Context(), answersOf(yes, id)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-result; err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "nothing is left of the call", func() bool { return rows(t, pool) == 0 })
+		if _, err := two.Pull(t.Context(), answersOf(yes, id)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "nothing is left of its second answer", func() bool { return rows(t, pool) == 0 })
+	})
+}

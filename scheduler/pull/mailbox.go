@@ -67,13 +67,15 @@ type Mailbox struct {
 	look      chan struct{} // somebody asks for calls
 	sighted   chan struct{} // by an executor that was away
 	last      atomic.Uint64 // number of the newest call
+	read      time.Time     // when answers were looked for last; only send's
 
 	mu    sync.Mutex
 	boxes map[box]*state
 	calls map[string]*call // made here, and not over
 	pulls int
 	swept time.Time
-	done  []string // rows that nobody needs any more
+	done  []string  // rows that nobody needs any more
+	late  time.Time // until when answers may be written down to calls that are over
 
 	seen    map[box]*sight
 	watched time.Time // when seen was last written down
@@ -232,6 +234,9 @@ func (m *Mailbox) add(ctx context.Context, to box, path, trace string, body []by
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls[c.id] = c
+	if until := c.expires.Add(afterwards); until.After(m.late) {
+		m.late = until
+	}
 	s := m.state(to)
 	s.waiting = append(s.waiting, c)
 	s.stir()

@@ -21,7 +21,7 @@ const (
 	justNow = 250 * time.Millisecond
 	back    = 25 * time.Millisecond
 	unsure  = time.Second
-	// alone is how often an admin that knows of no other looks all the same.
+	// alone is how often an admin that knows of no other looks all the same, and one that waits for nothing for late answers.
 	alone = 500 * time.Millisecond
 	// sweepEvery is how often boxes of executors that do not come any more are dropped.
 	sweepEvery = 10 * time.Second
@@ -38,12 +38,12 @@ func (m *Mailbox) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// loop does rounds as long as there is something to do, and otherwise waits for a sign.
-func (m *Mailbox) loop(ctx context.Context, sign <-chan struct{}, round func(context.Context) (more bool, err error)) {
+// loop does rounds as long as there is something to do, and otherwise waits for a sign, or as long as the round says.
+func (m *Mailbox) loop(ctx context.Context, sign <-chan struct{}, round func(context.Context) (more bool, again time.Duration, err error)) {
 	failing := false
 	for {
 		limited, cancel := context.WithTimeout(ctx, statement)
-		more, err := round(limited)
+		more, again, err := round(limited)
 		cancel()
 		if ctx.Err() != nil {
 			return
@@ -55,12 +55,17 @@ func (m *Mailbox) loop(ctx context.Context, sign <-chan struct{}, round func(con
 		pause := m.cfg.Every
 		switch {
 		case !more:
+			var after <-chan time.Time
+			if again > 0 {
+				after = time.After(again)
+			}
 			select {
 			case <-sign:
-				continue
+			case <-after:
 			case <-ctx.Done():
 				return
 			}
+			continue
 		case err != nil || !m.cfg.Others():
 			pause = alone
 		}
@@ -73,8 +78,9 @@ func (m *Mailbox) loop(ctx context.Context, sign <-chan struct{}, round func(con
 }
 
 // send writes down calls that nobody asks for here, reads the answers that others took, and deletes rows that are over. There is more to
-// do while calls are open.
-func (m *Mailbox) send(ctx context.Context) (more bool, err error) {
+// do while calls are open. When they are over it looks again for a while: an executor that cannot tell whether its answer was taken gives it
+// to another admin as well.
+func (m *Mailbox) send(ctx context.Context) (more bool, again time.Duration, err error) {
 	now := time.Now()
 	others := m.cfg.Others()
 	var rows []db.Pull
@@ -97,34 +103,38 @@ func (m *Mailbox) send(ctx context.Context) (more bool, err error) {
 	}
 	done := m.done
 	m.done = nil
+	if others && m.cfg.Now().Before(m.late.Add(2*alone)) { // one that was written down last is seen
+		again = alone
+	}
 	m.mu.Unlock()
 	for i := range rows {
 		rows[i].Body = m.seal(rows[i].ID, rows[i].Body)
 	}
 	if err := db.InsertPulls(ctx, m.cfg.Pool, rows); err != nil {
 		m.keep(done)
-		return true, err
+		return true, 0, err
 	}
 	m.mu.Lock()
 	for _, c := range written {
 		c.stored = true
 	}
 	m.mu.Unlock()
-	if awaited || len(rows) > 0 {
+	if awaited || len(rows) > 0 || again > 0 && now.Sub(m.read) >= alone {
+		m.read = now
 		if err := m.readAnswers(ctx); err != nil {
 			m.keep(done)
-			return true, err
+			return true, 0, err
 		}
 	}
 	for part := range slices.Chunk(done, db.MaxBatch) {
 		if _, err := m.queries.DeletePulls(ctx, m.cfg.Pool, part); err != nil {
 			m.keep(done)
-			return true, err
+			return true, 0, err
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.calls)+len(m.done) > 0, nil
+	return len(m.calls)+len(m.done) > 0, again, nil
 }
 
 // due says whether a call is to become a row. An admin that knows of no other may be about to hear of one.
@@ -173,7 +183,7 @@ func (m *Mailbox) readAnswers(ctx context.Context) error {
 }
 
 // fetch tells the pulls that are open here of rows that they may take. There is more to do while there are any.
-func (m *Mailbox) fetch(ctx context.Context) (more bool, err error) {
+func (m *Mailbox) fetch(ctx context.Context) (more bool, again time.Duration, err error) {
 	m.mu.Lock()
 	open, rows := m.pulls, false
 	for _, c := range m.calls {
@@ -187,9 +197,9 @@ func (m *Mailbox) fetch(ctx context.Context) (more bool, err error) {
 	}
 	m.mu.Unlock()
 	if open == 0 || !rows && !m.cfg.Others() {
-		return open > 0, nil
+		return open > 0, 0, nil
 	}
-	return true, m.offer(ctx)
+	return true, 0, m.offer(ctx)
 }
 
 // offer tells pulls of the rows that are for them.
