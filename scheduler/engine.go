@@ -320,7 +320,6 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.work, e.endWork = context.WithCancel(context.WithoutCancel(ctx))
 	// Joining may take over runs, which are sent at once and whose outcomes want to be written.
 	e.recorder.start(e.work, e.cfg.RecordWorkers, &e.wg)
-	e.finisher.start(e.work, e.cfg.FinishWorkers, &e.wg)
 	e.beginner.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	e.admitter.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	if err := e.node.Start(ctx); err != nil {
@@ -328,13 +327,13 @@ func (e *Engine) Start(ctx context.Context) error {
 		e.queues.wait()
 		e.handInDue(0)
 		e.recorder.stop()
-		e.finisher.stop()
 		e.admitter.stop()
 		e.beginner.stop()
 		e.wg.Wait()
 		e.endWork()
 		return fmt.Errorf("join the cluster: %w", err)
 	}
+	e.finisher.start(e.work, e.cfg.FinishWorkers, &e.wg) // what follows from results is this admin's, so not before it has its place
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
 	e.wg.Go(func() { e.directory.run(loop) })

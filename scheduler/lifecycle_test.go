@@ -248,3 +248,42 @@ func TestAStopWaitsForTheCallsUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// TestAResultThatComesBeforeTheAdminHasItsPlaceIsAskedForAgain: executors report what they kept while there was no admin as soon as they can,
+// which may be before one has joined the cluster. What follows from a result would be nobody's then, and never be sent.
+func TestAResultThatComesBeforeTheAdminHasItsPlaceIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		parent, child := b.family(0)
+		id := b.trigger(parent)
+		b.await("it is sent", func() bool { return b.run(id).TriggerCode == wire.CodeSuccess })
+		b.stop(b.engine)
+		result := []wire.Callback{{LogID: id, HandleCode: wire.CodeSuccess}}
+		early, taken := 0, false
+		var second *Engine
+		second = newEngine(t, pool, b.executors, func(c *Config) {
+			c.slept = func() time.Duration { // which is asked when an admin joins, before it has its place
+				if second != nil && second.node.ID() == 0 {
+					early++
+					taken = second.Complete(t.Context(), result) == nil || taken
+				}
+				return 0
+			}
+		})
+		b.engine = second
+		b.startEngine(second)
+		if early == 0 {
+			t.Fatal("no result came early")
+		}
+		if !taken {
+			if err := second.Complete(t.Context(), result); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.await("what follows is sent, once", func() bool { return b.countRuns("job_id = ? AND trigger_code = 200", child) == 1 })
+		if n := b.countRuns("job_id = ?", child); n != 1 {
+			t.Errorf("%d runs follow", n)
+		}
+	})
+}

@@ -155,8 +155,12 @@ func dueOf(plannedFor, plannedAt int64) time.Time {
 	return time.Time{}
 }
 
-// insert writes the rows of runs and gives the runs their ids. Nothing may be sent before the transaction is committed.
+// insert writes the rows of runs and gives the runs their ids. Nothing may be sent before the transaction is committed. The error is
+// [ErrStopping] while this admin has no place in the cluster: its runs would be nobody's to send.
 func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error {
+	if slices.ContainsFunc(runs, func(d *dispatch) bool { return d.owner == 0 }) {
+		return ErrStopping
+	}
 	for len(runs) > 0 {
 		part := runs[:min(len(runs), db.MaxBatch)]
 		runs = runs[len(part):]

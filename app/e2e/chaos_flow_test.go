@@ -21,8 +21,8 @@ const (
 )
 
 // TestKillAdminsUnderFlows kills admins at random moments while flows go on: two steps and a list beside each other, which a third one
-// joins, and a last one. No step is left out and none is started twice, whoever took the end of the one before. It is for make test/flows: on a
-// machine with much else to do, runs stayed open on the embedded database once in some 30 times, which is not explained.
+// joins, and a last one. No step is left out and none is started twice, whoever took the end of the one before. What it finds is rare, so it is
+// for make test/flows, which does it five times.
 func TestKillAdminsUnderFlows(t *testing.T) {
 	if os.Getenv("TEST_FLOW_KILLS") == "" {
 		t.Skip("make test/flows")
