@@ -9,7 +9,7 @@ import (
 
 // ErrStopping is the answer of an engine that is stopping, or not started: another admin, or this one a little later, can do
 // what was asked.
-var ErrStopping = errors.New("the engine is stopping")
+var ErrStopping = errors.New("the engine is starting or stopping")
 
 // batcher gathers items that many goroutines hand in and has its workers write them together. One worker gathers at a time, and
 // takes everything that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet

@@ -149,7 +149,7 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Stopping is the key of what an admin that is stopping answers: another one, or this one when it is back, does what was asked.
+// Stopping is the key of what an admin that is starting or stopping answers: another one, or this one when it is back, does what was asked.
 const Stopping = "problem.stopping"
 
 // From turns any error into a problem; nil stays nil.
