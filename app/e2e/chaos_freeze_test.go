@@ -190,7 +190,7 @@ func TestFreezeOneOfThreeAdmins(t *testing.T) {
 	}
 }
 
-// TestFreezeAtRandomMoments stops admins for just so long that they are declared gone and wake into it.
+// TestFreezeAtRandomMoments stops admins for just so long that they are declared gone and wake into it, in the middle of copying outputs as well.
 // PUNCTUAL_TEST_FREEZES is how often.
 func TestFreezeAtRandomMoments(t *testing.T) {
 	waits(t)
@@ -200,6 +200,7 @@ func TestFreezeAtRandomMoments(t *testing.T) {
 	}
 	const length, pause = 7.0, 5.0
 	l := newLoad(t, db.MySQL, 3, 100, 6+times*int(length+pause))
+	l.keepAll(t)
 	admins := []*admin{l.start(t, 0), l.start(t, 1), l.start(t, 2)}
 	var gone []away
 	for k := range times {
@@ -213,6 +214,7 @@ func TestFreezeAtRandomMoments(t *testing.T) {
 		gone = append(gone, a)
 	}
 	l.account(t)
+	l.accountOutputs(t)
 	l.undisturbed(t, gone...)
 	for _, a := range admins {
 		a.noPanic(t)
