@@ -65,6 +65,7 @@ type dispatch struct {
 	called     time.Time  // when it was sent first, if that brought no answer
 	recheck    bool       // a retry: the run it repeats may have succeeded when it leaves
 	taken      bool       // taken over from a node that is gone: it may have been sent already
+	read       bool       // made of its row, whose group its job may have left since
 	waiting    bool       // must be given a slot of its job's limit before it is sent
 	noted      int        // pendingSet's: the era in which it was noted there; 0: it is not
 }

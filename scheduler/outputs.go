@@ -25,6 +25,7 @@ type Output struct {
 type Outputs struct {
 	cfg     outputsConfig
 	queries *db.Queries
+	sent    sentRuns
 }
 
 // outputsConfig is what [Outputs] are made of.

@@ -226,7 +226,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		TimeoutSeconds: d.job.timeoutSeconds, LogID: d.id, LogDateTime: d.planned.UnixMilli(), GlueType: d.job.glue,
 		GlueUpdateTime: d.job.glueUpdated, BroadcastIndex: d.shard.Index, BroadcastTotal: max(1, d.shard.Total),
 	}
-	wish := e.outputs.wish(d.job)
+	wish := e.outputs.wishOf(d)
 	if (d.plannedFor() != 0 || wish != nil) && e.directory.takesEnvironment(d.job.group, d.address) { // others may not read past what they do not know
 		req.PlannedAt, req.KeepOutput = d.plannedFor(), wish
 	}
@@ -255,6 +255,9 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	// A call that is still under way when another admin takes the run over would be asked about too early.
 	call, cancel := context.WithTimeout(wire.WithGate(ctx, e.mayReach(d)), min(e.cfg.Limits().CallTimeout, e.node.Left()))
 	defer cancel()
+	if req.KeepOutput != nil {
+		e.outputs.awaits(d)
+	}
 	began := e.now()
 	place := e.cfg.Traces.Place(d.id, d.planned.UnixMilli())
 	req.TraceParent = place.Header

@@ -166,7 +166,7 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 		id: r.ID, owner: me, job: j, planned: planned, due: dueOf(r.PlannedFor, r.PlannedAt), at: planned, trigger: r.TriggerType, param: string(r.ExecutorParam),
 		retries: r.ExecutorFailRetryCount, origin: r.OriginLogID, step: r.FlowStep, address: string(r.ExecutorAddress),
 		shard: wireShard{Index: 0, Total: 1}, taken: !planned.After(e.now().Add(clockSkew)),
-		recheck: r.TriggerType == jobspec.TriggerRetry,
+		recheck: r.TriggerType == jobspec.TriggerRetry, read: true,
 	}
 	if d.address != "" && r.ExecutorShardingParam == "" && j.route == jobspec.RouteShardingBroadcast {
 		d.dead = e.now() // see newRuns
