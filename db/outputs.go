@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -100,16 +101,25 @@ func KeepOutputs(ctx context.Context, tx DBTX, outputs []Output) error {
 
 func writeOutputs(ctx context.Context, tx DBTX, outputs []Output, there string) error {
 	for part := range slices.Chunk(outputs, MaxBatch) {
-		args := make([]any, 0, 19*len(part))
+		q := make([]byte, 0, 300+150*len(part))
+		q = append(q, "INSERT INTO punctual_output (log_id, job_group, job_id, state, node, ended_at, kept_at, object_id, pos, size,"+
+			" text_at, text_size, head_size, head_lines, left_lines, tail_lines, faults, pushed, reason) VALUES "...)
+		var args []any
 		for i := range part {
 			o := &part[i]
-			args = append(args, o.LogID, o.JobGroup, o.JobID, o.State, o.Reason, o.Node, o.EndedAt, o.KeptAt, o.ObjectID, o.Pos, o.Size,
-				o.TextAt, o.TextSize, o.HeadSize, o.HeadLines, o.LeftLines, o.TailLines, o.Faults, o.Pushed)
+			// Numbers stand in the statement: to hand over some nine thousand by themselves costs this program four times as much.
+			for j, n := range [...]int64{o.LogID, o.JobGroup, o.JobID, o.State, o.Node, o.EndedAt, o.KeptAt, o.ObjectID, o.Pos, o.Size,
+				o.TextAt, o.TextSize, o.HeadSize, o.HeadLines, o.LeftLines, o.TailLines, o.Faults, o.Pushed} {
+				q = strconv.AppendInt(append(q, "(,"[min(j, 1)]), n, 10)
+			}
+			if o.Reason == "" {
+				q = append(q, ",''),"...)
+				continue
+			}
+			q = append(q, ",?),"...)
+			args = append(args, o.Reason)
 		}
-		q := "INSERT INTO punctual_output (log_id, job_group, job_id, state, reason, node, ended_at, kept_at, object_id, pos, size," +
-			" text_at, text_size, head_size, head_lines, left_lines, tail_lines, faults, pushed) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",") + there
-		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+		if _, err := tx.ExecContext(ctx, string(q[:len(q)-1])+there, args...); err != nil {
 			return fmt.Errorf("note %d kept outputs: %w", len(part), Error(err))
 		}
 	}
