@@ -31,6 +31,7 @@ type Ended struct {
 	Run
 	At     int64 // epoch ms
 	Pushed bool  // an admin has taken its output from the executor, and is about to write it
+	again  bool  // it was found in the rows: there may be one of the run itself
 }
 
 // Limits are what people may change while it works.
@@ -100,7 +101,8 @@ type Service struct {
 	resting   map[string]*resting // executors
 	postponed map[int64]postponed // runs to be tried again
 	givenUp   map[int64]givenUp   // runs whose output is lost
-	nothing   map[int64]time.Time // runs that wrote nothing, and since when this is known
+	over      map[int64]over      // runs of which nothing is to be copied any more
+	taken     map[int64]bool      // runs whose output was pushed and is about to be written; true when they have ended and it is wanted
 	trouble   trouble             // of the store
 
 	following followed
@@ -138,6 +140,12 @@ type postponed struct {
 type givenUp struct {
 	Ended
 	reason string
+}
+
+// over is what is known of a run that is kept or wrote nothing.
+type over struct {
+	endedAt int64     // the end that this is about, epoch ms
+	since   time.Time // when it became known
 }
 
 // trouble is what a store answered last, if that was an error.
@@ -195,7 +203,7 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), enc: enc, dec: dec, limiter: rate.NewLimiter(rate.Inf, burst),
 		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), busy: make(map[int64]bool), resting: make(map[string]*resting),
-		postponed: make(map[int64]postponed), givenUp: make(map[int64]givenUp), nothing: make(map[int64]time.Time),
+		postponed: make(map[int64]postponed), givenUp: make(map[int64]givenUp), over: make(map[int64]over), taken: make(map[int64]bool),
 	}
 	s.metrics = newMetrics(cfg.Registerer, s)
 	s.following.runs = make(map[int64]*follow)
@@ -268,7 +276,8 @@ func (s *Service) forgetAll() {
 	clear(s.busy)
 	clear(s.postponed)
 	clear(s.givenUp)
-	clear(s.nothing)
+	clear(s.over)
+	clear(s.taken)
 	s.following.drop()
 }
 
@@ -315,6 +324,9 @@ func (s *Service) Offer(ended []Ended) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range ended {
+		if _, is := s.taken[r.ID]; is {
+			s.taken[r.ID] = true
+		}
 		if r.Pushed || s.busy[r.ID] || len(s.busy) >= s.cfg.Queue {
 			continue
 		}

@@ -16,6 +16,7 @@ type copied struct {
 	endedAt int64
 	goesOn  bool // the run has not ended
 	pushed  bool // by the executor, whether the run's result is here already or not
+	again   bool // it was found in the rows
 	excerpt *excerpt
 	written func(ok bool) // of a run that goes on; else nil
 }
@@ -72,7 +73,7 @@ func (s *Service) copyEnded(ctx context.Context, r Ended) {
 		s.again(r, s.refused(r.Address, now), ReasonExecutor)
 	default:
 		s.answered(r.Address)
-		s.hand(ctx, copied{Run: r.Run, endedAt: r.At, excerpt: f.excerpt})
+		s.hand(ctx, copied{Run: r.Run, endedAt: r.At, again: r.again, excerpt: f.excerpt})
 	}
 }
 

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,15 @@ import (
 // soon is how long runs that ended are left to the queue, and to whoever pushes their output, before they are looked for.
 const soon = 5 * time.Second
 
-// forgetNothing is for how long it is known of a run that it wrote nothing. Then its executor is asked again, should somebody wait for it.
-const forgetNothing = time.Minute
+// overFor is for how long it is known of a run that nothing of it is to be copied any more. Then its row says so, and of one that wrote nothing
+// the executor is asked again, should somebody wait for it.
+const overFor = time.Minute
+
+// overRoom times the length of the queue is how many runs this is known of at most.
+const overRoom = 4
+
+// whicheverEnd is the end of what counts for all ends of its run.
+const whicheverEnd = math.MaxInt64
 
 const (
 	commitPage  = db.MaxBatch // commits that a look reads at a time
@@ -52,7 +60,7 @@ type commit struct {
 
 // settle deletes commits of whose runs nothing is to be copied any more, and queues what is in no queue.
 func (s *Service) settle(ctx context.Context) error {
-	s.forgetNothings()
+	s.forgetOver()
 	after := int64(0)
 	for range commitPages {
 		rows, err := s.queries.ListEndedOutputs(ctx, s.cfg.Pool, db.ListEndedOutputsParams{Node: s.cfg.Node(), AfterID: after, Limit: commitPage})
@@ -89,19 +97,25 @@ func (s *Service) idle(rows []db.ListEndedOutputsRow) (idle []commit) {
 				c.runs = append(c.runs, id)
 			}
 		}
-		if !slices.ContainsFunc(c.runs, func(id int64) bool { return s.busy[id] }) {
+		if !slices.ContainsFunc(c.runs, func(id int64) bool { _, taken := s.taken[id]; return taken || s.busy[id] }) {
 			idle = append(idle, c)
 		}
 	}
 	return idle
 }
 
-// findOpen finds which runs of commits are still to be copied.
+// findOpen finds which runs of commits are still to be copied. Of those that it has written itself, this admin knows.
 func (s *Service) findOpen(ctx context.Context, commits []commit) error {
 	var ids, pushed []int64
+	s.mu.Lock()
 	for i := range commits {
-		ids = append(ids, commits[i].runs...)
+		for _, id := range commits[i].runs {
+			if !s.isOver(id, commits[i].endedAt) {
+				ids = append(ids, id)
+			}
+		}
 	}
+	s.mu.Unlock()
 	slices.Sort(ids)
 	there := make(map[int64]db.ListOutputStatesRow, len(ids))
 	for part := range chunks(ids) {
@@ -126,9 +140,8 @@ func (s *Service) findOpen(ctx context.Context, commits []commit) error {
 		c := &commits[i]
 		for _, id := range c.runs {
 			r, kept := there[id]
-			_, nothing := s.nothing[id]
 			putOff := r.State == db.OutputDue && r.EndedAt >= c.endedAt
-			if !nothing && !(kept && (putOff || settled(r.State, r.Pushed, r.EndedAt, c.endedAt))) {
+			if !s.isOver(id, c.endedAt) && !(kept && (putOff || settled(r.State, r.Pushed, r.EndedAt, c.endedAt))) {
 				c.open = append(c.open, id)
 			}
 		}
@@ -159,7 +172,7 @@ func (s *Service) deleteSettled(ctx context.Context, commits []commit) (late map
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range runs {
-		delete(s.nothing, id)
+		delete(s.over, id)
 	}
 	return late, nil
 }
@@ -185,7 +198,7 @@ func (s *Service) offerAgain(ctx context.Context, endedAt map[int64]int64) error
 			if r.ExecutorAddress == "" {
 				continue
 			}
-			ended = append(ended, Ended{At: endedAt[r.ID], Run: Run{ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress),
+			ended = append(ended, Ended{At: endedAt[r.ID], again: true, Run: Run{ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress),
 				LogDate: s.logDate(r.PlannedAt, r.TriggerTime)}})
 			delete(endedAt, r.ID)
 		}
@@ -199,29 +212,37 @@ func (s *Service) offerAgain(ctx context.Context, endedAt map[int64]int64) error
 		if err := s.forget(ctx, nowhere); err != nil {
 			return err
 		}
-		s.wroteNothing(nowhere...)
+		for _, id := range nowhere {
+			s.knowOver(id, endedAt[id])
+		}
 	}
 	return nil
 }
 
-// forgetNothings drops what is known of runs for which no commit asked.
-func (s *Service) forgetNothings() {
-	now := s.cfg.Now()
+// isOver says whether it is known of a run that nothing is to be copied of it since it ended at a moment. The caller has locked mu.
+func (s *Service) isOver(id, endedAt int64) bool {
+	o, known := s.over[id]
+	return known && o.endedAt >= endedAt
+}
+
+// knowOver notes that nothing is to be copied of a run that ended at a moment: so what was noted of it goes without its row being read, and
+// although there may be none.
+func (s *Service) knowOver(id, endedAt int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, at := range s.nothing {
-		if now.Sub(at).Abs() > forgetNothing {
-			delete(s.nothing, id)
-		}
+	if o, known := s.over[id]; known || len(s.over) < overRoom*s.cfg.Queue {
+		s.over[id] = over{max(endedAt, o.endedAt), s.cfg.Now()}
 	}
 }
 
-// wroteNothing lets what was noted of runs go although there is no row of them.
-func (s *Service) wroteNothing(ids ...int64) {
+// forgetOver drops what is known of runs for which no commit asked.
+func (s *Service) forgetOver() {
 	now := s.cfg.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, id := range ids {
-		s.nothing[id] = now
+	for id, o := range s.over {
+		if now.Sub(o.since).Abs() > overFor {
+			delete(s.over, id)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 )
@@ -43,13 +45,13 @@ func TestWhatEndsTogetherIsNotedTogether(t *testing.T) {
 		if got := b.text(b.s, first.ID) + b.text(b.s, second.ID) + b.text(b.s, quiet.ID) + b.text(b.s, gone.ID); got != "abnonenone" {
 			t.Errorf("kept are %q", got)
 		}
-		if b.commits() != 0 || b.host.calls != calls || len(b.s.busy)+len(b.s.nothing) != 0 {
-			t.Errorf("%d commits are left, the executor was asked %d more times, %d runs are held", b.commits(), b.host.calls-calls, len(b.s.busy)+len(b.s.nothing))
+		if b.commits() != 0 || b.host.calls != calls || len(b.s.busy)+len(b.s.over) != 0 {
+			t.Errorf("%d commits are left, the executor was asked %d more times, %d runs are held", b.commits(), b.host.calls-calls, len(b.s.busy)+len(b.s.over))
 		}
 		over := b.run() // of which nobody wants anything
-		b.s.wroteNothing(over.ID)
-		if b.now = b.now.Add(2 * forgetNothing); b.s.settle(t.Context()) != nil || len(b.s.nothing) != 0 {
-			t.Errorf("%d runs are remembered that wrote nothing", len(b.s.nothing))
+		b.s.knowOver(over.ID, b.now.UnixMilli())
+		if b.now = b.now.Add(2 * overFor); b.s.settle(t.Context()) != nil || len(b.s.over) != 0 {
+			t.Errorf("%d runs are remembered of which nothing is to be copied", len(b.s.over))
 		}
 	})
 }
@@ -246,6 +248,103 @@ func TestARunThatEndsAgainIsCopiedAgain(t *testing.T) {
 		}
 		if n := b.count("SELECT COUNT(*) FROM punctual_output_object o WHERE live <> (SELECT COUNT(*) FROM punctual_output WHERE object_id = o.id)"); n != 0 {
 			t.Errorf("%d objects count their rows wrong", n)
+		}
+	})
+}
+
+// TestStatementsOfKeptOutputs: what it costs the database to keep outputs, in round trips, whether they are pushed or copied. Nothing is asked
+// about runs of which this admin knows what became of them.
+func TestStatementsOfKeptOutputs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		watched := dbtest.Watch(t, pool)
+		b := newBench(t, pool)
+		last := func() []string {
+			t.Helper()
+			all := watched.Transactions("INSERT punctual_output")
+			if len(all) == 0 {
+				t.Fatal("nothing was written")
+			}
+			return all[len(all)-1]
+		}
+		written := []string{"BEGIN", "ListRunsThere", "INSERT punctual_output", "SetOutputObject", "DeleteOutputFilter", "InsertOutputFilter", "COMMIT"}
+		copied, quick := b.run("a"), b.run("b")
+		b.s.Offer(b.ends(copied, quick))
+		for len(b.s.queue) > 0 {
+			b.s.copyEnded(t.Context(), <-b.s.queue)
+		}
+		b.write(b.s)
+		if diff := cmp.Diff(written, last()); diff != "" {
+			t.Errorf("copied (-want +got):\n%s", diff)
+		}
+		pushed, other := b.run(), b.run()
+		b.pushes(b.s, pushed, "c")
+		b.pushes(b.s, other, "d")
+		ended := b.ends(pushed, other)
+		ended[0].Pushed, ended[1].Pushed = true, true
+		b.s.Offer(ended)
+		if b.s.settle(t.Context()) != nil || b.commits() != 1 {
+			t.Errorf("while it is written %d commits are noted", b.commits())
+		}
+		b.write(b.s)
+		if diff := cmp.Diff(written, last()); diff != "" {
+			t.Errorf("pushed (-want +got):\n%s", diff)
+		}
+		if b.s.settle(t.Context()) != nil || b.commits() != 0 {
+			t.Errorf("%d commits are left", b.commits())
+		}
+		if got := watched.Transactions("ListOutputStates"); len(got) != 0 {
+			t.Errorf("the rows of what was just written were read: %v", got)
+		}
+		if len(b.s.over)+len(b.s.taken)+len(b.s.busy) != 0 {
+			t.Errorf("%d, %d and %d runs are held", len(b.s.over), len(b.s.taken), len(b.s.busy))
+		}
+
+		// Who pushes once more what another admin has written finds the row in the way.
+		two := b.service(func(c *Config) { c.Node = func() int64 { return 2 } })
+		twice, once := b.run(), b.run()
+		b.pushes(two, twice, "first")
+		b.write(two)
+		b.pushes(b.s, twice, "second")
+		b.pushes(b.s, once, "once")
+		b.s.Offer(b.ends(twice, once))
+		b.write(b.s)
+		b.now = b.now.Add(2 * soon)
+		b.step(b.s)
+		b.step(b.s)
+		if got := b.text(b.s, twice.ID) + " " + b.text(b.s, once.ID); got != "first once" || b.commits() != 0 {
+			t.Errorf("kept is %q, and %d commits are left", got, b.commits())
+		}
+		if b.row(twice.ID).State != db.OutputWhole || b.row(once.ID).State != db.OutputWhole {
+			t.Errorf("the rows say %+v and %+v", b.row(twice.ID), b.row(once.ID))
+		}
+		for _, r := range []Run{copied, quick, pushed, other} {
+			if row := b.row(r.ID); row.State != db.OutputWhole {
+				t.Errorf("the row says %+v", row)
+			}
+		}
+	})
+}
+
+// TestWhatIsKnownToBeOverIsBounded: what is not remembered is read.
+func TestWhatIsKnownToBeOverIsBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.Queue = 10 })
+		for id := range int64(100) {
+			b.s.knowOver(-id, 1)
+		}
+		if n := len(b.s.over); n != 10*overRoom {
+			t.Errorf("%d runs are remembered", n)
+		}
+		r := b.run()
+		b.pushes(b.s, r, "kept")
+		ended := b.ends(r)
+		ended[0].Pushed = true
+		b.s.Offer(ended)
+		b.write(b.s)
+		if b.s.settle(t.Context()) != nil || b.commits() != 0 || b.text(b.s, r.ID) != "kept" {
+			t.Errorf("%d commits are left, and kept is %q", b.commits(), b.text(b.s, r.ID))
 		}
 	})
 }

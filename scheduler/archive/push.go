@@ -2,6 +2,7 @@ package archive
 
 import (
 	"errors"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -35,6 +36,11 @@ func (s *Service) Take(pushed []Pushed) error {
 	}
 	s.metrics.bytes.Add(float64(size))
 	s.speed.add(size)
+	s.mu.Lock()
+	for i := range pushed {
+		s.taken[pushed[i].ID] = false
+	}
+	s.mu.Unlock()
 	for i := range pushed {
 		p := &pushed[i]
 		x := p.Output.Excerpt(budget)
@@ -43,9 +49,33 @@ func (s *Service) Take(pushed []Pushed) error {
 		case s.copies <- copied{Run: p.Run, endedAt: now.UnixMilli(), pushed: true, excerpt: x}:
 		default: // somebody else was quicker: this one is copied
 			s.held.Add(-int64(x.Size()))
+			s.written(p.ID)
 		}
 	}
 	return nil
+}
+
+// written ends what is known of pushed outputs while they wait for the writer, whether they were written or not.
+func (s *Service) written(ids ...int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		delete(s.taken, id)
+	}
+}
+
+// first says whether nobody can have noted anything of a run yet, as far as its copy tells: it is not about one that was long enough for its
+// output to be followed. Should somebody have done so all the same, its row is in the way, and is read then.
+func (c *copied) first(liveAfter time.Duration) bool {
+	return !c.goesOn && !c.again && c.LogDate > 0 && c.endedAt-c.LogDate < liveAfter.Milliseconds()
+}
+
+// overUntil is up to which end of its run nothing is to be copied any more when it is written.
+func (c *copied) overUntil() int64 {
+	if c.pushed {
+		return whicheverEnd
+	}
+	return c.endedAt
 }
 
 // fits says whether a copy is what is still missing, by the row that there is, and by the run where that row does not tell.

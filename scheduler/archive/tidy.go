@@ -330,11 +330,11 @@ func (s *Service) move(ctx context.Context, from int64) error {
 		return err
 	}
 	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		batch := make([]copied, len(rows))
+		ids := make([]int64, len(rows))
 		for i := range rows {
-			batch[i].ID = rows[i].LogID
+			ids[i] = rows[i].LogID
 		}
-		locked, err := s.lock(ctx, tx, batch)
+		locked, err := s.lock(ctx, tx, ids)
 		if err != nil {
 			return err
 		}

@@ -77,15 +77,18 @@ func (s *Service) write(ctx context.Context, batch []copied) {
 	}
 	began := time.Now()
 	err := s.writeObject(ctx, batch)
-	var ids []int64
+	var ids, pushed []int64
 	for i := range batch {
-		if !batch[i].pushed { // nobody holds it back from being copied
+		if batch[i].pushed { // nobody holds it back from being copied
+			pushed = append(pushed, batch[i].ID)
+		} else {
 			ids = append(ids, batch[i].ID)
 		}
 		if batch[i].written != nil {
 			batch[i].written(err == nil)
 		}
 	}
+	s.written(pushed...)
 	if err == nil {
 		s.metrics.seconds.Observe(time.Since(began).Seconds())
 		s.storeWorks()
@@ -275,10 +278,10 @@ const noteTries = 3
 func (s *Service) noteKept(ctx context.Context, object Object, size int64, f filter, batch []copied, places []placed) error {
 	var n noted
 	var err error
-	for range noteTries {
+	for try := range noteTries {
 		err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 			n = noted{}
-			return s.noteIn(ctx, tx, &n, object, size, f, batch, places)
+			return s.noteIn(ctx, tx, &n, object, size, f, batch, places, try > 0)
 		})
 		if !errors.Is(err, db.ErrDuplicate) {
 			break
@@ -287,7 +290,9 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, f fil
 	if err != nil {
 		return fmt.Errorf("note %d outputs as kept: %w", len(batch), err)
 	}
-	s.wroteNothing(n.nothing...)
+	for _, c := range n.over {
+		s.knowOver(c.ID, c.overUntil())
+	}
 	s.metrics.runs.WithLabelValues(outcomeKept).Add(float64(n.kept))
 	s.metrics.runs.WithLabelValues(outcomeEmpty).Add(float64(n.empty))
 	s.metrics.cut.Add(float64(n.cut))
@@ -301,12 +306,18 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, f fil
 // noted is what became of copies.
 type noted struct {
 	kept, empty, cut, pushed int
-	nothing                  []int64 // runs of which there is no row, because they wrote nothing
+	over                     []*copied // of which nothing is to be copied any more
 }
 
-func (s *Service) noteIn(ctx context.Context, tx *sql.Tx, n *noted, object Object, size int64, f filter, batch []copied, places []placed) error {
+func (s *Service) noteIn(ctx context.Context, tx *sql.Tx, n *noted, object Object, size int64, f filter, batch []copied, places []placed, twice bool) error {
 	now, node := s.cfg.Now().UnixMilli(), s.cfg.Node()
-	rows, err := s.lock(ctx, tx, batch)
+	var ask []int64
+	for i := range batch {
+		if c := &batch[i]; twice || !c.first(s.cfg.LiveAfter) {
+			ask = append(ask, c.ID)
+		}
+	}
+	rows, err := s.lock(ctx, tx, ask)
 	if err != nil {
 		return err
 	}
@@ -336,9 +347,12 @@ func (s *Service) noteIn(ctx context.Context, tx *sql.Tx, n *noted, object Objec
 			}
 			if !c.goesOn {
 				n.empty++
-				n.nothing = append(n.nothing, c.ID)
+				n.over = append(n.over, c)
 			}
 			continue
+		}
+		if row.State == db.OutputWhole {
+			n.over = append(n.over, c)
 		}
 		if !c.goesOn {
 			if n.kept++; row.LeftLines > 0 {
@@ -384,15 +398,32 @@ type keptRun struct {
 	wanted bool // its output is to be kept; for those with a result
 }
 
-// runsOf are the runs of copies whose rows do not say what became of them: one that is to be copied later says that its run has ended.
+// runsOf are the runs of copies whose rows do not say what became of them: one that is to be copied later says that its run has ended. What this
+// admin copies has ended, and so has what it was pushed and told the end of, which it was because somebody wants it.
 func (s *Service) runsOf(ctx context.Context, tx *sql.Tx, batch []copied, rows map[int64]db.LockOutputsRow) (map[int64]keptRun, error) {
-	var ask []int64
+	var ended, ask []int64
+	s.mu.Lock()
 	for i := range batch {
-		if old, there := rows[batch[i].ID]; !batch[i].goesOn && (!there || old.State == db.OutputLive) {
-			ask = append(ask, batch[i].ID)
+		c := &batch[i]
+		switch old, there := rows[c.ID]; {
+		case c.goesOn || there && old.State != db.OutputLive:
+		case !c.pushed || s.taken[c.ID]:
+			ended = append(ended, c.ID)
+		default:
+			ask = append(ask, c.ID)
 		}
 	}
-	runs := make(map[int64]keptRun, len(ask))
+	s.mu.Unlock()
+	runs := make(map[int64]keptRun, len(ended)+len(ask))
+	for part := range chunks(ended) {
+		there, err := s.queries.ListRunsThere(ctx, tx, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range there {
+			runs[id] = keptRun{there: true, wanted: true}
+		}
+	}
 	for part := range chunks(ask) {
 		there, err := s.queries.ListRunsToKeep(ctx, tx, part)
 		if err != nil {
@@ -406,13 +437,9 @@ func (s *Service) runsOf(ctx context.Context, tx *sql.Tx, batch []copied, rows m
 	return runs, nil
 }
 
-// lock reads the rows that there are of copies.
-func (s *Service) lock(ctx context.Context, tx *sql.Tx, batch []copied) (map[int64]db.LockOutputsRow, error) {
-	ids := make([]int64, len(batch))
-	for i := range batch {
-		ids[i] = batch[i].ID
-	}
-	rows := make(map[int64]db.LockOutputsRow, len(batch))
+// lock reads the rows that there are of runs.
+func (s *Service) lock(ctx context.Context, tx *sql.Tx, ids []int64) (map[int64]db.LockOutputsRow, error) {
+	rows := make(map[int64]db.LockOutputsRow, len(ids))
 	for part := range chunks(ids) {
 		there, err := s.queries.ListOutputIDs(ctx, tx, part)
 		if err != nil {
