@@ -33,9 +33,8 @@ func (o *Outputs) Take(ctx context.Context, by Caller, speaks func(appName strin
 	}
 	var pushed []archive.Pushed
 	var foreign []int64
-	for i := range slices.Backward(outputs) { // of a run that is in it twice, what came last counts
+	for i := range outputs {
 		r, there := runs[outputs[i].LogID]
-		delete(runs, outputs[i].LogID)
 		switch {
 		case !there:
 		case !who.speaksFor(r.Group):

@@ -54,7 +54,7 @@ func PushedOf(logID int64, x *Excerpt) PushedOutput {
 
 // Excerpt is the output within a number of bytes.
 func (p *PushedOutput) Excerpt(budget int) *Excerpt {
-	x := &Excerpt{Budget: budget}
+	x := &Excerpt{Budget: budget, Head: make([]byte, 0, min(len(p.Head)+1, budget/2))}
 	eachLine([]byte(p.Head), x.Add)
 	x.Skip(p.LeftLines, p.LeftFaults)
 	eachLine([]byte(p.Tail), x.Add)
@@ -97,11 +97,13 @@ const maxPushHead = 200
 
 // DecodeOutputs reads the body of /api/output, and refuses what no executor sends. Of several outputs of a run the last one counts.
 func DecodeOutputs(body []byte) ([]PushedOutput, error) {
-	unzip, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
+	unzip := unzippers.Get().(*unzipper)
+	defer unzip.put()
+	if err := unzip.zip.Reset(bytes.NewReader(body)); err != nil {
 		return nil, fmt.Errorf("%w: the body is not compressed by gzip", errPush)
 	}
-	text, err := io.ReadAll(io.LimitReader(unzip, MaxPushedText+1))
+	_, err := unzip.text.ReadFrom(io.LimitReader(&unzip.zip, MaxPushedText+1))
+	text := unzip.text.Bytes() // of which nothing is kept: the outputs are copies
 	if len(text) > MaxPushedText {
 		return nil, ErrPushTooLarge
 	}
@@ -128,11 +130,64 @@ func DecodeOutputs(body []byte) ([]PushedOutput, error) {
 	return kept, nil
 }
 
+// quickPushHead reads the line before a text as encoding/json does.
+func quickPushHead(line []byte) (h pushHead, ok bool) {
+	var seen [5]bool
+	ok = quickMembers(line, func(name string, value []byte) bool {
+		at, ok := oneOf(name, "logId", "head", "tail", "leftLines", "leftFaults")
+		if !ok || at >= 0 && seen[at] {
+			return false
+		}
+		if at < 0 {
+			return true
+		}
+		seen[at] = true
+		n, ok := quickInt(value)
+		switch at {
+		case 0:
+			h.LogID = int64(n)
+		case 1:
+			h.Head = n
+		case 2:
+			h.Tail = n
+		case 3:
+			h.LeftLines = n
+		case 4:
+			h.LeftFaults = n
+		}
+		return ok
+	})
+	if !ok {
+		return pushHead{}, false
+	}
+	return h, true
+}
+
+// unzipper is what reading a push needs, which is much more than most pushes have.
+type unzipper struct {
+	zip  gzip.Reader
+	text bytes.Buffer
+}
+
+var unzippers = sync.Pool{New: func() any { return new(unzipper) }}
+
+// maxUnzipped is how large a text may have been whose room is kept for the next.
+const maxUnzipped = 1 << 20
+
+func (u *unzipper) put() {
+	if u.text.Cap() > maxUnzipped {
+		u.text = bytes.Buffer{}
+	}
+	u.text.Reset()
+	_ = u.zip.Reset(strings.NewReader("")) // which lets go of the body
+	unzippers.Put(u)
+}
+
 // nextOutput reads the first of some outputs.
 func nextOutput(text []byte) (o PushedOutput, rest []byte, err error) {
 	line, _, found := bytes.Cut(text[:min(len(text), maxPushHead)], []byte{'\n'})
-	var h pushHead
-	if !found || json.Unmarshal(line, &h) != nil {
+	h, ok := quickPushHead(line)
+	if !found || !ok && json.Unmarshal(line, &h) != nil {
 		return o, nil, fmt.Errorf("%w: the line before a text is no JSON of an output", errPush)
 	}
 	rest = text[len(line)+1:]

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -134,7 +135,14 @@ func FuzzDecodeOutputs(f *testing.F) {
 	f.Add(body, 1000)
 	f.Add([]byte("{\"logId\":1,\"head\":2}\na\n{\"logId\":1,\"head\":1,\"tail\":1}\nab"), 0)
 	f.Add([]byte(`{"logId":1,"head":9}`), 0)
+	f.Add([]byte(`{"LOGID":1,"head":-0,"head":007,"tail":1e3,"leftLines":null,"leftFaults":12345678901234567890}`), 0)
 	f.Fuzz(func(t *testing.T, body []byte, budget int) {
+		if h, ok := quickPushHead(body); ok {
+			var slowly pushHead
+			if err := json.Unmarshal(body, &slowly); err != nil || h != slowly {
+				t.Errorf("%s is read as %+v, and slowly as %+v, %v", body, h, slowly, err)
+			}
+		}
 		got, err := DecodeOutputs(body)
 		if err != nil {
 			// What is not gzip is looked at as what gzip would hold.

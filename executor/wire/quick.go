@@ -114,7 +114,21 @@ func (q *quick) value(depth int) bool {
 	for q.i < len(q.b) && strings.IndexByte(",]} \t\r\n", q.b[q.i]) < 0 {
 		q.i++
 	}
-	return q.i-from <= 32 && json.Valid(q.b[from:q.i]) // a number, true, false or null
+	scalar := q.b[from:q.i] // a number, true, false or null
+	return isWhole(scalar) || len(scalar) <= 32 && json.Valid(scalar)
+}
+
+// isWhole says whether a value is a number of some digits, as most are.
+func isWhole(value []byte) bool {
+	if len(value) == 0 || len(value) > 18 || value[0] == '0' && len(value) > 1 {
+		return false
+	}
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // text goes past a string.
@@ -122,19 +136,23 @@ func (q *quick) text() bool {
 	if !q.take('"') {
 		return false
 	}
-	for q.i < len(q.b) {
-		c := q.b[q.i]
-		q.i++
-		switch {
+	for {
+		rest := q.b[q.i:]
+		n := 0
+		for n < len(rest) && rest[n] >= ' ' && rest[n] != '"' && rest[n] != '\\' { // nearly all of an output
+			n++
+		}
+		if n == len(rest) {
+			return false
+		}
+		q.i += n + 1
+		switch c := rest[n]; {
 		case c == '"':
 			return true
-		case c < ' ':
-			return false
-		case c == '\\' && !q.escape():
+		case c != '\\' || !q.escape():
 			return false
 		}
 	}
-	return false
 }
 
 // escape goes past what follows a backslash.

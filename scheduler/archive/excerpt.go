@@ -1,8 +1,8 @@
 package archive
 
 import (
+	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -12,8 +12,11 @@ type excerpt = wire.Excerpt
 
 // addText takes the lines of a piece of output.
 func addText(x *excerpt, text string) {
-	for line := range strings.Lines(text) {
-		x.Add([]byte(strings.TrimRight(line, "\r\n")))
+	if x.Lines == 0 {
+		x.Head = make([]byte, 0, min(len(text)+1, x.Budget/2))
+	}
+	for line := range bytes.Lines([]byte(text)) {
+		x.Add(bytes.TrimRight(line, "\r\n"))
 	}
 }
 
