@@ -1,8 +1,10 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +113,78 @@ func TestAPushedOutputIsTheLastWord(t *testing.T) {
 		defer b.s.mu.Unlock()
 		if len(b.s.busy) != 0 {
 			t.Errorf("%d runs are held for busy", len(b.s.busy))
+		}
+	})
+}
+
+// What was pushed waits for the result that follows it, and is written once then; but not for long, nor while too much waits.
+func TestWhatIsPushedWaitsForTheResult(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		watched := dbtest.Watch(t, pool)
+		b := newBench(t, pool, func(c *Config) { c.FlushEvery, c.LookEvery = time.Millisecond, time.Hour })
+		ids := func(batch []copied) (ids []int64) {
+			for i := range batch {
+				ids = append(ids, batch[i].ID)
+			}
+			return ids
+		}
+		check := func(what string, batch []copied, want ...int64) (later []copied) {
+			t.Helper()
+			now, later := b.s.ripe(batch)
+			if got := ids(now); !slices.Equal(got, want) || len(now)+len(later) != len(batch) {
+				t.Errorf("%s: %v are written and %v wait, want %v written", what, got, ids(later), want)
+			}
+			return later
+		}
+		ended, open, copy := b.run(), b.run(), b.run("copied")
+		b.pushes(b.s, ended, "ended")
+		b.pushes(b.s, open, "open")
+		b.s.Offer(b.ends(copy))
+		b.s.copyEnded(t.Context(), <-b.s.queue)
+		batch := []copied{<-b.s.copies, <-b.s.copies, <-b.s.copies}
+		b.s.Offer(b.ends(ended))
+		later := check("with a result", batch, ended.ID, copy.ID)
+		before := b.now
+		b.now = before.Add(-time.Second)
+		check("when the clock was set back", later, open.ID)
+		b.now = before.Add(resultWait)
+		check("after a while", later, open.ID)
+		b.now = before
+		many := make([]copied, 2*maxTogether)
+		for i := range many {
+			many[i] = later[0]
+		}
+		if _, later := b.s.ripe(many); len(later) != maxTogether/2 {
+			t.Errorf("%d wait at a time", len(later))
+		}
+		b.s.forgetAll()
+
+		b.s.Start()
+		t.Cleanup(func() { _ = b.s.Stop(context.Background()) })
+		last, next := b.run(), b.run()
+		for _, r := range []Run{last, next} {
+			b.pushes(b.s, r, "pushed")
+		}
+		of := b.ends(last, next)
+		of[0].Pushed, of[1].Pushed = true, true
+		b.s.Offer(of)
+		executortest.Eventually(t, "they are written", func() error {
+			if n := b.count("SELECT COUNT(*) FROM punctual_output WHERE state = 2 AND pushed = 1"); n != 2 {
+				return fmt.Errorf("%d are", n)
+			}
+			return nil
+		})
+		if asked := watched.Transactions("ListRunsToKeep"); len(asked) != 0 {
+			t.Errorf("it was asked what became of them: %v", asked)
+		}
+		unended := b.run()
+		b.pushes(b.s, unended, "to the end")
+		if err := b.s.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if row := b.row(unended.ID); row.State != db.OutputLive || b.s.held.Load() != 0 || len(b.s.taken) != 0 {
+			t.Errorf("after the stop its row says %+v, %d bytes and %d runs are held", row, b.s.held.Load(), len(b.s.taken))
 		}
 	})
 }

@@ -31,42 +31,75 @@ const maxTogether = 4_000
 
 func chunks(ids []int64) iter.Seq[[]int64] { return slices.Chunk(ids, db.MaxBatch) }
 
+// resultWait is how long what an executor pushed waits for the run's result, which follows it: it is one row that is written once then, and
+// nobody need ask what became of the run.
+const resultWait = 2 * time.Second
+
 // writeLoop writes copies until ctx ends. After stop it writes those that are there, and ends.
 func (s *Service) writeLoop(ctx context.Context, stop <-chan struct{}) {
-	for {
-		var first copied
-		select {
-		case first = <-s.copies:
-		case <-stop:
-			s.loops.Wait() // nobody hands in more
-			select {
-			case first = <-s.copies:
-			default:
-				return
-			}
+	var batch []copied // which begins with those that were left for later
+	for stopped := false; !stopped; {
+		size := 0
+		for i := range batch {
+			size += batch[i].excerpt.Size()
 		}
-		batch, size := []copied{first}, first.excerpt.Size()
-		wait := time.NewTimer(s.cfg.FlushEvery)
+		var wait <-chan time.Time
+		if len(batch) > 0 {
+			wait = time.After(s.cfg.FlushEvery)
+		}
 	collect:
 		for size < s.cfg.ObjectSize && len(batch) < maxTogether {
 			select {
 			case c := <-s.copies:
 				batch, size = append(batch, c), size+c.excerpt.Size()
-			case <-wait.C:
+				if wait == nil {
+					wait = time.After(s.cfg.FlushEvery)
+				}
+			case <-wait:
 				break collect
 			case <-stop:
+				s.loops.Wait() // nobody hands in more
 				select {
 				case c := <-s.copies:
 					batch, size = append(batch, c), size+c.excerpt.Size()
 				default:
+					stopped = true
 					break collect
 				}
 			}
 		}
-		wait.Stop()
-		s.write(ctx, batch)
-		s.held.Add(-int64(size))
+		now, later := batch, []copied(nil)
+		if !stopped {
+			now, later = s.ripe(batch)
+		}
+		if batch = later; len(now) > 0 {
+			size = 0
+			for i := range now {
+				size += now[i].excerpt.Size()
+			}
+			s.write(ctx, now)
+			s.held.Add(-int64(size))
+		}
 	}
+}
+
+// ripe leaves for later what was pushed of runs whose results are still to come, but not for long, and not so much that it fills an object.
+func (s *Service) ripe(batch []copied) (now, later []copied) {
+	upto := s.cfg.Now().UnixMilli()
+	since := upto - resultWait.Milliseconds()
+	size := 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range batch {
+		c := &batch[i]
+		ended, waits := s.taken[c.ID]
+		if n := c.excerpt.Size(); c.pushed && waits && !ended && since < c.endedAt && c.endedAt <= upto && size+n < s.cfg.ObjectSize/2 && len(later) < maxTogether/2 {
+			later, size = append(later, *c), size+n
+			continue
+		}
+		now = append(now, *c)
+	}
+	return now, later
 }
 
 // write puts copies into the store and notes where they are.
