@@ -39,7 +39,7 @@ func (p *Pool) adopt(ctx context.Context, target *sql.DB) error {
 			return fmt.Errorf("%s of %s: %w", s.why, s.table, err)
 		}
 	}
-	return nil
+	return verifyAs(ctx, target, "00001_*.sql", true) // before migrations trip over what somebody changed by hand
 }
 
 // step is one part of an adoption: statements that belong together, of which the last is repeated

@@ -89,6 +89,10 @@ func TestAdoptRefuses(t *testing.T) {
 			eras[6].create(t, pool)
 			mustExec(t, pool, "ALTER TABLE xxl_job_info DROP COLUMN author")
 		}, "column xxl_job_info.author is missing"},
+		{"a table without what an index is made on", func(t *testing.T, pool *sql.DB) {
+			eras[6].create(t, pool)
+			mustExec(t, pool, "ALTER TABLE xxl_job_info DROP COLUMN executor_handler")
+		}, "column xxl_job_info.executor_handler is missing"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

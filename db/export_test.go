@@ -78,6 +78,12 @@ func (f JobFilter) ByName(dialect Dialect) JobFilter {
 	return f
 }
 
+// HandlersLike and HandledBy are the two steps by which a handler is looked for.
+var (
+	HandlersLike = handlersLike
+	HandledBy    = handledBy
+)
+
 // Newest is what SearchJobs looks at before the index on the names, up to a job.
 func (f JobFilter) Newest(p *Pool, last int64) JobFilter { return f.newest(p, last) }
 

@@ -137,7 +137,10 @@ func FindJobs(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) ([
 // SearchJobs is FindJobs for filters that only reading the jobs can answer. Parts of them are read at the same time, on several
 // connections: where nothing matches, a database that reads with one thread is done sooner.
 func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
-	f.dialect = pool.dialect
+	f, some, err := f.narrowed(ctx, pool)
+	if err != nil || !some {
+		return nil, err
+	}
 	if !f.reads() {
 		// With a small limit the databases would rather walk over all jobs than sort those of the groups.
 		ids, err := FindJobs(ctx, pool, f, offset, max(limit, sortLimit))
@@ -163,6 +166,86 @@ func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int6
 }
 
 const sortLimit = 1000
+
+// fewHandlers bounds the handlers that narrowed goes through, and the jobs that it takes for few.
+const fewHandlers = 2000
+
+// narrowed is a filter that has the jobs of its handler in place of it, where those are few: most handlers have some of all jobs, and a pass over
+// the jobs that looks for them reads all. some is false where none has such a handler.
+func (f JobFilter) narrowed(ctx context.Context, pool *Pool) (_ JobFilter, some bool, err error) {
+	f.dialect = pool.dialect
+	if f.Handler == "" || !f.reads() {
+		return f, true, nil
+	}
+	var ids []int64
+	few := false
+	err = pool.sideBySide(ctx, 1, func(int) (err error) {
+		ids, few, err = handledBy(ctx, pool, f.dialect, f.Handler)
+		return err
+	})
+	if err != nil || few && len(ids) == 0 {
+		return f, false, err
+	}
+	if few {
+		f.Handler, f.IDs = "", ids
+	}
+	return f, true, nil
+}
+
+// handledBy reads from the index on the handlers which jobs have one that a pattern matches. few is false where there are more than fewHandlers.
+func handledBy(ctx context.Context, tx DBTX, dialect Dialect, pattern string) (ids []int64, few bool, err error) {
+	w := new(where)
+	named, all, err := handlersLike(ctx, tx, dialect, pattern)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case all && len(named) == 0:
+		return nil, true, nil
+	case all:
+		args := make([]any, len(named))
+		for i, name := range named {
+			args[i] = name
+		}
+		w.and("executor_handler IN (?"+strings.Repeat(",?", len(named)-1)+")", args...)
+	}
+	w.and(textMatch(dialect, "executor_handler", pattern), pattern)
+	table := "xxl_job_info INDEXED BY i_job_handler"
+	if dialect == MySQL {
+		table = "xxl_job_info FORCE INDEX (i_job_handler)"
+	}
+	ids, err = findIDs(ctx, tx, "jobs of a handler", "SELECT id FROM "+table+w.String()+" LIMIT ?", append(w.args, fewHandlers+1))
+	return ids, len(ids) <= fewHandlers, err
+}
+
+// handlersLike are the handlers that a pattern matches as the column compares, which is no less than what textMatch finds. all is false where
+// there are too many handlers to go through. Both databases skip from one handler to the next.
+func handlersLike(ctx context.Context, tx DBTX, dialect Dialect, pattern string) (named []string, all bool, err error) {
+	handlers := `WITH RECURSIVE d (v) AS (SELECT MIN(executor_handler) FROM xxl_job_info
+		UNION ALL SELECT (SELECT MIN(executor_handler) FROM xxl_job_info WHERE executor_handler > d.v) FROM d WHERE d.v IS NOT NULL LIMIT ?)
+		SELECT v, v LIKE ? ESCAPE '!' FROM d WHERE v IS NOT NULL`
+	args := []any{fewHandlers + 1, pattern}
+	if dialect == MySQL {
+		slices.Reverse(args)
+		handlers = "SELECT v, v LIKE ? ESCAPE '!' FROM (SELECT DISTINCT executor_handler AS v FROM xxl_job_info WHERE executor_handler IS NOT NULL LIMIT ?) d"
+	}
+	rows, err := tx.QueryContext(ctx, handlers, args...)
+	if err != nil {
+		return nil, false, fmt.Errorf("find handlers: %w", err)
+	}
+	read := 0
+	err = scanAll(rows, func() error {
+		var name string
+		var matches bool
+		if err := rows.Scan(&name, &matches); err != nil {
+			return fmt.Errorf("read handlers: %w", err)
+		}
+		if read++; matches {
+			named = append(named, name)
+		}
+		return nil
+	})
+	return named, read <= fewHandlers, err
+}
 
 // byName says that the index on the names has all that a search asks for. Walking through it takes well under half of the time that the
 // jobs themselves take.
@@ -274,7 +357,10 @@ func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, l
 
 // CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells; for others it reads as SearchJobs does.
 func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (n int64, err error) {
-	f.dialect = pool.dialect
+	f, some, err := f.narrowed(ctx, pool)
+	if err != nil || !some {
+		return 0, err
+	}
 	if !f.reads() {
 		return countJobs(ctx, pool, f)
 	}

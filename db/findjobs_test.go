@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 )
 
-// TestSearchJobsFindsWhatFindJobsFinds compares the searches in parts and by the index on the names with the plain one, also where ids are missing.
+// TestSearchJobsFindsWhatFindJobsFinds compares the searches in parts, by the index on the names and by the one on the handlers with the plain one, also where ids are missing.
 func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -41,7 +41,7 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 			if i%2 == 1 {
 				desc = fmt.Sprintf("odd %d", i)
 			}
-			id, err := db.New().InsertJob(t.Context(), pool, db.InsertJobParams{JobGroup: 1, JobDesc: desc, ScheduleType: "NONE", MisfireStrategy: "DO_NOTHING", GlueType: "BEAN"})
+			id, err := db.New().InsertJob(t.Context(), pool, db.InsertJobParams{JobGroup: 1, JobDesc: desc, Author: db.Text(desc[:2]), ExecutorHandler: db.Text("do " + desc), Tags: "all," + desc[:3], ScheduleType: "NONE", MisfireStrategy: "DO_NOTHING", GlueType: "BEAN"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,6 +62,17 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 		stopped, running := int64(0), int64(1)
 		compare(db.JobFilter{Text: "%odd%", Status: &stopped}, 12)
 		compare(db.JobFilter{Text: "%odd%", Status: &running}, 0)
+		compare(db.JobFilter{Handler: "%O ODD%"}, 12)
+		compare(db.JobFilter{Handler: "%odd 1%", Status: &stopped}, 6)
+		compare(db.JobFilter{Handler: "%neither%"}, 0)
+		compare(db.JobFilter{Author: "%od%"}, 12)
+		compare(db.JobFilter{Author: "%od%", Handler: "%1%", Below: 15}, 3)
+		compare(db.JobFilter{Tag: "%,odd,%"}, 12)
+		compare(db.JobFilter{Tag: "%,all,%", Author: "%od%"}, 12)
+		compare(db.JobFilter{Tag: "%,od,%"}, 0)
+		compare(db.JobFilter{Text: "%odd 1%", Author: "%od%"}, 6)
+		compare(db.JobFilter{Handler: "%odd%", Text: "%1%"}, 6)
+		compare(db.JobFilter{Handler: "%%"}, 25)
 		compare(db.JobFilter{Handler: "%%", Groups: []int64{1}, IDs: []int64{1, 2, 31}}, 3)
 		many := make([]int64, 70_000) // more than a statement has placeholders for
 		for i := range many {

@@ -650,6 +650,8 @@ type Querier interface {
 	ListJobsToRun(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToRunRow, error)
 	// Which of these jobs want a run that is lost to be run once more.
 	ListJobsToRunAgain(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
+	// What the preview of a spread needs to know of jobs, of which there may be thousands: what they are called and when they are due.
+	ListJobsToSpread(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToSpreadRow, error)
 	ListJobsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToTellRow, error)
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
 	// their own whether its output is kept. ListRunsToEnd says whether there are any, by the same conditions.

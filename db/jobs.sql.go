@@ -1144,6 +1144,71 @@ func (q *Queries) ListJobsToRunAgain(ctx context.Context, db DBTX, ids []int64) 
 	return items, nil
 }
 
+const listJobsToSpread = `-- name: ListJobsToSpread :many
+SELECT id, job_group, job_desc, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, revision
+FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?)
+`
+
+type ListJobsToSpreadRow struct {
+	ID           int64
+	JobGroup     int64
+	JobDesc      string
+	ScheduleType jobspec.ScheduleType
+	ScheduleConf Text
+	TimeZone     string
+	StartAt      int64
+	EndAt        int64
+	Calendar     string
+	CalendarRule string
+	Revision     int64
+}
+
+// What the preview of a spread needs to know of jobs, of which there may be thousands: what they are called and when they are due.
+func (q *Queries) ListJobsToSpread(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToSpreadRow, error) {
+	query := listJobsToSpread
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobsToSpreadRow
+	for rows.Next() {
+		var i ListJobsToSpreadRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobDesc,
+			&i.ScheduleType,
+			&i.ScheduleConf,
+			&i.TimeZone,
+			&i.StartAt,
+			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
+			&i.Revision,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobsWithConsequences = `-- name: ListJobsWithConsequences :many
 SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule, keep_output, glue_type,
        executor_block_strategy

@@ -284,6 +284,48 @@ func TestATextIsLookedForInTheIndex(t *testing.T) {
 	})
 }
 
+// TestAHandlerIsLookedForInTheIndex asks the same for a handler: both databases skip from one handler to the next, and read of the jobs those
+// that have one that was asked for. Where there are too many handlers, their index is read, and no job.
+func TestAHandlerIsLookedForInTheIndex(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		bigTables(t, pool)
+		give := func(handler string) {
+			t.Helper()
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_handler = "+handler); err != nil {
+				t.Fatal(err)
+			}
+			if pool.Dialect() == db.MySQL {
+				if _, err := pool.ExecContext(t.Context(), "ANALYZE TABLE xxl_job_info"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		skips, seeks, reads := "Using index for group-by", "key=i_job_handler key_len=1023", "key=i_job_handler"
+		if pool.Dialect() == db.SQLite {
+			skips, seeks, reads = "SEARCH xxl_job_info USING COVERING INDEX i_job_handler (executor_handler>?)", "SEARCH xxl_job_info USING COVERING INDEX i_job_handler (executor_handler=?)", "SCAN xxl_job_info USING COVERING INDEX i_job_handler"
+		}
+		look := func(pattern string, handlers int, all bool, jobs int, few bool, plan string) {
+			t.Helper()
+			e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+			named, got, err := db.HandlersLike(t.Context(), e, e.dialect, pattern)
+			if err != nil || len(named) != handlers || got != all || all && !strings.Contains(e.plan, skips) {
+				t.Errorf("%s: %d handlers, %v, %v, want %d, %v; the plan is %s, want %s", pattern, len(named), got, err, handlers, all, e.plan, skips)
+			}
+			ids, some, err := db.HandledBy(t.Context(), e, e.dialect, pattern)
+			if err != nil || len(ids) != jobs || some != few || !strings.Contains(e.plan, plan) {
+				t.Errorf("%s: %d jobs, %v, %v, want %d, %v; the plan is %s, want %s", pattern, len(ids), some, err, jobs, few, e.plan, plan)
+			}
+		}
+		give("CONCAT('h', id % 20)")
+		look("%none%", 0, true, 0, true, skips) // and asks for no jobs
+		look("%H19%", 1, true, 256, true, seeks)
+		look("%h%", 20, true, 2001, false, "i_job_handler")
+		give("CONCAT('each ', id)")
+		look("%none%", 0, false, 0, true, reads)
+	})
+}
+
 // bigTables makes 3,000 jobs of which 40 are started, and 20,000 runs of which 30 are open.
 func bigTables(t *testing.T, pool *db.Pool) {
 	t.Helper()

@@ -35,10 +35,14 @@ const fewJobs = 2000
 // The indexes i_job_name and i_trigger_next have all that a plain filter asks for, so that a page is a walk through one of them
 // which reads no job. Other filters have to read the jobs, as a search that finds nothing does.
 func SortJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
-	f.dialect = pool.dialect
-	switch {
-	case f.Order == OrderNewest:
+	if f.Order == OrderNewest {
 		return SearchJobs(ctx, pool, f, offset, limit)
+	}
+	f, some, err := f.narrowed(ctx, pool)
+	if err != nil || !some {
+		return nil, err
+	}
+	switch {
 	case f.byName() && f.Order == OrderName:
 		f.names = true
 		return f.sorted(ctx, pool, anyStatus, f.where(false), offset, limit)

@@ -48,6 +48,11 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
+-- name: ListJobsToSpread :many
+-- What the preview of a spread needs to know of jobs, of which there may be thousands: what they are called and when they are due.
+SELECT id, job_group, job_desc, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, revision
+FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
+
 -- name: ListJobTitles :many
 -- What jobs are called, and whose they are.
 SELECT id, job_group, job_desc FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
