@@ -71,7 +71,8 @@ type BulkItem struct {
 	Name    string
 	Changes bool   // there is something to do, or it has been done
 	Was     string // what an undo of it goes back to, as in Bulk.Was
-	Version string // see [JobVersion]
+	Version string // see [Bulk.version]
+	becomes string // the cron text of a BulkSpread
 	Err     error  // why it cannot be done
 }
 
@@ -88,13 +89,13 @@ func (s *Jobs) Matching(ctx context.Context, p auth.Principal, f JobFilter) ([]i
 // Preview says what a deed means for each of at most MaxMatching jobs. Jobs that are not the principal's to see are refused by
 // number only.
 func (s *Jobs) Preview(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, error) {
-	items, _, err := s.bulk(ctx, p, b, MaxMatching)
+	items, _, err := s.bulk(ctx, p, b, MaxMatching, s.byID)
 	return items, err
 }
 
 // Bulk does a deed to each job for itself: one that fails keeps no other from it.
 func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, error) {
-	items, stored, err := s.bulk(ctx, p, b, MaxBulk)
+	items, stored, err := s.bulk(ctx, p, b, MaxBulk, s.byID)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,10 @@ func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 	return items, nil
 }
 
-func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int) ([]BulkItem, map[int64]db.Job, error) {
+// jobReader reads jobs by id, or what of them a deed needs to know.
+type jobReader func(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.Job, error)
+
+func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int, read jobReader) ([]BulkItem, map[int64]db.Job, error) {
 	if !slices.Contains(BulkDeeds(), b.Do) || len(b.IDs) == 0 {
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
 	}
@@ -129,7 +133,7 @@ func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int) ([]
 	if len(b.IDs) > most {
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.many", "Max", most)
 	}
-	stored, err := s.byID(ctx, s.cfg.Pool, b.IDs)
+	stored, err := read(ctx, s.cfg.Pool, b.IDs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,7 +186,7 @@ func (s *Jobs) heldAmong(ctx context.Context, b Bulk) (map[int64]string, error) 
 // bulkItem says what a deed means for a job. What only the deed itself can find out (a schedule without a time to come) is
 // left to it.
 func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
-	item := BulkItem{ID: j.ID, Name: j.JobDesc, Version: JobVersion(j)}
+	item := BulkItem{ID: j.ID, Name: j.JobDesc, Version: b.version(j)}
 	running := jobspec.Started(j.TriggerStatus)
 	right := auth.RightEdit
 	switch b.Do {
@@ -219,7 +223,7 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 		}
 	case BulkSpread:
 		conf, err := b.spread(j)
-		item.Was, item.Err, item.Changes = string(j.ScheduleConf), err, conf != string(j.ScheduleConf)
+		item.Was, item.becomes, item.Err, item.Changes = string(j.ScheduleConf), conf, err, conf != string(j.ScheduleConf)
 	case BulkDelete:
 		item.Changes = true
 	}
@@ -233,6 +237,14 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 		item.Changes = false
 	}
 	return item
+}
+
+// version changes with whatever of a job a deed depends on. That is all of it, but for a spread, which is about when jobs are due.
+func (b Bulk) version(j db.Job) string {
+	if b.Do != BulkSpread {
+		return JobVersion(j)
+	}
+	return spreadVersion(j)
 }
 
 func (b Bulk) groupFor(id int64) int64 {

@@ -2,8 +2,10 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,49 +56,72 @@ type Spread struct {
 
 // PreviewSpread is [Jobs.Preview] of a BulkSpread, with what it comes to: both of one reading of the jobs.
 func (s *Jobs) PreviewSpread(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, Spread, error) {
-	items, stored, err := s.bulk(ctx, p, b, MaxMatching)
+	items, stored, err := s.bulk(ctx, p, b, MaxMatching, s.schedulesByID)
 	if err != nil {
 		return nil, Spread{}, err
 	}
-	foreseen, err := s.foresee(b, items, stored)
+	foreseen, err := s.foresee(items, stored)
 	return items, foreseen, err
 }
 
+// spreadAtOnce is how many jobs, with what a spread needs to know of them, one query reads.
+const spreadAtOnce = 1000
+
+// schedulesByID reads what a spread is about of jobs by their ids. Those may be all of a large group: whole jobs would be ten times as much.
+func (s *Jobs) schedulesByID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.Job, error) {
+	byID := make(map[int64]db.Job, len(ids))
+	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(ids))), spreadAtOnce) {
+		rows, err := s.queries.ListJobsToSpread(ctx, tx, part)
+		if err != nil {
+			return nil, fmt.Errorf("read when jobs are due: %w", db.Error(err))
+		}
+		for _, r := range rows {
+			byID[r.ID] = db.Job{
+				ID: r.ID, JobGroup: r.JobGroup, JobDesc: r.JobDesc, ScheduleType: r.ScheduleType, ScheduleConf: r.ScheduleConf, TimeZone: r.TimeZone, StartAt: r.StartAt, EndAt: r.EndAt,
+				Calendar: r.Calendar, CalendarRule: r.CalendarRule, Revision: r.Revision,
+			}
+		}
+	}
+	return byID, nil
+}
+
+// spreadVersion is the version of a job as far as a spread goes: it counts what was changed here, as [JobVersion] does, and of what an XXL-JOB
+// admin changes what schedulesByID reads.
+func spreadVersion(j db.Job) string {
+	text := make([]byte, 0, 128)
+	for _, n := range []int64{j.Revision, j.JobGroup, j.StartAt, j.EndAt} {
+		text = append(strconv.AppendInt(text, n, 10), '|')
+	}
+	for _, part := range []string{string(j.ScheduleType), string(j.ScheduleConf), j.TimeZone, j.Calendar, j.CalendarRule} {
+		text = strconv.AppendQuote(text, part)
+	}
+	return digest(string(text))
+}
+
+// planned is what of a job says when it is due.
+type planned struct {
+	conf, zone, calendar, rule string
+	start, end                 int64
+}
+
 // foresee counts what the jobs are due that a BulkSpread would change. Those that are alike are counted together, before and after it.
-func (s *Jobs) foresee(b Bulk, items []BulkItem, stored map[int64]db.Job) (Spread, error) {
+func (s *Jobs) foresee(items []BulkItem, stored map[int64]db.Job) (Spread, error) {
 	from := s.cfg.Now().Truncate(time.Minute).Add(time.Minute)
 	var before, after [spreadMinutes]int64
-	was, becomes := make(map[jobspec.Schedule]int64), make(map[jobspec.Schedule]int64) // how many jobs have a schedule
+	was, becomes := make(map[planned]int64), make(map[planned]int64) // how many jobs are planned alike
 	for _, item := range items {
 		if !item.Changes || item.Err != nil {
 			continue
 		}
 		j := stored[item.ID]
-		schedule, err := s.scheduleOf(j.Spec())
-		if err != nil {
-			continue // its calendar is gone: it is due at no time
-		}
-		conf, err := b.spread(j)
-		if err != nil {
-			return Spread{}, err
-		}
-		if _, err := schedule.Next(from); err != nil {
-			continue // an XXL-JOB admin took a text that is none: it is due at no time either, and the deed says so
-		}
-		schedule.Conf = wholeMinute(schedule.Conf)
-		was[schedule]++
-		schedule.Conf = wholeMinute(conf)
-		becomes[schedule]++
+		p := planned{zone: j.TimeZone, calendar: j.Calendar, rule: j.CalendarRule, start: j.StartAt, end: j.EndAt}
+		p.conf = wholeMinute(item.Was)
+		was[p]++
+		p.conf = wholeMinute(item.becomes)
+		becomes[p]++
 	}
-	for schedule, jobs := range was {
-		if err := tally(schedule, from, jobs, &before); err != nil {
-			return Spread{}, err
-		}
-	}
-	for schedule, jobs := range becomes {
-		if err := tally(schedule, from, jobs, &after); err != nil {
-			return Spread{}, err
-		}
+	if err := errors.Join(s.tally(was, from, &before), s.tally(becomes, from, &after)); err != nil {
+		return Spread{}, err
 	}
 	out := Spread{Worst: busiest(from, before[:]), Thereby: busiest(from, after[:])}
 	out.From = out.Worst.At.Truncate(time.Hour)
@@ -117,23 +142,31 @@ func wholeMinute(conf string) string {
 	return strings.Join(fields, " ")
 }
 
-// tally adds what so many jobs of a schedule are due in each minute of a day.
-func tally(schedule jobspec.Schedule, from time.Time, jobs int64, due *[spreadMinutes]int64) error {
-	next, err := schedule.Next(from.Add(-time.Nanosecond))
-	if err != nil {
-		return fmt.Errorf("foresee a schedule: %w", err)
-	}
-	if next.IsZero() {
-		return nil
-	}
-	_, err = schedule.Tally(next, from.Add(spreadMinutes*time.Minute), time.Minute, func(at time.Time, steps, n int) bool {
-		first := int(at.Sub(from) / time.Minute)
-		for i := max(first, 0); i < min(first+steps, spreadMinutes); i++ {
-			due[i] += int64(n) * jobs
+// tally counts what jobs are due in each minute of a day.
+func (s *Jobs) tally(jobs map[planned]int64, from time.Time, due *[spreadMinutes]int64) error {
+	for p, count := range jobs {
+		schedule, err := s.scheduleOf(jobspec.Job{
+			ScheduleType: jobspec.ScheduleCron, ScheduleConf: p.conf, Zone: p.zone, Start: p.start, End: p.end, Calendar: p.calendar, CalendarRule: jobspec.CalendarRule(p.rule),
+		})
+		if err != nil {
+			continue // its calendar is gone: it is due at no time
 		}
-		return true
-	})
-	return err
+		next, err := schedule.Next(from.Add(-time.Nanosecond))
+		if err != nil || next.IsZero() {
+			continue // an XXL-JOB admin took a text that is none: it is due at no time either, and the deed says so
+		}
+		_, err = schedule.Tally(next, from.Add(spreadMinutes*time.Minute), time.Minute, func(at time.Time, steps, n int) bool {
+			first := int(at.Sub(from) / time.Minute)
+			for i := max(first, 0); i < min(first+steps, spreadMinutes); i++ {
+				due[i] += int64(n) * count
+			}
+			return true
+		})
+		if err != nil {
+			return fmt.Errorf("foresee a schedule: %w", err)
+		}
+	}
+	return nil
 }
 
 func busiest(from time.Time, due []int64) Busiest {

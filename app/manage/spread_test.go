@@ -87,3 +87,50 @@ func TestJobsOfOneMomentAreSpread(t *testing.T) {
 		}
 	})
 }
+
+// TestAPreviewOfASpreadReadsSchedules: of thousands of jobs it reads when they are due, in few statements, and no scripts. What was changed since then is
+// left alone, and what has nothing to do with a spread is none of its concern.
+func TestAPreviewOfASpreadReadsSchedules(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		cron := func(in *JobInput) { in.ScheduleConf = "0 0 2 * * ?" }
+		left, edited, moved, renamed := b.create(t, cron), b.create(t, cron), b.create(t, cron), b.create(t, cron)
+		deed := Bulk{Do: BulkSpread, IDs: []int64{left, edited, moved, renamed}, Window: 15 * time.Minute}
+		sent := dbtest.Watch(t, pool)
+		items, _, err := b.Jobs.PreviewSpread(ctx, b.user, deed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sent.Transactions("ListJobsToSpread"); len(got) != 1 || len(sent.Transactions("ListJobsByID")) > 0 {
+			t.Errorf("read by %v and %v", got, sent.Transactions("ListJobsByID"))
+		}
+		deed.Versions = make(map[int64]string)
+		for _, item := range items {
+			deed.Versions[item.ID] = item.Version
+		}
+		in := inputOf(b.read(t, edited))
+		in.Retries = 2
+		if err := b.Jobs.Update(ctx, b.user, edited, in); err != nil {
+			t.Fatal(err)
+		}
+		for id, change := range map[int64]string{moved: "schedule_conf = '0 0 3 * * ?'", renamed: "job_desc = 'by an XXL-JOB admin'"} {
+			if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET "+change+" WHERE id = ?", id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done, err := b.Jobs.Bulk(ctx, b.user, deed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []bool{true, false, false, true} {
+			if done[i].Changes != want || !want && problem.From(done[i].Err).Key != "problem.bulk.changed" {
+				t.Errorf("job %d: %+v, want it to be changed: %v", i, done[i], want)
+			}
+		}
+		if j := b.read(t, renamed); j.JobDesc != "by an XXL-JOB admin" || j.ScheduleConf == "0 0 2 * * ?" {
+			t.Errorf("an XXL-JOB admin's change is gone, or the job was left: %+v", j)
+		}
+	})
+}
