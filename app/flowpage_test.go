@@ -156,6 +156,31 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 			t.Errorf("approved without the right: %d", got.status)
 		}
 
+		// The palette offers the editor of the definition to whom it is open: who may edit jobs, whatever they may do to scripts.
+		admin.post("/users", url.Values{"name": {"edda"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view", "1.edit"}})
+		edda := open(t, a)
+		edda.login("edda", testPassword)
+		for b, want := range map[*browser]int{edda: 1, jonas: 0, admin: 1} {
+			hit := b.get("/palette?q=end+of+day").document(t).Find(`main a[href="/jobs/3/glue"]`)
+			offered := hit.Length()
+			if offered == 1 && !strings.Contains(hit.Text(), "Edit the definition") {
+				t.Errorf("the hit says %q", hit.Text())
+			}
+			if opens := b.get("/jobs/3/glue").status == http.StatusOK; offered != want || opens != (want == 1) {
+				t.Errorf("the editor is offered %d times, want %d; it opens: %v", offered, want, opens)
+			}
+		}
+
+		// What cannot be done is not asked for either.
+		for at, why := range map[string]string{
+			"/steps/fetch/skip": "look at the run again", "/steps/fetch/reject": "look at the run again", "/steps/each/approve": "look at the run again",
+			"/steps/fetch/rerun": "still going on", "/rerun": "still going on",
+		} {
+			if got := admin.get(path + at); got.status != http.StatusConflict || !strings.Contains(got.body, why) {
+				t.Errorf("%s is asked for while the flow goes on: %d %s", at, got.status, got.document(t).Find("main").Text())
+			}
+		}
+
 		// What cannot be done is said in the dialog, with the remark kept.
 		if got := admin.post(path+"/steps/fetch/skip", url.Values{"remark": {"not needed"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "not needed") || !strings.Contains(got.body, "notice error") {
 			t.Errorf("skipped what has succeeded: %d", got.status)
@@ -188,6 +213,11 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		}
 		if asked := admin.get(path + "/rerun").document(t).Find(".panel .facts").Text(); !strings.Contains(asked, "Broken branch") || strings.Contains(asked, "fetch") {
 			t.Errorf("what runs again: %q", asked)
+		}
+		for _, deed := range []string{"approve", "reject"} {
+			if got := admin.get(path + "/steps/ask/" + deed); got.status != http.StatusConflict || !strings.Contains(got.body, "has ended") {
+				t.Errorf("%s is asked for after the answer: %d", deed, got.status)
+			}
 		}
 		close(mended)
 		got := admin.post(path+"/rerun", url.Values{})

@@ -198,7 +198,7 @@ func (o *object) end() json.RawMessage {
 func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, deadlines map[int64]deadline.Standing, uses *jobUses, listed bool) job {
 	spec := row.Spec()
 	hasSource := jobspec.HasSource(spec.Glue)
-	omitted := hasSource && listed || jobspec.IsScript(spec.Glue) && !a.Manage.Jobs.CanScript(p, row.JobGroup)
+	omitted := hasSource && listed || jobspec.IsScript(spec.Glue) && !a.Manage.Jobs.CanScript(p, spec.Glue, row.JobGroup)
 	var o object
 	o.set(fieldID, row.ID)
 	o.set(fieldGroup, row.JobGroup)

@@ -265,16 +265,17 @@ func again(f manage.FlowRun, from string) []string {
 	return titles
 }
 
-// deedPage is the question before a deed, with the run that it is about. Whoever may not do it is refused.
-func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, err error) {
+// deedPage is the question before a deed, with the run that it is about, and why it need not be asked: see impossible. Whoever may not do it is
+// refused.
+func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, refused string, err error) {
 	ctx, p := ec.Request().Context(), who(ec)
 	logID, err := id(ec)
 	if err != nil {
-		return page, err
+		return page, "", err
 	}
 	r, err := c.runs.Need(ctx, p, logID, auth.RightRun)
 	if err != nil {
-		return page, err
+		return page, "", err
 	}
 	page = runs.DeedPage{Page: c.Page(ec), LogID: logID, Deed: runs.Deed(ec.Param("deed")), Remark: ec.FormValue(runs.FieldStepRemark)}
 	step := ec.Param("step")
@@ -282,49 +283,67 @@ func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, err error) {
 		page.Deed = runs.DeedRerun
 	}
 	if !slices.Contains(runs.AllDeeds, page.Deed) {
-		return page, notFound()
+		return page, "", notFound()
 	}
 	f, ok, err := c.runs.Flow(ctx, r)
 	if err != nil {
-		return page, err
+		return page, "", err
 	}
 	if !ok {
-		return page, notFound()
+		return page, "", notFound()
 	}
 	names, err := c.jobs.ByID(ctx, []int64{r.JobID})
 	if err != nil {
-		return page, err
+		return page, "", err
 	}
 	page.Name = names[r.JobID].JobDesc
 	if page.Deed == runs.DeedRerun {
 		page.Again = again(f, step)
 	}
 	if step == "" {
-		return page, nil
+		return page, impossible(page.Deed, f.Over(), page.Again, nil), nil
 	}
 	drawn, _, err := c.flowRun(ctx, page.Page, p, r, f)
 	if err != nil {
-		return page, err
+		return page, "", err
 	}
 	at := slices.IndexFunc(drawn.Steps, func(s runs.FlowStep) bool { return s.ID == step })
 	if at < 0 {
-		return page, notFound()
+		return page, "", notFound()
 	}
 	page.Step = drawn.Steps[at]
-	return page, nil
+	return page, impossible(page.Deed, f.Over(), page.Again, &page.Step), nil
 }
 
 func (c *runPages) deedForm(ec echo.Context) error {
-	page, err := c.deedPage(ec)
+	page, refused, err := c.deedPage(ec)
 	if err != nil {
 		return err
+	}
+	if refused != "" {
+		return problem.New(problem.Conflict, refused)
 	}
 	return renderPart(ec, http.StatusOK, runs.DeedForm(page), ui.FragmentDialog)
 }
 
+// impossible is why a deed cannot be done to a run, or to a step of it, as either stands; "" if it can.
+func impossible(deed runs.Deed, over bool, again []string, step *runs.FlowStep) string {
+	switch {
+	case deed == runs.DeedRerun && !over:
+		return "problem.flow.goes"
+	case deed != runs.DeedRerun && over:
+		return "problem.flow.ended"
+	case step != nil && !slices.Contains(step.Deeds, deed):
+		return "problem.flow.notso"
+	case deed == runs.DeedRerun && len(again) == 0:
+		return "problem.flow.nothing"
+	}
+	return ""
+}
+
 // deed does something to a step or a run of a flow. Why it could not be done is said in the dialog.
 func (c *runPages) deed(ec echo.Context) error {
-	page, err := c.deedPage(ec)
+	page, _, err := c.deedPage(ec) // the engine knows best, at the moment that it is done
 	if err != nil {
 		return err
 	}

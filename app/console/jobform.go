@@ -133,7 +133,7 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
 	page.Zone, page.NoMail = page.Home, !c.channels.CarryJobs(ec.Request().Context())
-	page.CanScript = page.ID != 0 && (values[jobs.FieldGlue] == string(jobspec.GlueFlow) || values[jobs.FieldGlue] != string(wire.GlueBean) && c.jobs.CanScript(who(ec), selected))
+	page.CanScript = page.ID != 0 && c.jobs.CanScript(who(ec), wire.Glue(values[jobs.FieldGlue]), selected)
 	page.Zones, page.Calendars = commonZones, c.jobs.CalendarNames()
 	kids, pickable, err := c.jobs.Children(ec.Request().Context(), who(ec), values[jobs.FieldChildren])
 	if err != nil {

@@ -175,7 +175,7 @@ func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles
 		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun), CanSchedule: p.Can(j.JobGroup, auth.RightSchedule),
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
-	row.CanScript = jobspec.IsScript(j.GlueType) && c.jobs.CanScript(p, j.JobGroup) || j.GlueType == jobspec.GlueFlow && p.Can(j.JobGroup, auth.RightEdit)
+	row.CanScript = c.jobs.CanScript(p, j.GlueType, j.JobGroup)
 	stretch, paused := held.Now(&j)
 	switch {
 	case !running:

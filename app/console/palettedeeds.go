@@ -9,7 +9,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/pinyin"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -58,7 +57,7 @@ var jobDeeds = []jobDeed{
 	{"runs", "history", withRight(auth.RightView), func(j *db.ListJobsRow) palette.Hit { return palette.Hit{URL: link.RunsOfJob(j.JobGroup, j.ID)} }},
 	{"account", "list-checks", withRight(auth.RightView), opens(link.JobAccount)},
 	{"glue", "code", func(c *palettePages, p auth.Principal, j *db.ListJobsRow) bool {
-		return j.GlueType != wire.GlueBean && c.jobs.CanScript(p, j.JobGroup)
+		return c.jobs.CanScript(p, j.GlueType, j.JobGroup)
 	}, opens(link.JobGlue)},
 	{"copy", "copy", withRight(auth.RightEdit), opens(link.JobCopy)},
 	{"delete", "trash-2", withRight(auth.RightEdit), opensDialog(link.JobDelete)},
@@ -69,8 +68,11 @@ func (c *palettePages) offer(page *palette.Page, p auth.Principal, d *jobDeed, j
 	if !d.may(c, p, j) {
 		return palette.Hit{}, false
 	}
-	hit := d.hit(j)
-	hit.Icon, hit.Title, hit.Sub = d.icon, page.T("palette.deed."+d.name, "Name", j.JobDesc), jobSub(j, group)
+	hit, title := d.hit(j), "palette.deed."+d.name
+	if d.name == "glue" && j.GlueType == jobspec.GlueFlow {
+		title = "palette.deed.flow"
+	}
+	hit.Icon, hit.Title, hit.Sub = d.icon, page.T(title, "Name", j.JobDesc), jobSub(j, group)
 	return hit, true
 }
 

@@ -65,9 +65,12 @@ func (s *Jobs) script(ctx context.Context, tx db.DBTX, p auth.Principal, id int6
 	return j, nil
 }
 
-// CanScript says whether the principal gets anywhere with the script editor of a group's jobs.
-func (s *Jobs) CanScript(p auth.Principal, groupID int64) bool {
-	return s.cfg.Settings.Glue() && mayScript(p, groupID)
+// CanScript says whether the principal gets anywhere with the editor of a group's jobs of a kind, as Script does.
+func (s *Jobs) CanScript(p auth.Principal, kind wire.Glue, groupID int64) bool {
+	if kind == jobspec.GlueFlow && p.Can(groupID, auth.RightEdit) {
+		return true
+	}
+	return kind != wire.GlueBean && s.cfg.Settings.Glue() && mayScript(p, groupID)
 }
 
 // ScriptTimes are when the kept versions of a script were saved, the newest first. The job must be one the principal may see.
