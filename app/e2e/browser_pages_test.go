@@ -182,6 +182,14 @@ const examine = `(async () => {
 	await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 	document.getAnimations().forEach((a) => { if (a.effect.getTiming().iterations !== Infinity) a.finish(); });
 	const wide = document.documentElement.scrollWidth > innerWidth ? ["wider than the window: " + document.documentElement.scrollWidth] : [];
+	const line = (e) => { const r = e.getBoundingClientRect(); return r.top + r.height / 2; };
+	for (const mark of document.querySelectorAll(".page-head [data-live-mark]")) {
+		if (mark.checkVisibility() && !mark.classList.contains("lost") && Math.abs(line(mark) - line(mark.closest(".page-head").querySelector("h1"))) > 12) wide.push("live stands on another line than the title");
+	}
+	for (const filters of innerWidth < 1280 ? [] : document.querySelectorAll(".filters")) {
+		const own = [...filters.children].filter((e) => e.checkVisibility());
+		if (!own.some((e) => e.matches(".range-custom")) && new Set(own.map((e) => Math.round(line(e) / 12))).size > 1) wide.push("filters take more than a line");
+	}
 	const result = await axe.run({ resultTypes: ["violations"], preload: false, rules: { "target-size": { enabled: true } } });
 	return wide.concat(result.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " | " + n.failureSummary.split("\n").slice(1).join(" ").trim().slice(0, 240))));
 })()`
