@@ -61,6 +61,13 @@ func TestLinesHold(t *testing.T) {
 		render(w, r, 200, dashboard.Whole(p), "")
 	})
 	mux.HandleFunc("POST /jobs/schedule-preview", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /ninety", func(w http.ResponseWriter, r *http.Request) {
+		p := f.dashboard(true)
+		for len(p.Days.Bars) < 90 {
+			p.Days.Bars = append(p.Days.Bars, p.Days.Bars[len(p.Days.Bars)%14])
+		}
+		render(w, r, 200, dashboard.Whole(p), "")
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -92,8 +99,9 @@ func TestLinesHold(t *testing.T) {
 	for _, width := range []int64{1280, 1440} { // what is quiet leaves the room to what is not
 		see(width, "/", `(wide => wide(".trouble:not(.quiet)") > 2.5 * wide(".trouble.quiet"))(s => document.querySelector(s).offsetWidth)`)
 	}
-	// Six filters have one line, and what stands beside or below one another begins together or keeps apart.
+	// Six filters have one line, and so have eight, and what stands beside or below one another begins together or keeps apart.
 	see(1280, "/jobs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
+	see(1280, "/page/runs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
 	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
 	for _, page := range []string{"run-live", "run-flow"} {
 		see(1280, "/page/"+page, `(first => first(".run-main") === first(".run-side"))(s => [...document.querySelectorAll(s + " > *")].find(e => e.offsetHeight).getBoundingClientRect().top)`)
@@ -109,6 +117,9 @@ func TestLinesHold(t *testing.T) {
 		see(width, "/page/run-failed", fmt.Sprintf(high, ".run-bars svg", 64))
 		see(width, "/timeline", `(all => all.length > 2 && all.every(e => (r => r.width + parseFloat(getComputedStyle(e).strokeWidth) >= 3 && r.height >= 3)(e.getBoundingClientRect())))([...document.querySelectorAll(".time-grid rect:is(.bad, .retried)")])`,
 			`(rect => rect === document.elementFromPoint(...(r => [r.left + r.width / 2 + 1, r.top + r.height / 2])(rect.getBoundingClientRect())))(document.querySelector("a[href='/runs/1'] rect"))`)
+	}
+	for _, width := range []int64{1440, 390, 360} {
+		see(width, "/ninety", `(all => all.length > 50 && all.every(e => e.getBoundingClientRect().width >= 3))([...document.querySelectorAll(".chart.tall rect.bad")])`)
 	}
 	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
