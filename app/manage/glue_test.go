@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 func shellJob(in *JobInput) {
@@ -122,8 +123,26 @@ func TestWhoseScriptsAreOpen(t *testing.T) {
 				}
 			}
 		}
-		if !b.Jobs.CanScript(b.user, b.group) || b.Jobs.CanScript(b.user, b.closed) || off.Jobs.CanScript(b.admin, b.group) {
-			t.Error("the editor is offered to the wrong people")
+		for _, tt := range []struct {
+			name  string
+			jobs  *Jobs
+			p     auth.Principal
+			kind  wire.Glue
+			group int64
+			want  bool
+		}{
+			{"a script", b.Jobs, b.user, wire.GlueShell, b.group, true},
+			{"a script of a group that is closed to them", b.Jobs, b.user, wire.GlueShell, b.closed, false},
+			{"a script without the right to write scripts", b.Jobs, writer, wire.GlueShell, b.closed, false},
+			{"a script where scripts are off", off.Jobs, b.admin, wire.GlueShell, b.group, false},
+			{"a handler's job, which has no script", b.Jobs, b.admin, wire.GlueBean, b.group, false},
+			{"a flow", b.Jobs, writer, jobspec.GlueFlow, b.closed, true},
+			{"a flow where scripts are off", off.Jobs, b.user, jobspec.GlueFlow, b.group, true},
+			{"a flow of a group that is closed to them", b.Jobs, b.user, jobspec.GlueFlow, b.closed, false},
+		} {
+			if got := tt.jobs.CanScript(tt.p, tt.kind, tt.group); got != tt.want {
+				t.Errorf("the editor of %s is offered: %v", tt.name, got)
+			}
 		}
 	})
 }
