@@ -28,12 +28,13 @@ type load struct {
 	fires    int       // of each job
 
 	mu       sync.Mutex
-	calls    map[int64]int       // of the handler, by log id
-	hold     chan struct{}       // if not nil, runs end when it is closed
-	writes   bool                // what runs do, see keepAll
-	late     []time.Duration     // of each run, planned to received
-	received map[int64]time.Time // by log id
-	nodes    map[int64]string    // ports of the admins, by the ids of their nodes; see portOf
+	calls    map[int64]int             // of the handler, by log id
+	hold     chan struct{}             // if not nil, runs end when it is closed
+	writes   bool                      // what runs do, see keepAll
+	fails    func(*executor.Run) error // nil: none does
+	late     []time.Duration           // of each run, planned to received
+	received map[int64]time.Time       // by log id
+	nodes    map[int64]string          // ports of the admins, by the ids of their nodes; see portOf
 
 	unsent int // how many of a hundred fires may say that they were not sent
 }
@@ -94,11 +95,15 @@ func (l *load) handle(_ context.Context, run *executor.Run) error {
 	l.late = append(l.late, run.Received.Sub(run.Planned))
 	l.received[run.LogID] = run.Received
 	hold := l.hold
+	var err error
+	if l.fails != nil {
+		err = l.fails(run)
+	}
 	l.mu.Unlock()
 	if hold != nil {
 		<-hold
 	}
-	return nil
+	return err
 }
 
 // holdRuns makes runs that begin from now on last until release is called.
