@@ -660,10 +660,12 @@ type Querier interface {
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
 	// Which of these jobs have a run that waits for a slot and whose time has come.
 	ListJobsWithWaitingRun(ctx context.Context, db DBTX, arg ListJobsWithWaitingRunParams) ([]int64, error)
+	// What is kept of some runs, newest first.
+	ListKept(ctx context.Context, db DBTX, ids []int64) ([]Output, error)
 	// The same of the jobs of a group.
-	ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]Output, error)
-	// What is kept of the runs of a job, newest first: by the index on both.
-	ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]Output, error)
+	ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]ListKeptOfGroupRow, error)
+	// Of which runs of a job something is kept, and where, newest first: by the index on both.
+	ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]ListKeptOfJobRow, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
 	// Copies of runs that were going on and have ended since.

@@ -463,28 +463,25 @@ func (q *Queries) ListFaults(ctx context.Context, db DBTX, ids []int64) ([]ListF
 	return items, nil
 }
 
-const listKeptOfGroup = `-- name: ListKeptOfGroup :many
+const listKept = `-- name: ListKept :many
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
        head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output FORCE INDEX (i_output_group) WHERE job_group = ? AND log_id >= ? AND log_id < ? AND object_id > 0
-ORDER BY log_id DESC LIMIT ?
+FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) AND object_id > 0 ORDER BY log_id DESC
 `
 
-type ListKeptOfGroupParams struct {
-	JobGroup int64
-	FromID   int64
-	BeforeID int64
-	Limit    int32
-}
-
-// The same of the jobs of a group.
-func (q *Queries) ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]Output, error) {
-	rows, err := db.QueryContext(ctx, listKeptOfGroup,
-		arg.JobGroup,
-		arg.FromID,
-		arg.BeforeID,
-		arg.Limit,
-	)
+// What is kept of some runs, newest first.
+func (q *Queries) ListKept(ctx context.Context, db DBTX, ids []int64) ([]Output, error) {
+	query := listKept
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}
@@ -528,10 +525,54 @@ func (q *Queries) ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGr
 	return items, nil
 }
 
+const listKeptOfGroup = `-- name: ListKeptOfGroup :many
+SELECT log_id, object_id FROM punctual_output FORCE INDEX (i_output_group) WHERE job_group = ? AND log_id >= ? AND log_id < ? AND object_id > 0
+ORDER BY log_id DESC LIMIT ?
+`
+
+type ListKeptOfGroupParams struct {
+	JobGroup int64
+	FromID   int64
+	BeforeID int64
+	Limit    int32
+}
+
+type ListKeptOfGroupRow struct {
+	LogID    int64
+	ObjectID int64
+}
+
+// The same of the jobs of a group.
+func (q *Queries) ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]ListKeptOfGroupRow, error) {
+	rows, err := db.QueryContext(ctx, listKeptOfGroup,
+		arg.JobGroup,
+		arg.FromID,
+		arg.BeforeID,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListKeptOfGroupRow
+	for rows.Next() {
+		var i ListKeptOfGroupRow
+		if err := rows.Scan(&i.LogID, &i.ObjectID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listKeptOfJob = `-- name: ListKeptOfJob :many
-SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output FORCE INDEX (i_output_job) WHERE job_id = ? AND log_id >= ? AND log_id < ? AND object_id > 0
+SELECT log_id, object_id FROM punctual_output FORCE INDEX (i_output_job) WHERE job_id = ? AND log_id >= ? AND log_id < ? AND object_id > 0
 ORDER BY log_id DESC LIMIT ?
 `
 
@@ -542,8 +583,13 @@ type ListKeptOfJobParams struct {
 	Limit    int32
 }
 
-// What is kept of the runs of a job, newest first: by the index on both.
-func (q *Queries) ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]Output, error) {
+type ListKeptOfJobRow struct {
+	LogID    int64
+	ObjectID int64
+}
+
+// Of which runs of a job something is kept, and where, newest first: by the index on both.
+func (q *Queries) ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]ListKeptOfJobRow, error) {
 	rows, err := db.QueryContext(ctx, listKeptOfJob,
 		arg.JobID,
 		arg.FromID,
@@ -554,32 +600,10 @@ func (q *Queries) ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobP
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Output
+	var items []ListKeptOfJobRow
 	for rows.Next() {
-		var i Output
-		if err := rows.Scan(
-			&i.LogID,
-			&i.JobGroup,
-			&i.JobID,
-			&i.State,
-			&i.Reason,
-			&i.Node,
-			&i.Tries,
-			&i.NextAt,
-			&i.EndedAt,
-			&i.KeptAt,
-			&i.ObjectID,
-			&i.Pos,
-			&i.Size,
-			&i.TextAt,
-			&i.TextSize,
-			&i.HeadSize,
-			&i.HeadLines,
-			&i.LeftLines,
-			&i.TailLines,
-			&i.Faults,
-			&i.Pushed,
-		); err != nil {
+		var i ListKeptOfJobRow
+		if err := rows.Scan(&i.LogID, &i.ObjectID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -117,18 +117,20 @@ SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at,
 FROM punctual_output WHERE object_id = ? ORDER BY log_id LIMIT ?;
 
 -- name: ListKeptOfJob :many
--- What is kept of the runs of a job, newest first: by the index on both.
-SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output FORCE INDEX (i_output_job) WHERE job_id = sqlc.arg(job_id) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
+-- Of which runs of a job something is kept, and where, newest first: by the index on both.
+SELECT log_id, object_id FROM punctual_output FORCE INDEX (i_output_job) WHERE job_id = sqlc.arg(job_id) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
 ORDER BY log_id DESC LIMIT ?;
 
 -- name: ListKeptOfGroup :many
 -- The same of the jobs of a group.
+SELECT log_id, object_id FROM punctual_output FORCE INDEX (i_output_group) WHERE job_group = sqlc.arg(job_group) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
+ORDER BY log_id DESC LIMIT ?;
+
+-- name: ListKept :many
+-- What is kept of some runs, newest first.
 SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
        head_size, head_lines, left_lines, tail_lines, faults, pushed
-FROM punctual_output FORCE INDEX (i_output_group) WHERE job_group = sqlc.arg(job_group) AND log_id >= sqlc.arg(from_id) AND log_id < sqlc.arg(before_id) AND object_id > 0
-ORDER BY log_id DESC LIMIT ?;
+FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) AND object_id > 0 ORDER BY log_id DESC;
 
 -- name: ListFaults :many
 -- How many lines with errors the kept outputs of some runs have.

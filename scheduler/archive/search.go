@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ type HitLine struct {
 }
 
 const (
-	searchRows    = 1000     // that are read at a time
+	searchRows    = 4000     // that are read at a time
 	searchAhead   = 4        // objects that are read, unpacked and looked through at a time
 	searchFilters = 64       // filters that are read at a time
 	searchSpan    = 4 << 20  // bytes of an object that are read at once, at most
@@ -83,10 +84,11 @@ func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 		if err != nil {
 			return found, err
 		}
-		if err := walk.sift(timed, rows); err != nil && timed.Err() == nil {
+		parts := partsOf(rows)
+		if err := walk.sift(timed, parts); err != nil && timed.Err() == nil {
 			return found, err
 		}
-		if walk.rows(timed, rows) || timed.Err() != nil {
+		if walk.parts(timed, parts) || timed.Err() != nil {
 			return found, nil
 		}
 		if len(rows) < searchRows {
@@ -96,15 +98,20 @@ func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 	return found, nil
 }
 
-// keptRows are the next rows of a search, newest first.
-func (s *Service) keptRows(ctx context.Context, q Search, before int64) ([]db.Output, error) {
+// keptRows are the next rows of a search, newest first. Of each there is only where its output is: most are in objects that are left out.
+func (s *Service) keptRows(ctx context.Context, q Search, before int64) ([]db.ListKeptOfJobRow, error) {
 	if q.Job > 0 {
 		return s.queries.ListKeptOfJob(ctx, s.cfg.Pool, db.ListKeptOfJobParams{JobID: q.Job, FromID: q.From, BeforeID: before, Limit: searchRows})
 	}
-	if len(q.Groups) == 1 {
-		return s.queries.ListKeptOfGroup(ctx, s.cfg.Pool, db.ListKeptOfGroupParams{JobGroup: q.Groups[0], FromID: q.From, BeforeID: before, Limit: searchRows})
+	if len(q.Groups) != 1 {
+		return nil, errors.New("archive: a search is of a job or of one group")
 	}
-	return nil, errors.New("archive: a search is of a job or of one group")
+	found, err := s.queries.ListKeptOfGroup(ctx, s.cfg.Pool, db.ListKeptOfGroupParams{JobGroup: q.Groups[0], FromID: q.From, BeforeID: before, Limit: searchRows})
+	rows := make([]db.ListKeptOfJobRow, len(found))
+	for i := range found {
+		rows[i] = db.ListKeptOfJobRow(found[i])
+	}
+	return rows, err
 }
 
 // searching is a search that goes on.
@@ -116,10 +123,11 @@ type searching struct {
 	lacks  map[int64]bool // of objects whose filters were read: the text is certainly not in it
 }
 
-// part is a run of rows in the same object, which are read together.
+// part is a number of runs next to each other whose outputs are in the same object, which are read together.
 type part struct {
-	rows  []db.Output // newest first
-	looks chan []look
+	object int64
+	ids    []int64 // newest first
+	looks  chan []look
 }
 
 // look is what came of looking through the output of a run.
@@ -129,17 +137,15 @@ type look struct {
 	unreadable bool
 }
 
-// rows looks through rows, and says whether that is enough. Objects are looked
-// through some at a time, and what comes of it is taken in order.
-func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
+// parts looks through parts, and says whether that is enough. They are looked through some at a time, and what comes of it is taken in order.
+func (w *searching) parts(ctx context.Context, parts []part) (enough bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	parts := partsOf(rows)
 	next := 0
 	for i := range parts {
 		for ; next < len(parts) && next < i+searchAhead; next++ {
-			if p := &parts[next]; w.lacks[p.rows[0].ObjectID] {
-				p.looks <- make([]look, len(p.rows))
+			if p := &parts[next]; w.lacks[p.object] {
+				p.looks <- make([]look, len(p.ids))
 			} else {
 				go w.look(ctx, p)
 			}
@@ -151,7 +157,7 @@ func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
 			return true
 		}
 		for j := range looks {
-			if w.take(parts[i].rows[j].LogID, &looks[j]) {
+			if w.take(parts[i].ids[j], &looks[j]) {
 				return true
 			}
 		}
@@ -159,14 +165,14 @@ func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
 	return false
 }
 
-// sift reads the filters of the objects that rows are in. An object without one, as those of earlier releases, is looked through.
-func (w *searching) sift(ctx context.Context, rows []db.Output) error {
+// sift reads the filters of the objects that parts are in. An object without one, as those of earlier releases, is looked through.
+func (w *searching) sift(ctx context.Context, parts []part) error {
 	if len(w.needle) < gramSize {
 		return nil
 	}
 	var ask []int64
-	for i := range rows {
-		id := rows[i].ObjectID
+	for i := range parts {
+		id := parts[i].object
 		if _, known := w.lacks[id]; !known {
 			w.lacks[id] = false
 			ask = append(ask, id)
@@ -184,37 +190,50 @@ func (w *searching) sift(ctx context.Context, rows []db.Output) error {
 	return nil
 }
 
-// partsOf cuts rows where the object changes, or a part would be too large.
-func partsOf(rows []db.Output) []part {
+// partsOf cuts rows where the object changes.
+func partsOf(rows []db.ListKeptOfJobRow) []part {
 	var parts []part
-	size := int64(0)
 	for i := range rows {
 		r := &rows[i]
-		if n := len(parts); n > 0 && parts[n-1].rows[0].ObjectID == r.ObjectID && size+r.TextSize <= searchText {
-			parts[n-1].rows = append(parts[n-1].rows, *r)
-			size += r.TextSize
-			continue
+		if n := len(parts); n == 0 || parts[n-1].object != r.ObjectID {
+			parts = append(parts, part{object: r.ObjectID, looks: make(chan []look, 1)})
 		}
-		parts = append(parts, part{rows: rows[i : i+1 : i+1], looks: make(chan []look, 1)})
-		size = r.TextSize
+		p := &parts[len(parts)-1]
+		p.ids = append(p.ids, r.LogID)
 	}
 	return parts
 }
 
-// look reads and unpacks a part, and looks through it.
+// look reads and unpacks a part, and looks through it. Of a run whose copy is gone by now it has nothing to say.
 func (w *searching) look(ctx context.Context, p *part) {
-	looks := make([]look, len(p.rows))
-	texts := w.read(ctx, p)
-	var folded []byte
-	for i := range p.rows {
-		r, text := &p.rows[i], texts[i]
-		if looks[i].bytes = int64(len(text)); text == nil {
-			looks[i].unreadable = true
-			continue
+	looks := make([]look, len(p.ids))
+	at := make(map[int64]*look, len(p.ids))
+	for i, id := range p.ids {
+		at[id] = &looks[i]
+	}
+	var rows []db.Output
+	for ids := range chunks(p.ids) {
+		some, err := w.s.queries.ListKept(ctx, w.s.cfg.Pool, ids)
+		if err != nil {
+			for _, id := range ids {
+				at[id].unreadable = true
+			}
 		}
-		if ctx.Err() == nil && (len(w.q.Groups) == 0 || slices.Contains(w.q.Groups, r.JobGroup)) {
-			folded = fold(folded[:0], text)
-			looks[i].hit = w.hit(r, text, folded)
+		rows = append(rows, some...)
+	}
+	var folded []byte
+	for rows := range together(rows) {
+		texts := w.read(ctx, rows)
+		for i := range rows {
+			r, text, l := &rows[i], texts[i], at[rows[i].LogID]
+			if l.bytes = int64(len(text)); text == nil {
+				l.unreadable = true
+				continue
+			}
+			if ctx.Err() == nil && (len(w.q.Groups) == 0 || slices.Contains(w.q.Groups, r.JobGroup)) {
+				folded = fold(folded[:0], text)
+				l.hit = w.hit(r, text, folded)
+			}
 		}
 	}
 	if ctx.Err() == nil { // else nobody waits, and what was left out must not be taken for nothing
@@ -222,15 +241,32 @@ func (w *searching) look(ctx context.Context, p *part) {
 	}
 }
 
-// read reads the texts of a part; nil for one that cannot be read.
-func (w *searching) read(ctx context.Context, p *part) [][]byte {
-	texts := make([][]byte, len(p.rows))
-	if len(p.rows) > 1 {
-		w.readTogether(ctx, p.rows, texts)
+// together cuts rows where the object changes, as it does when somebody has just moved what was in it, or the text would be too large.
+func together(rows []db.Output) iter.Seq[[]db.Output] {
+	return func(yield func([]db.Output) bool) {
+		for len(rows) > 0 {
+			n, size := 1, rows[0].TextSize
+			for n < len(rows) && rows[n].ObjectID == rows[0].ObjectID && size+rows[n].TextSize <= searchText {
+				size += rows[n].TextSize
+				n++
+			}
+			if !yield(rows[:n]) {
+				return
+			}
+			rows = rows[n:]
+		}
 	}
-	for i := range p.rows {
+}
+
+// read reads the texts of rows; nil for one that cannot be read.
+func (w *searching) read(ctx context.Context, rows []db.Output) [][]byte {
+	texts := make([][]byte, len(rows))
+	if len(rows) > 1 {
+		w.readTogether(ctx, rows, texts)
+	}
+	for i := range rows {
 		if texts[i] == nil && ctx.Err() == nil {
-			if _, text, err := w.s.load(ctx, p.rows[i].LogID); err == nil {
+			if _, text, err := w.s.load(ctx, rows[i].LogID); err == nil {
 				texts[i] = text
 			}
 		}

@@ -168,3 +168,47 @@ func TestASearchReadsAnObjectInFewPieces(t *testing.T) {
 		}
 	})
 }
+
+// A search reads the whole rows of those runs only whose objects may have the text. What it reads then may have gone or moved since.
+func TestASearchReadsTheRowsThatMayHaveTheText(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		watched := dbtest.Watch(t, pool)
+		b := newBench(t, pool)
+		hidden := b.kept([]string{"a needle in hay"}, []string{"other hay"})
+		for i := range 20 {
+			b.kept([]string{fmt.Sprintf("nothing but hay %d", i)})
+		}
+		if got := b.search(Search{Text: "needle in"}); hits(got) != fmt.Sprintf("%d: 1 a needle in hay", hidden[0].ID) || got.Looked != 22 {
+			t.Errorf("found %q in %d runs", hits(got), got.Looked)
+		}
+		pages, rows := watched.Transactions("ListKeptOfJob"), watched.Transactions("ListKept")
+		if len(pages) != 1 || len(rows) == 0 || len(rows) > 2 { // a filter is wrong at times
+			t.Errorf("%d pages and the rows of %d objects were read", len(pages), len(rows))
+		}
+
+		gone := b.run()
+		p := part{object: 1 << 40, ids: []int64{gone.ID, hidden[1].ID, hidden[0].ID}, looks: make(chan []look, 1)}
+		w := &searching{s: b.s, q: Search{Lines: 1}, needle: []byte("needle")}
+		w.look(t.Context(), &p)
+		looks := <-p.looks
+		if looks[0] != (look{}) || looks[1] != (look{bytes: 10}) || looks[2].hit == nil || looks[2].bytes != 16 {
+			t.Errorf("it came to %+v", looks)
+		}
+	})
+}
+
+func TestRowsAreReadTogetherWithinBounds(t *testing.T) {
+	t.Parallel()
+	var rows []db.Output
+	for _, r := range [][2]int64{{1, 10}, {1, 20}, {2, searchText}, {2, 1}, {2, searchText - 1}, {3, 2 * searchText}, {3, 1}} {
+		rows = append(rows, db.Output{LogID: int64(len(rows)), ObjectID: r[0], TextSize: r[1]})
+	}
+	var got []string
+	for part := range together(rows) {
+		got = append(got, fmt.Sprintf("%d from %d", len(part), part[0].LogID))
+	}
+	if want := []string{"2 from 0", "1 from 2", "2 from 3", "1 from 5", "1 from 6"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
