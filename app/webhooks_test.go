@@ -300,3 +300,32 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 		}
 	})
 }
+
+// TestAWebhookThatFailsSaysWhatAndUntilWhen: its page has the receiver's answer as text, when it is tried next, and that what has not been tried waits for it.
+func TestAWebhookThatFailsSaysWhatAndUntilWhen(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		admin := open(t, start(t, o)).mustLogin()
+		hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, "<h1>Oops</h1><script>alert(1)</script>")
+		}))
+		t.Cleanup(hub.Close)
+		if got := admin.post("/webhooks", url.Values{"name": {"hub"}, "url": {hub.URL}, "types": {"punctual.job.created"}}); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		var page answer
+		eventually(t, "rest", func() bool { // which is longer each time
+			admin.post("/webhooks/1/test", url.Values{})
+			page = admin.get("/webhooks/1")
+			return strings.Contains(page.body, "Next try") && strings.Contains(page.body, "Waits for the receiver")
+		})
+		answers := page.document(t).Find("td.message").Text()
+		if !strings.Contains(answers, "It answered with an error (500)") || !strings.Contains(answers, "<h1>Oops</h1><script>alert(1)</script>") || strings.Contains(page.body, "<h1>Oops") {
+			t.Errorf("the answers are %s", answers)
+		}
+		if got := admin.get("/webhooks/1/edit").document(t); got.Find("h1").Text() != "hub" {
+			t.Errorf("the form is about %q", got.Find("h1").Text())
+		}
+	})
+}

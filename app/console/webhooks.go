@@ -58,7 +58,7 @@ func (c *webhookPages) webhookList(ec echo.Context) error {
 
 func (c *webhookPages) webhookRow(page layout.Page, w *manage.Webhook, title func(int64) string) webhooks.Row {
 	row := webhooks.Row{
-		ID: w.ID, Name: w.Name, Place: w.Place, State: string(w.State), Status: w.Status, Failing: c.at(page, w.FailingSince), Rests: c.at(page, w.RestUntil),
+		ID: w.ID, Name: w.Name, Place: w.Place, State: string(w.State), Status: w.Status, Failing: c.at(page, w.FailingSince),
 		Waiting: format.Number(w.Waiting), Oldest: c.at(page, w.Oldest), GivenUp: w.GivenUp, Dropped: w.Dropped, LastOK: c.at(page, w.LastOK), Tags: w.Tags, MadeBy: w.MadeBy, Unsealed: !w.Unsealed(),
 	}
 	if w.More {
@@ -66,6 +66,9 @@ func (c *webhookPages) webhookRow(page layout.Page, w *manage.Webhook, title fun
 	}
 	if !w.FailingSince.IsZero() {
 		row.Trouble = string(w.Reason)
+		if w.RestUntil.After(c.now()) {
+			row.Rests = c.at(page, w.RestUntil)
+		}
 	}
 	for _, t := range w.Types {
 		row.Types = append(row.Types, string(t))

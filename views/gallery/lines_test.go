@@ -102,6 +102,14 @@ func TestLinesHold(t *testing.T) {
 	// Six filters have one line, and so have eight, and what stands beside or below one another begins together or keeps apart.
 	see(1280, "/jobs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
 	see(1280, "/page/runs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
+	// A name keeps its line beside a long answer, a number beside its unit, and an item of a step what it is called.
+	for _, width := range []int64{1280, 1440} {
+		see(width, "/page/webhook", lines("td[data-label]:nth-child(2) a", "1"), fits)
+		see(width, "/page/run-flow-items", lines("td:first-child", "1"), lines("td.num", "1"))
+	}
+	for _, width := range []int64{1280, 390} {
+		see(width, "/page/alarm-route-new", lines(".with-unit > span", "1"), `document.documentElement.scrollWidth <= innerWidth`)
+	}
 	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
 	for _, page := range []string{"run-live", "run-flow"} {
 		see(1280, "/page/"+page, `(first => first(".run-main") === first(".run-side"))(s => [...document.querySelectorAll(s + " > *")].find(e => e.offsetHeight).getBoundingClientRect().top)`)

@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/views/format"
@@ -11,7 +12,7 @@ import (
 func (f fakes) webhookRow() webhooks.Row {
 	at := func(ago time.Duration) format.Time { return f.at(-ago) }
 	return webhooks.Row{
-		ID: 2, Name: f.zh("数据平台", "Data platform"), Place: "https://hub.example.com", State: "on", Trouble: "answered", Status: 503, Failing: at(40 * time.Minute), Waiting: "10,000+",
+		ID: 2, Name: f.zh("数据平台", "Data platform"), Place: "https://hub.example.com", State: "on", Trouble: "answered", Status: 503, Failing: at(40 * time.Minute), Rests: at(-4 * time.Minute), Waiting: "10,000+",
 		Oldest: at(40 * time.Minute), GivenUp: 3, Dropped: 5120, LastOK: at(41 * time.Minute), Types: []string{"punctual.run.finished", "punctual.alarm.raised"},
 		Groups: []string{f.zh("订单服务", "Orders")}, Tags: []string{"pay"}, MadeBy: "admin",
 	}
@@ -34,7 +35,8 @@ func (f fakes) webhook() webhooks.ShowPage {
 			{ID: 901, Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5012, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5012", At: at(time.Minute)},
 			{ID: 899, Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5010, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5010", At: at(5 * time.Minute), Tries: 2,
 				Next: at(-time.Minute), Status: 422, Reason: "refused", Answer: "unknown field retry_follows in event data"},
-			{ID: 898, Type: "punctual.executor.silent", About: f.zh("订单服务", "Orders"), Link: "/executors/1", At: at(40 * time.Minute), Tries: 9, Status: 503, Reason: "answered", Again: true},
+			{ID: 898, Type: "punctual.executor.silent", About: f.zh("订单服务", "Orders"), Link: "/executors/1", At: at(40 * time.Minute), Tries: 9, Status: 503, Reason: "answered", Again: true,
+				Answer: "<html><head><title>500</title></head><body><h1>Internal Server Error</h1> NullPointerException at com.example.hub.EventController.receive(EventController.java:42) " + strings.Repeat("x", 90)},
 		},
 	}
 }

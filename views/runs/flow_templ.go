@@ -1027,9 +1027,9 @@ func DeedForm(p DeedPage) templ.Component {
 
 func (p DeedPage) title() string {
 	if p.Step.ID == "" {
-		return p.T("flow.deed.failed") + ": " + p.Name
+		return p.T("flow.deed.of.flow", "Deed", p.T("flow.deed.failed"), "Name", p.Name)
 	}
-	return p.T("flow.deed."+string(p.Deed)) + ": " + p.Step.Title
+	return p.T("flow.deed.of.step", "Deed", p.T("flow.deed."+string(p.Deed)), "Name", p.Step.Title)
 }
 
 func (p DeedPage) text() string {
@@ -1403,7 +1403,7 @@ func Items(p ItemsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, r := range p.Rows {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "<tr><td>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "<tr><td class=\"nowrap\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1457,14 +1457,14 @@ func Items(p ItemsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 117, "</td><td class=\"num\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 117, "</td><td class=\"num nowrap\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var77 string
 					templ_7745c5c3_Var77, templ_7745c5c3_Err = templ.JoinStringErrs(orDash(r.Duration))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/runs/flow.templ`, Line: 261, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/runs/flow.templ`, Line: 261, Col: 52}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var77))
 					if templ_7745c5c3_Err != nil {

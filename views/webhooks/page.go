@@ -18,7 +18,7 @@ type Row struct {
 	Trouble  string // why its receiver fails; empty: it does not
 	Status   int    // of the latest answer that failed
 	Failing  format.Time
-	Rests    format.Time
+	Rests    format.Time // until when nothing is sent to it
 	Waiting  string
 	Oldest   format.Time
 	GivenUp  int64
@@ -130,6 +130,14 @@ func (p *FormPage) heading() string {
 		return p.T("webhooks.new")
 	}
 	return p.T("webhooks.edit")
+}
+
+// trail leads to the form: over the webhook, if there is one.
+func (p *FormPage) trail() []string {
+	if p.ID == 0 || p.Name == "" {
+		return []string{p.heading()}
+	}
+	return []string{p.Name, p.heading()}
 }
 
 // Delivery is an event on its way.
