@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
@@ -13,7 +12,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// followJobs is how many jobs the load has of which each run fails at first, and whose second try starts a child.
+// followJobs is how many jobs the load has of which every third try fails, and whose successes start a child.
 const followJobs = 40
 
 // TestKillAdminsUnderRetriesAndChildren kills admins at random moments while most runs follow from the ends of others: each failure has its
@@ -53,24 +52,14 @@ func TestKillAdminsUnderRetriesAndChildren(t *testing.T) {
 	}
 }
 
-// followed gives the jobs of a load a retry, which they need, and a child. It returns the child.
+// followed gives the jobs of a load two retries, which they need, and a child. It returns the child.
 func (l *load) followed(t *testing.T) (child int64) {
 	t.Helper()
-	type fire struct {
-		job     int64
-		planned time.Time
-	}
-	tried := make(map[fire]bool)
 	l.fails = func(run *executor.Run) error {
-		if run.JobID == child {
-			return nil
+		if run.JobID != child && run.LogID%3 == 0 {
+			return errors.New("every third")
 		}
-		of := fire{run.JobID, run.Planned}
-		if tried[of] {
-			return nil
-		}
-		tried[of] = true
-		return errors.New("at first")
+		return nil
 	}
 	l.database.seed(t, func(ctx context.Context, pool *db.Pool) error {
 		var group int64
@@ -158,8 +147,7 @@ func (l *load) accountFollowed(t *testing.T, child int64) {
 	if kinds[jobspec.TriggerMisfire] == 0 && kinds[jobspec.TriggerCron] != followJobs*l.fires {
 		t.Errorf("of %d fires there are %d rows", followJobs*l.fires, kinds[jobspec.TriggerCron])
 	}
-	// Where no admin is left for a moment, a run may use its tries up before its executor has had it twice.
-	if n := kinds[jobspec.TriggerParent]; n < followJobs*l.fires/2 {
-		t.Errorf("only %d children of %d fires", n, followJobs*l.fires)
+	if tries, n := kinds[jobspec.TriggerRetry], kinds[jobspec.TriggerParent]; tries == 0 || n < followJobs*l.fires*3/4 {
+		t.Errorf("%d retries and %d children of %d fires", tries, n, followJobs*l.fires)
 	}
 }
