@@ -184,7 +184,11 @@ const examine = `(async () => {
 	const wide = document.documentElement.scrollWidth > innerWidth ? ["wider than the window: " + document.documentElement.scrollWidth] : [];
 	const line = (e) => { const r = e.getBoundingClientRect(); return r.top + r.height / 2; };
 	for (const mark of document.querySelectorAll(".page-head [data-live-mark]")) {
-		if (mark.checkVisibility() && !mark.classList.contains("lost") && Math.abs(line(mark) - line(mark.closest(".page-head").querySelector("h1"))) > 12) wide.push("live stands on another line than the title");
+		const beside = [...mark.closest(".page-head").querySelectorAll("h1, .button, .icon-button")].filter((e) => e.checkVisibility());
+		if (mark.checkVisibility() && !beside.some((e) => Math.abs(line(e) - line(mark)) < 12)) wide.push("live stands on a line of its own");
+	}
+	for (const card of document.querySelectorAll(".table-card")) {
+		if (card.scrollWidth > card.clientWidth + 1 && getComputedStyle(card).overflowX === "visible") wide.push("a table is wider than its card: " + card.scrollWidth);
 	}
 	for (const filters of innerWidth < 1280 ? [] : document.querySelectorAll(".filters")) {
 		const own = [...filters.children].filter((e) => e.checkVisibility());
