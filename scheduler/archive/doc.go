@@ -9,8 +9,11 @@
 // to have written nothing (ended.go). So a run costs one row, written once: to note it there first and to change it then took half as much
 // again of the database as all else of a run. Only what cannot be copied at once has a row before, "due".
 //
-// An executor of ours pushes the output before the result ([Service.Take]), to whichever admin: it goes to the writer at once, and its row
-// is "live" until the result comes, or "whole" if that is here. Then nobody asks, unless it was not written in time.
+// An executor of ours pushes the output before the result ([Service.Take]), to whichever admin. It waits for the writer and, if that takes
+// not long, for the result; its row is "whole" then, or "live" until the result comes. Then nobody asks, unless it was not written in time.
+//
+// What an admin has in its hands it does not ask about: that there is no row of a run that was too short to be followed, that a run has ended
+// which it copies, that what it has written may go from the commits. All of it is in memory and bounded; what is not there is read.
 //
 // The engine waits for none of it: what does not fit into the queue stays noted, and the look finds it. A commit belongs to the admin
 // that took the results; when that is gone, the leading one takes it over.
