@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
 	"golang.org/x/time/rate"
 
 	"github.com/punctual-job/punctual/app/problem"
@@ -66,7 +67,7 @@ type API struct {
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter // of the job methods, by the app name of the caller's group
 
-	pushes chan struct{} // one each push of outputs that is being read
+	pushes chan *wire.OutputReader // those that read no push of outputs now
 	held   held
 }
 
@@ -88,7 +89,11 @@ type Config struct {
 
 // New makes the API.
 func New(cfg Config) *API {
-	return &API{Config: cfg, buckets: make(map[string]*rate.Limiter), pushes: make(chan struct{}, pushesRead)}
+	a := &API{Config: cfg, buckets: make(map[string]*rate.Limiter), pushes: make(chan *wire.OutputReader, pushesRead)}
+	for range pushesRead {
+		a.pushes <- wire.NewOutputReader(new(gzip.Reader))
+	}
+	return a
 }
 
 // prefixes are the places at which executors look for the API: theirs is whatever admin address they were configured

@@ -21,13 +21,14 @@ const pushesRead = 4
 
 // output takes what runs wrote, which their executor pushes because the admin said with each that it wants it.
 func (a *API) output(ctx context.Context, body []byte, who caller) error {
+	var reader *wire.OutputReader
 	select {
-	case a.pushes <- struct{}{}:
-		defer func() { <-a.pushes }()
+	case reader = <-a.pushes:
+		defer func() { a.pushes <- reader }() // after the texts are somewhere else
 	case <-ctx.Done():
 		return refusal(msgOutputFull)
 	}
-	outputs, err := wire.DecodeOutputs(body)
+	outputs, err := reader.Decode(body)
 	switch {
 	case errors.Is(err, wire.ErrPushTooLarge):
 		return refusal(msgOutputLarge)

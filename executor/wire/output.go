@@ -97,13 +97,35 @@ const maxPushHead = 200
 
 // DecodeOutputs reads the body of /api/output, and refuses what no executor sends. Of several outputs of a run the last one counts.
 func DecodeOutputs(body []byte) ([]PushedOutput, error) {
-	unzip := unzippers.Get().(*unzipper)
-	defer unzip.put()
-	if err := unzip.zip.Reset(bytes.NewReader(body)); err != nil {
+	return NewOutputReader(new(gzip.Reader)).Decode(body)
+}
+
+// Unzip reads what gzip has packed, as the reader of compress/gzip does, and those of others that take less time for it.
+type Unzip interface {
+	io.Reader
+	Reset(from io.Reader) error
+}
+
+// OutputReader reads bodies of /api/output, one after the other, and keeps what that needs: much more than most bodies have.
+type OutputReader struct {
+	zip  Unzip
+	text bytes.Buffer
+}
+
+// NewOutputReader makes a reader that unpacks with zip.
+func NewOutputReader(zip Unzip) *OutputReader { return &OutputReader{zip: zip} }
+
+// maxUnzipped is how large a text may have been whose room is kept for the next.
+const maxUnzipped = 1 << 20
+
+// Decode is [DecodeOutputs].
+func (r *OutputReader) Decode(body []byte) ([]PushedOutput, error) {
+	defer r.letGo()
+	if err := r.zip.Reset(bytes.NewReader(body)); err != nil {
 		return nil, fmt.Errorf("%w: the body is not compressed by gzip", errPush)
 	}
-	_, err := unzip.text.ReadFrom(io.LimitReader(&unzip.zip, MaxPushedText+1))
-	text := unzip.text.Bytes() // of which nothing is kept: the outputs are copies
+	_, err := r.text.ReadFrom(io.LimitReader(r.zip, MaxPushedText+1))
+	text := r.text.Bytes() // of which nothing is kept: the outputs are copies
 	if len(text) > MaxPushedText {
 		return nil, ErrPushTooLarge
 	}
@@ -163,24 +185,12 @@ func quickPushHead(line []byte) (h pushHead, ok bool) {
 	return h, true
 }
 
-// unzipper is what reading a push needs, which is much more than most pushes have.
-type unzipper struct {
-	zip  gzip.Reader
-	text bytes.Buffer
-}
-
-var unzippers = sync.Pool{New: func() any { return new(unzipper) }}
-
-// maxUnzipped is how large a text may have been whose room is kept for the next.
-const maxUnzipped = 1 << 20
-
-func (u *unzipper) put() {
-	if u.text.Cap() > maxUnzipped {
-		u.text = bytes.Buffer{}
+func (r *OutputReader) letGo() {
+	if r.text.Cap() > maxUnzipped {
+		r.text = bytes.Buffer{}
 	}
-	u.text.Reset()
-	_ = u.zip.Reset(strings.NewReader("")) // which lets go of the body
-	unzippers.Put(u)
+	r.text.Reset()
+	_ = r.zip.Reset(strings.NewReader("")) // of the body
 }
 
 // nextOutput reads the first of some outputs.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,6 +137,7 @@ func FuzzDecodeOutputs(f *testing.F) {
 	f.Add([]byte("{\"logId\":1,\"head\":2}\na\n{\"logId\":1,\"head\":1,\"tail\":1}\nab"), 0)
 	f.Add([]byte(`{"logId":1,"head":9}`), 0)
 	f.Add([]byte(`{"LOGID":1,"head":-0,"head":007,"tail":1e3,"leftLines":null,"leftFaults":12345678901234567890}`), 0)
+	again := NewOutputReader(new(gzip.Reader))
 	f.Fuzz(func(t *testing.T, body []byte, budget int) {
 		if h, ok := quickPushHead(body); ok {
 			var slowly pushHead
@@ -153,6 +155,10 @@ func FuzzDecodeOutputs(f *testing.F) {
 			if got, err = DecodeOutputs(zipped.Bytes()); err != nil {
 				return
 			}
+			body = zipped.Bytes()
+		}
+		if same, err := again.Decode(body); err != nil || !reflect.DeepEqual(same, got) { // whatever it has read before
+			t.Errorf("read with what read others: %+v, %v, want %+v", same, err, got)
 		}
 		budget = min(max(budget, 0), 1<<20)
 		seen := make(map[int64]bool)
