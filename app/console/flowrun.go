@@ -301,7 +301,7 @@ func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, refused string
 		page.Again = again(f, step)
 	}
 	if step == "" {
-		return page, impossible(page.Deed, f.Over(), page.Again, nil), nil
+		return page, "", nil
 	}
 	drawn, _, err := c.flowRun(ctx, page.Page, p, r, f)
 	if err != nil {
@@ -312,7 +312,7 @@ func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, refused string
 		return page, "", notFound()
 	}
 	page.Step = drawn.Steps[at]
-	return page, impossible(page.Deed, f.Over(), page.Again, &page.Step), nil
+	return page, impossible(page.Deed, f.Over(), &page.Step), nil
 }
 
 func (c *runPages) deedForm(ec echo.Context) error {
@@ -326,17 +326,15 @@ func (c *runPages) deedForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, runs.DeedForm(page), ui.FragmentDialog)
 }
 
-// impossible is why a deed cannot be done to a run, or to a step of it, as either stands; "" if it can.
-func impossible(deed runs.Deed, over bool, again []string, step *runs.FlowStep) string {
+// impossible is why a deed cannot be done to a step of a run that is over or not, as it stands; "" if it can.
+func impossible(deed runs.Deed, over bool, step *runs.FlowStep) string {
 	switch {
 	case deed == runs.DeedRerun && !over:
 		return "problem.flow.goes"
 	case deed != runs.DeedRerun && over:
 		return "problem.flow.ended"
-	case step != nil && !slices.Contains(step.Deeds, deed):
+	case !slices.Contains(step.Deeds, deed):
 		return "problem.flow.notso"
-	case deed == runs.DeedRerun && len(again) == 0:
-		return "problem.flow.nothing"
 	}
 	return ""
 }
