@@ -144,6 +144,9 @@ func TestBrowserKeyboard(t *testing.T) {
 			k.sees(current("/jobs/7"))
 			k.press(kb.ArrowDown)
 			k.sees(current("/jobs/7/run") + ` && document.activeElement.matches("[role=combobox]")`)
+			k.do(chromedp.Evaluate(`document.querySelector("#palette-hits").dataset.early = ""
+				htmx.ajax("GET", "/palette?part=hits&q=Without+a+mouse", {target: "#palette-hits", swap: "outerHTML"})`, nil))
+			k.sees(`!document.querySelector("#palette-hits[data-early]") && ` + current("/jobs/7/run")) // what was found comes late, and who walked on stays there
 			k.press(kb.ArrowUp, kb.Enter)
 			k.do(shows("/jobs/7"))
 
