@@ -9,14 +9,11 @@ export function keys() {
     event.preventDefault();
     (current(palette) ?? palette.querySelector("[data-hit]"))?.click();
   });
-  // The first hit is the current one, so that Enter does what is said, unless somebody walked on since they typed.
+  // The first hit is the current one, so that Enter does what is said.
   document.addEventListener("htmx:afterSettle", (event) => {
     const palette = event.target.closest?.("[data-palette-box]") ?? event.target.querySelector?.("[data-palette-box]");
-    if (!palette) return;
-    const hits = [...palette.querySelectorAll("[data-hit]")];
-    mark(palette, hits.find((hit) => goal(hit) === palette.dataset.at) ?? hits[0]);
+    if (palette) mark(palette, palette.querySelector("[data-hit]"));
   });
-  document.addEventListener("input", (event) => delete event.target.closest("[data-palette-box]")?.dataset.at);
   // A deed is done where it was asked for: its message tells of it.
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.successful && event.target.matches?.("[data-hit][hx-post]")) event.target.closest("dialog")?.close();
@@ -109,7 +106,6 @@ function walkCells(from, [down, right]) {
   }
 }
 
-const goal = (hit) => hit.getAttribute("href") ?? hit.getAttribute("hx-post");
 const current = (palette) => palette.querySelector("[data-hit][aria-selected=true]");
 
 // mark makes a hit the current one: the field keeps the focus, and names it for screen readers.
@@ -131,5 +127,4 @@ function walkHits(palette, event) {
   const at = hits.indexOf(current(palette));
   const next = Math.abs(step) > 1 ? Math.min(Math.max(at + step, 0), hits.length - 1) : (at + step + hits.length + (at < 0 && step < 0 ? 1 : 0)) % hits.length;
   mark(palette, hits[next]);
-  palette.dataset.at = goal(hits[next]);
 }
