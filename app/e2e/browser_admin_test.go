@@ -56,6 +56,18 @@ func TestBrowserAdministration(t *testing.T) {
 
 			w.visit("/nodes")
 			w.do(holds(`document.querySelectorAll(".badge.online").length === 1 && document.querySelector("tbody td.number, tbody td.num, tbody td")`))
+			// The figures of a busy admin with the name of a pod stay in their card, wherever they show.
+			for _, width := range []int64{760, 900, 1080, 1280, 1400, 1440} {
+				w.resize(screen{"window", width, 720})
+				w.do(holds(`(() => {
+					const row = document.querySelector("#results tbody tr"), card = row.closest(".table-card");
+					row.querySelector("b").textContent = "punctual-7c9f8d6b5-x2x7k";
+					row.querySelector(".sub").textContent = "http://10.244.123.123:8080/";
+					for (const cell of row.querySelectorAll("td.num")) cell.textContent = "123,456";
+					return card.scrollWidth <= card.clientWidth;
+				})()`))
+			}
+			w.resize(desk)
 			admin.noPanic(t)
 		})
 	}

@@ -174,11 +174,17 @@ const examineBare = `(() => {
 	return wrong;
 })()`
 
-// examine changes the theme without its transition, opens everything closed, so that it is seen, and asks axe-core with all
-// its rules, also the one that it does not ask for by itself. preload is for style sheets of other origins, which there are none of.
+// examine changes the theme without its transition, opens everything closed, so that it is seen, gives each relative time the
+// width that it has at its longest, so that what fits does not depend on when one looks, and asks axe-core with all its rules, also the one that it does not ask for by itself. preload is for style sheets of other origins, which there are none of.
 const examine = `(async () => {
 	document.documentElement.dataset.theme = %q;
 	document.querySelectorAll("details:not(.menu)").forEach((d) => d.open = true);
+	const words = JSON.parse(document.body.dataset.timeWords ?? "null");
+	const longest = words?.min.replace("{N}", 59);
+	for (const time of document.querySelectorAll("time[data-relative][datetime]")) {
+		time.textContent = (Date.parse(time.dateTime) > Date.now() ? words.in : "due" in time.dataset ? words.late : words.ago).replace("{Span}", longest);
+		time.removeAttribute("data-relative");
+	}
 	await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 	document.getAnimations().forEach((a) => { if (a.effect.getTiming().iterations !== Infinity) a.finish(); });
 	const wide = document.documentElement.scrollWidth > innerWidth ? ["wider than the window: " + document.documentElement.scrollWidth] : [];
