@@ -338,12 +338,18 @@ func startExecutor(t testing.TB, s executorSettings) *executorProcess {
 	return x
 }
 
+// handedOut are the ports that programs of these tests have, also while they are down.
+var handedOut sync.Map
+
 // freePort is a port nobody listens on, outside the range from which the system takes ports by itself: between now and
 // the program's start nobody else gets it.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 200 {
 		port := strconv.Itoa(20000 + rand.IntN(12000))
+		if _, taken := handedOut.LoadOrStore(port, true); taken {
+			continue // its program may be about to start, or to start again
+		}
 		l, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			l.Close()
