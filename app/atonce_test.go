@@ -16,7 +16,9 @@ import (
 
 	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // tries does something so many times at once, and returns what came of each.
@@ -222,6 +224,45 @@ func TestOfManyChangesWithOneETagOneIsMade(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAChangeWaitsForARowThatIsLocked longer than the database lets one statement wait: it is made when the others have done.
+func TestAChangeWaitsForARowThatIsLocked(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.DatabaseURL, o.DataDir = dbtest.Migrated(t), t.TempDir()
+	a, c := apiCaller(t, o)
+	var job struct{ ID int }
+	c.json(http.StatusCreated, &job, http.MethodPost, "/jobs", `{"group_id":1,"description":"j","author":"a","handler":"h"}`)
+	other, err := a.pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback()
+	gaveUp := func() (n int) {
+		if err := other.QueryRowContext(t.Context(), "SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_timeouts'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if _, err := other.ExecContext(t.Context(), "UPDATE xxl_job_info SET author = 'b' WHERE id = ?", job.ID); err != nil {
+		t.Fatal(err)
+	}
+	before := gaveUp()
+	changed := make(chan answer, 1)
+	go func() { changed <- c.do(http.MethodPatch, fmt.Sprintf("/jobs/%d", job.ID), `{"retries":3}`) }()
+	executortest.Eventually(t, "a statement gives up waiting", func() error {
+		if gaveUp() == before {
+			return executortest.ErrNotYet
+		}
+		return nil
+	})
+	if err := other.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-changed; got.status != http.StatusOK {
+		t.Errorf("the change: %d %s", got.status, got.body)
+	}
 }
 
 // hold has eight changes made at once, of the kinds that are named in turn.

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/openapi"
+	"github.com/punctual-job/punctual/db"
 )
 
 const (
@@ -42,6 +43,7 @@ func limits(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if _, protocol := openapi.Name(r.URL.Path); !protocol {
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+			c.SetRequest(r.WithContext(db.Patient(r.Context()))) // people can wait, and executors must not
 		}
 		return next(c)
 	}

@@ -158,7 +158,8 @@ const (
 // Tx runs do in a transaction and commits it. It starts again, with do called anew, when the database undid the
 // transaction for reasons that pass (a deadlock, a conflict with another node, a connection lost before the commit). A row
 // that stayed locked is not such a reason: the wait of lockWait seconds has been the try, and what to do instead is the
-// caller's to decide; see [IsLocked]. The transaction is rolled back then, of which MySQL does only the last statement by itself.
+// caller's to decide; see [IsLocked] and [Patient]. The transaction is rolled back then, of which MySQL does only the last statement by
+// itself.
 // Whatever do changes outside the database must therefore be set, not added to. An error of the commit itself is tried again
 // only if the database said that it rolled back; after a connection lost in the commit nobody knows, and the error is returned.
 // Where the context carries a transaction ([Pool.Together]), do is part of that one, and called once.
@@ -181,6 +182,14 @@ func (p *Pool) One(ctx context.Context, do func(DBTX) error) error {
 	})
 }
 
+type patientKey struct{}
+
+// Patient is the context of somebody who can wait: a change that meets a locked row is tried again too, for some 14 seconds in all. Of
+// many people who change one thing at once each gets an answer about the thing then.
+func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
+
+func patient(ctx context.Context) bool { return ctx.Value(patientKey{}) != nil }
+
 // tries has something tried until it succeeds, fails for good, or has been tried often.
 func (p *Pool) tries(ctx context.Context, once func() (again bool, err error)) error {
 	for try := 1; ; try++ {
@@ -188,7 +197,7 @@ func (p *Pool) tries(ctx context.Context, once func() (again bool, err error)) e
 		if err == nil {
 			return nil
 		}
-		if !again || try == txTries || ctx.Err() != nil {
+		if !again && !(IsLocked(err) && patient(ctx)) || try == txTries || ctx.Err() != nil {
 			return Error(err)
 		}
 		if !pause(ctx, try) {

@@ -116,6 +116,7 @@ func TestTxRetries(t *testing.T) {
 		}{
 			{"a deadlock is tried again, but not for ever", &mysql.MySQLError{Number: 1213}, 6},
 			{"a lost connection before the commit is tried again", fmt.Errorf("step: %w", driver.ErrBadConn), 6},
+			{"a row that stayed locked ends it", &mysql.MySQLError{Number: 1205}, 1},
 			{"any other error ends it", wrong, 1},
 		}
 		for _, tt := range tests {
@@ -126,6 +127,32 @@ func TestTxRetries(t *testing.T) {
 			})
 			if !errors.Is(err, tt.err) || tries != tt.want {
 				t.Errorf("%s: %v after %d tries, want %d", tt.name, err, tries, tt.want)
+			}
+		}
+		for name, change := range map[string]func(context.Context, func() error) error{
+			"Tx": func(ctx context.Context, do func() error) error {
+				return pool.Tx(ctx, func(*sql.Tx) error { return do() })
+			},
+			"One": func(ctx context.Context, do func() error) error {
+				return pool.One(ctx, func(db.DBTX) error { return do() })
+			},
+			"Together": func(ctx context.Context, do func() error) error {
+				return pool.Together(ctx, func(context.Context) error { return do() })
+			},
+		} {
+			tries := 0
+			err := change(db.Patient(t.Context()), func() error {
+				if tries++; tries < 3 {
+					return &mysql.MySQLError{Number: 1205}
+				}
+				return nil
+			})
+			if err != nil || tries != 3 {
+				t.Errorf("%s of somebody who can wait, with a row that is locked twice: %v after %d tries", name, err, tries)
+			}
+			tries = 0
+			if err := change(db.Patient(t.Context()), func() error { tries++; return wrong }); !errors.Is(err, wrong) || tries != 1 {
+				t.Errorf("%s of somebody who can wait: %v after %d tries", name, err, tries)
 			}
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())

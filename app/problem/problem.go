@@ -186,7 +186,9 @@ func From(err error) *Error {
 		return (&Error{Kind: NotFound}).Because(err)
 	case errors.Is(err, db.ErrDuplicate):
 		return (&Error{Kind: Conflict}).Because(err)
-	case db.IsUnavailable(err), db.IsTransient(err), errors.Is(err, context.DeadlineExceeded):
+	case db.IsTransient(err):
+		return New(Unavailable, "problem.busy").Because(err)
+	case db.IsUnavailable(err), errors.Is(err, context.DeadlineExceeded):
 		return (&Error{Kind: Unavailable}).Because(err)
 	}
 	return (&Error{Kind: Internal}).Because(err)
