@@ -168,8 +168,11 @@ func contests() map[string]contested {
 			"putCalendar": {"PUT", "", `{"title":"put %d","week":["sat"],"days":[]}`}, "importCalendar": {"POST", "/import", `{"title":"imported %d","week":["sat"],"icalendar":"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:20270101\r\nSUMMARY:off\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"}`},
 			"deleteCalendar": {"DELETE", "", ""},
 		}},
-		"pause":    {named("/pauses", `{"scope":"group","target":1,"strategy":"skip","until":"2099-01-01T00:00:00Z","reason":"r"}`), map[string][3]string{"endPause": {"POST", "/end", ""}}},
-		"settings": {func(*caller, int) string { return "/settings" }, map[string][3]string{"patchSettings": {"PATCH", "", `{"audit_days":"%d"}`}}},
+		"pause": {named("/pauses", `{"scope":"group","target":1,"strategy":"skip","until":"2099-01-01T00:00:00Z","reason":"r"}`), map[string][3]string{"endPause": {"POST", "/end", ""}}},
+		"settings": {func(c *caller, _ int) string {
+			c.json(http.StatusOK, new(struct{}), http.MethodPatch, "/settings", `{"audit_days":"3000"}`) // none of what it is changed to
+			return "/settings"
+		}, map[string][3]string{"patchSettings": {"PATCH", "", `{"audit_days":"%d"}`}}},
 	}
 }
 
