@@ -32,7 +32,6 @@ func (l *comeBack) give(conn net.Conn) {
 	}
 	select {
 	case l.conns <- conn:
-		l.given.Add(1)
 	case <-l.closed:
 	}
 }
@@ -48,6 +47,7 @@ func (l *comeBack) note(conn net.Conn, state http.ConnState) {
 func (l *comeBack) Accept() (net.Conn, error) {
 	select {
 	case conn := <-l.conns:
+		l.given.Add(1)
 		return conn, nil
 	case <-l.closed:
 		return nil, net.ErrClosed
