@@ -3,7 +3,9 @@ package manage
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +84,47 @@ func (b *bundle) values(t *testing.T) map[string]string {
 		}
 	}
 	return all
+}
+
+// TestWhatWasSavedHolds at once, and whoever reads the settings meanwhile does not bring back what held before.
+func TestWhatWasSavedHolds(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		over := make(chan struct{})
+		var readers sync.WaitGroup
+		defer readers.Wait()
+		defer close(over)
+		for range 4 {
+			readers.Go(func() {
+				for {
+					select {
+					case <-over:
+						return
+					default:
+					}
+					if _, err := b.Settings.List(t.Context(), b.admin); err != nil {
+						t.Error(err)
+					}
+					if err := b.Settings.Load(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		for i := range 60 {
+			glue := []string{SettingOff, SettingOn}[i%2]
+			if _, err := b.Settings.Save(t.Context(), b.admin, map[string]string{SettingGlue: glue}, ""); err != nil {
+				t.Fatal(err)
+			}
+			for range 50 {
+				if b.Settings.Glue() != (glue == SettingOn) {
+					t.Fatalf("change %d, to %s, was undone", i+1, glue)
+				}
+				runtime.Gosched()
+			}
+		}
+	})
 }
 
 func TestSettingsAreSavedTogether(t *testing.T) {
@@ -176,6 +219,9 @@ func TestWhatCannotBeReadIsNoDecision(t *testing.T) {
 			if err := db.New().SetSetting(ctx, pool, db.SetSettingParams{Name: name, Value: value}); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := b.Settings.Load(ctx); err != nil {
+			t.Fatal(err)
 		}
 		want := map[string]string{SettingRetention: "stored 30 broken", SettingRetentionSuccess: "stored 0 broken", SettingMisfire: "stored 5 broken"}
 		if diff := cmp.Diff(want, b.values(t)); diff != "" {

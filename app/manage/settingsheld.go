@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,7 @@ type Settings struct {
 	fixed   map[string]string
 	own     func(netip.AddrPort) bool // the admin's own listeners; nil: not known
 	held    atomic.Pointer[held]
+	loading sync.Mutex
 }
 
 // held are the values that hold, read once for many uses.
@@ -84,29 +86,41 @@ func NewSettings(pool *db.Pool, logger *slog.Logger, now func() time.Time, fixed
 		}
 		s.fixed[def.Name] = clean
 	}
-	s.hold(nil)
+	s.held.Store(s.inForce(nil))
 	return s, nil
 }
 
 // maxSettings bounds the rows that are read; there are a few dozen.
 const maxSettings = 1000
 
-// Load reads what is stored.
+// Load reads what is stored, and puts it into force.
 func (s *Settings) Load(ctx context.Context) error {
-	_, err := s.load(ctx)
-	return err
+	s.loading.Lock() // or an older reading could come last
+	defer s.loading.Unlock()
+	h, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	old := s.held.Load()
+	for name := range h.broken {
+		if h.broken[name] && !old.broken[name] {
+			s.logger.Error("a setting in the database cannot be read, so its default holds; save it anew on the settings page", "setting", name)
+		}
+	}
+	s.held.Store(h)
+	return nil
 }
 
-func (s *Settings) load(ctx context.Context) (*held, error) {
+func (s *Settings) read(ctx context.Context) (*held, error) {
 	rows, err := s.queries.ListSettings(ctx, s.pool, maxSettings)
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", db.Error(err))
 	}
-	return s.hold(rows), nil
+	return s.inForce(rows), nil
 }
 
-// hold puts values into force.
-func (s *Settings) hold(rows []db.Setting) *held {
+// inForce is what holds with what is stored.
+func (s *Settings) inForce(rows []db.Setting) *held {
 	h := &held{values: make(map[string]string), rows: make(map[string]db.Setting), broken: make(map[string]bool)}
 	for _, r := range rows {
 		h.rows[r.Name] = r
@@ -117,8 +131,6 @@ func (s *Settings) hold(rows []db.Setting) *held {
 			clean, bad := def.clean(row.Value)
 			if h.broken[def.Name] = bad != nil; bad == nil {
 				h.values[def.Name] = clean
-			} else if old := s.held.Load(); old == nil || !old.broken[def.Name] {
-				s.logger.Error("a setting in the database cannot be read, so its default holds; save it anew on the settings page", "setting", def.Name)
 			}
 		}
 		if value, ok := s.fixed[def.Name]; ok {
@@ -142,7 +154,6 @@ func (s *Settings) hold(rows []db.Setting) *held {
 		Remember: time.Duration(h.number(SettingRemember)) * 24 * time.Hour, ChangeGiven: h.values[SettingChangeGiven] == SettingOn,
 		SecondFactor: auth.Whom(h.values[SettingSecond]),
 	}
-	s.held.Store(h)
 	return h
 }
 
@@ -222,7 +233,7 @@ func (s *Settings) List(ctx context.Context, p auth.Principal) ([]SettingState, 
 	if err := requireAdmin(p); err != nil {
 		return nil, err
 	}
-	h, err := s.load(ctx)
+	h, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
