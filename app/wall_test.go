@@ -39,6 +39,13 @@ func TestTheWallBoardShowsWhatItsReaderMaySee(t *testing.T) {
 			}
 			return nil
 		})
+		// It has no dialog, in which a button of the dashboard would open.
+		if doc := b.get("/").document(t); doc.Find(`.trouble [hx-target="#dialog"]`).Length() != 2 || doc.Find("dialog#dialog").Length() != 1 {
+			t.Errorf("the dashboard: %s", doc.Find(".trouble.failing").Text())
+		}
+		if wall := b.get("/wall").document(t); wall.Find("[hx-target]").Length() != 0 {
+			t.Errorf("a button that does nothing: %s", wall.Find(".trouble.failing").Text())
+		}
 		if part := b.do("GET", "/wall", nil, "HX-Request", "true"); part.status != http.StatusOK || strings.Contains(part.body, "<html") || !strings.Contains(part.body, `id="wall"`) {
 			t.Errorf("its round: %d %s", part.status, part.body)
 		}

@@ -161,11 +161,15 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 	failing := dashboard.Trouble{Kind: dashboard.Failing, N: int64(len(found.Failing)), Count: number(len(found.Failing), found.MoreFailing), URL: link.Jobs(link.JobFilter{Show: link.ShowFailing})}
 	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
 		run := c.record(f.Run)
-		failing.Items = append(failing.Items, dashboard.Item{
+		item := dashboard.Item{
 			Name: name(f.Run.JobID), URL: link.Job(f.Run.JobID), DetailURL: link.Run(f.Run.ID), At: c.at(page.Page, run.Start()),
 			Detail: cmp.Or(run.Message(c.teller(page.Page)), page.T("state."+string(run.State()))),
 			Ack:    c.acked(page.Page, p, f.Run.JobID, f.Run.JobGroup, name(f.Run.JobID), open[f.Run.JobID]),
-		})
+		}
+		if job, ok := jobs[f.Run.JobID]; ok && p.Can(job.JobGroup, auth.RightRun) {
+			item.Again = link.JobRunAgain(f.Run.JobID, f.Run.ID)
+		}
+		failing.Items = append(failing.Items, item)
 	}
 	lateJobs, lateRuns := found.LateJobs(), found.LateRuns()
 	late := dashboard.Trouble{Kind: dashboard.Late, N: int64(len(lateJobs)), Count: number(len(lateJobs), found.MoreLate), URL: link.Jobs(link.JobFilter{Show: link.ShowLate})}

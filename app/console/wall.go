@@ -33,6 +33,11 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
 		return err
 	}
+	for i := range page.Troubles { // nobody stands at it, and it has no dialog to open
+		for j := range page.Troubles[i].Items {
+			page.Troubles[i].Items[j].Ack.URL, page.Troubles[i].Items[j].Again = "", ""
+		}
+	}
 	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
 		return err
 	}

@@ -65,7 +65,12 @@ type Item struct {
 	DetailURL string
 	At        format.Time
 	Ack       ui.Ack
+	// Again leads to the dialog that runs it once more with another parameter; empty where the reader may not.
+	Again string
 }
+
+// Acks reports whether the reader may say that they look after it.
+func (i Item) Acks() bool { return i.Ack.By == "" && i.Ack.URL != "" }
 
 // Count is one number with what it counts, and where that is listed.
 type Count struct {

@@ -39,6 +39,9 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		}
 		p.Troubles[0].Items[0].Ack = f.ackOf("7", "", "")
 		p.Troubles[0].Items[1].Ack = f.ackOf("8", "ana", f.zh("已联系上游，预计 15 点恢复", "The bank was called, it should be back at 15:00"))
+		for i := range p.Troubles[0].Items[:3] {
+			p.Troubles[0].Items[i].Again = "/jobs/7/run?from=90417"
+		}
 		p.Troubles[2].N, p.Troubles[2].Count = 1, "1"
 		p.Troubles[2].Items = []dashboard.Item{item(f.zh("分片：用户画像计算", "Shards: user profiles"), "http://10.2.0.14:9999/", 3*time.Hour)}
 		p.Troubles[3].N, p.Troubles[3].Count = 2, "2"
