@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/views/jobs"
@@ -136,6 +138,27 @@ func TestBrowserSaysWhatItKnows(t *testing.T) {
 	n.keepsToTimes(way, beat)
 	n.sendsFilterAgain(way)
 	n.knowsWhatIsGone(beat)
+	n.admin.noPanic(t)
+}
+
+// TestBrowserNoticesAFrozenAdmin stops the admin where it is: it takes calls and says nothing, so no call fails. The long waits of the
+// page pass fifty times as fast.
+func TestBrowserNoticesAFrozenAdmin(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	n.do(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`{
+			const wait = window.setTimeout;
+			window.setTimeout = (what, ms, ...args) => wait(what, ms >= 10000 ? ms / 50 : ms, ...args);
+		}`).Do(ctx)
+		return err
+	}))
+	n.visit(link.RunsPath)
+	n.do(holds(pageIs + `"live"`))
+	n.admin.freeze(t)
+	n.do(holds(pageIs + `"lost" && /^Connection lost/.test(` + liveMark + `.innerText)`))
+	n.admin.thaw(t)
+	n.do(holds(pageIs + `"live"`))
 	n.admin.noPanic(t)
 }
 

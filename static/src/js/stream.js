@@ -25,6 +25,7 @@ export function stream({ address, events, onReturn }) {
     close();
     if (ended || document.hidden) return;
     source = new EventSource(address());
+    silence = setTimeout(fail, most); // a frozen server, or a way on which all is lost, takes a call and says nothing
     source.onopen = () => {
       if (wait > first) onReturn?.();
       wait = first;
@@ -51,9 +52,7 @@ export function stream({ address, events, onReturn }) {
     timer = setTimeout(open, wait);
     wait = Math.min(wait * 2, most);
     // The browser does not say why a stream could not be opened.
-    const probe = new AbortController();
-    const status = await fetch(address(), { headers: { Accept: "text/event-stream" }, signal: probe.signal }).then((answer) => answer.status, () => 0);
-    probe.abort();
+    const status = await fetch(address(), { headers: { Accept: "text/event-stream" }, signal: AbortSignal.timeout(most) }).then((answer) => (answer.body?.cancel(), answer.status), () => 0);
     if (!ended) live.over(status);
   };
   const visibility = () => {
