@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -426,5 +427,17 @@ func TestEveryStateOfARunCanBeAskedFor(t *testing.T) {
 		if !asked[s] {
 			t.Errorf("nothing asks for %s", s)
 		}
+	}
+}
+
+// TestAnOutputThatCannotBeReadIsNotADeedThatFailed: nothing was to be done but to read it.
+func TestAnOutputThatCannotBeReadIsNotADeedThatFailed(t *testing.T) {
+	t.Parallel()
+	page := layout.Page{Printer: locales.New().Printer("en")}
+	if got := unread(page, &scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}); got != "http://a/ cannot be asked for the output at the moment: refused" {
+		t.Error(got)
+	}
+	if got := unread(page, problem.New(problem.NotFound, "log.empty.none")); got != page.T("log.empty.none") {
+		t.Error(got)
 	}
 }

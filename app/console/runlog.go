@@ -87,7 +87,7 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 			if len(log.Lines) == 0 && run.Reported() {
 				log.Status = runs.LogUnavailable
 			}
-			log.Note = problem.From(err).Text(page.Printer)
+			log.Note = unread(page, err)
 			return log
 		}
 		if piece.Missing() && run.Reported() {
@@ -107,6 +107,15 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 			return log
 		}
 	}
+}
+
+// unread says why an output cannot be read: an executor that does not answer was asked for nothing else.
+func unread(page layout.Page, err error) string {
+	why := *problem.From(err)
+	if why.Kind == problem.Executor {
+		why.Key = "log.unread"
+	}
+	return why.Text(page.Printer)
 }
 
 // keptNote says that an output is the copy that is kept of it, and what is missing in it.
