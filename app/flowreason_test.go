@@ -85,3 +85,57 @@ steps:
 		}
 	})
 }
+
+// TestWhyAStepDidNotRunIsSaidInTheReadersLanguage: where no executor has said it, of the step, of its flow and of the flow around that, on the page and in the list of runs.
+func TestWhyAStepDidNotRunIsSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"nobody"}, "title": {"Nobody"}, "type": {"auto"}})
+		for _, job := range []url.Values{
+			{"name": {"the work"}, "handler": {"work"}},
+			{"name": {"within"}, "glue": {"FLOW"}, "handler": {""}, "source": {"steps:\n  - {id: deep, job: 1}\n"}},
+			{"name": {"around"}, "glue": {"FLOW"}, "handler": {""}, "source": {"steps:\n  - {id: part, flow: 2}\n"}},
+		} {
+			job["schedule_type"], job["cron"] = []string{"NONE"}, []string{""}
+			if got := admin.post("/jobs", form(job)); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		path := admin.runOnce("/jobs/3", nil)
+		executortest.Eventually(t, "it has failed", func() error {
+			if doc := admin.get(path).document(t); doc.Find("#step-part.at-failed").Length() == 0 || doc.Find(".why").Length() == 0 {
+				return fmt.Errorf("the step is %q", doc.Find("#step-part").AttrOr("class", ""))
+			}
+			return nil
+		})
+		inner := admin.get(path).document(t).Find("#step-part a[href^='/runs/']").First().AttrOr("href", "")
+		for language, want := range map[string]struct{ deep, part, whole string }{
+			"en":    {"Not sent: no executor is registered", "Step deep failed: Not sent: no executor is registered", "Step part / deep failed: Not sent: no executor is registered"},
+			"zh-CN": {"未发送：没有已注册的执行器", "步骤 deep 失败：未发送：没有已注册的执行器", "步骤 part / deep 失败：未发送：没有已注册的执行器"},
+			"zh-TW": {"未送出：沒有已註冊的執行器", "步驟 deep 失敗：未送出：沒有已註冊的執行器", "步驟 part / deep 失敗：未送出：沒有已註冊的執行器"},
+		} {
+			in := func(path string) answer { return admin.do("GET", path, nil, "Accept-Language", language) }
+			pages := map[string]answer{"the run": in(path), "the run within": in(inner), "the list": in("/runs"), "the job": in("/jobs/3")}
+			if got := pages["the run"].document(t).Find("#step-part .flow-text").Text(); got != want.part {
+				t.Errorf("%s: the step says %q, want %q", language, got, want.part)
+			}
+			if got := pages["the run within"].document(t).Find("#step-deep .flow-text").Text(); got != want.deep {
+				t.Errorf("%s: the step within says %q, want %q", language, got, want.deep)
+			}
+			for name, page := range pages {
+				if (name != "the run within") != strings.Contains(page.document(t).Text(), want.whole) {
+					t.Errorf("%s: %s does not say %q, or that of another", language, name, want.whole)
+				}
+				if language != "en" && strings.Contains(page.body, "no executor is registered") {
+					t.Errorf("%s: %s says it in English too", language, name)
+				}
+			}
+		}
+		reader := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, admin, url.Values{"name": {"reader"}, "scope": {"view"}, "days": {"7"}})}
+		if got := reader.do("GET", inner, ""); !strings.Contains(got.body, `"code":"noexecutor"`) || strings.Contains(got.body, `"why`) || strings.Contains(got.body, `\"key`) {
+			t.Errorf("API: %d %s", got.status, got.body)
+		}
+	})
+}

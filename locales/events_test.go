@@ -105,6 +105,9 @@ func sample(p *Printer, a event.Arg, i int) (value, shown string) {
 		return word, p.T(a.Of + word)
 	case event.FlagMore:
 		return "", ""
+	case event.Cause:
+		inner := event.New(time.Unix(0, 0), event.Unknown, "http://"+digits)
+		return event.CauseOf(inner), event.Teller{Printer: p, Zone: zone}.Tell(inner)
 	case event.Words:
 		return "words " + digits, "words " + digits
 	case event.Number, event.RunID, event.JobID:

@@ -126,6 +126,14 @@ func (e *Engine) unlocked(ctx context.Context, rows []db.ListDueJobsRow, until t
 	return left, nil
 }
 
+// wrongSchedule is why a schedule cannot be read, as an argument of an event.
+func wrongSchedule(err error) string {
+	if field, is := jobspec.ScheduleError(err); is {
+		return event.CauseOfField(field, err.Error())
+	}
+	return err.Error()
+}
+
 func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
 	now := e.now()
 	misfireAfter := e.cfg.Limits().MisfireAfter
@@ -155,7 +163,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (docs/compat.md §8.1 #1).
 			advances[i].Unreadable = true
-			skipped = append(skipped, e.skippedRow(j, now, event.Stopped, event.New(now, event.JobStopped, err)))
+			skipped = append(skipped, e.skippedRow(j, now, event.Stopped, event.New(now, event.JobStopped, wrongSchedule(err))))
 			causes = append(causes, AlarmDispatch)
 			continue
 		}

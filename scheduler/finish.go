@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -38,6 +39,7 @@ type finishing struct {
 	by       *Caller
 	code     int
 	msg      string            // the executor's own words
+	english  string            // without those: what XXL-JOB's column says in the place of [event.FlowCause]
 	given    event.Outcome     // Open: by the code
 	why      event.List        // what led to it, where the engine made it up
 	mute     bool              // nothing follows from it: no retry, no alarm
@@ -372,7 +374,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 			}
 			f.settled = f.along != nil
 			finishes[i] = db.Finish{ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
-				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
+				Message: joinLines(string(r.HandleMsg), clip(cmp.Or(f.msg, f.english), maxResult), withoutCause(events).In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
 			if e.cfg.Traces != nil && !leaves(e.cfg.Pool, &r) {
 				traced = append(traced, tracing.End{ID: r.ID, Planned: r.PlannedAt, Failed: f.ends != event.Succeeded, Received: f.came})
@@ -391,7 +393,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		if err := e.flows.over(ctx, tx, over); err != nil {
 			return nil, err
 		}
-		if flows = e.flows.stepEnds(open, seen, byID, follow); flows != nil {
+		if flows = e.flows.stepEnds(open, seen, byID, killed, follow); flows != nil {
 			if err := e.flows.move(ctx, tx, flows); err != nil {
 				return nil, err
 			}
@@ -573,6 +575,14 @@ func (e *Engine) startFreed(ctx context.Context, jobIDs []int64) {
 			e.log.Warn("let the next run have its slot", "job_id", id, "error", err)
 		}
 	}
+}
+
+// withoutCause leaves out what is said in English already, see [finishing].english.
+func withoutCause(events event.List) event.List {
+	if _, has := events.Last(event.FlowCause); !has {
+		return events
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Key == event.FlowCause })
 }
 
 func appendNew(ids []int64, id int64) []int64 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // stepEnds are the ends of steps in a batch of results; nil when there are none, as of runs of no flow.
-func (fs *Flows) stepEnds(open []db.ListRunsToEndRow, seen map[int64]db.ListFlowRevisionsRow, byID map[int64]*finishing, follow *following) *flowMove {
+func (fs *Flows) stepEnds(open []db.ListRunsToEndRow, seen map[int64]db.ListFlowRevisionsRow, byID map[int64]*finishing, killed map[int64]event.List, follow *following) *flowMove {
 	var m *flowMove
 	for i := range open {
 		r := &open[i]
@@ -35,7 +36,8 @@ func (fs *Flows) stepEnds(open []db.ListRunsToEndRow, seen map[int64]db.ListFlow
 		}
 		f := byID[r.ID]
 		m.ends = append(m.ends, stepEnd{
-			step: r.FlowStep, run: r.ID, shard: parseShard(string(r.ExecutorShardingParam)).Index, outcome: f.ends, code: int64(f.code), message: f.msg, output: f.output,
+			step: r.FlowStep, run: r.ID, shard: parseShard(string(r.ExecutorShardingParam)).Index, outcome: f.ends, code: int64(f.code), message: cmp.Or(f.msg, f.english),
+			why: whyOf(f, killed[r.ID]), output: f.output,
 		})
 	}
 	return m
@@ -51,7 +53,7 @@ func unsentSteps(final []*outcome, again []*dispatch) *flowMove {
 		if m == nil {
 			m = newFlowMove()
 		}
-		m.ends = append(m.ends, stepEnd{step: o.d.step, run: o.d.id, shard: o.d.shard.Index, outcome: o.sent.Outcome, code: o.sent.Code, message: lastWords(o.d.events)})
+		m.ends = append(m.ends, stepEnd{step: o.d.step, run: o.d.id, shard: o.d.shard.Index, outcome: o.sent.Outcome, code: o.sent.Code, message: lastWords(o.d.events), why: lastCause(o.d.events)})
 	}
 	for _, d := range again {
 		if d.step == 0 {
@@ -71,6 +73,39 @@ func lastWords(events event.List) string {
 		return ""
 	}
 	return events[len(events)-1:].In(time.UTC)
+}
+
+// lastCause is the event that lastWords says.
+func lastCause(events event.List) string {
+	if len(events) == 0 {
+		return ""
+	}
+	return event.CauseOf(events[len(events)-1])
+}
+
+// whyOf is the event that a result came of which is none of an executor's; "" where that said it, or nobody knows.
+func whyOf(f *finishing, killed event.List) string {
+	if f.msg != "" || f.ends == event.Succeeded {
+		return ""
+	}
+	if why, ok := slices.Concat(f.why, killed).Reason(f.ends); ok {
+		return event.CauseOf(why)
+	}
+	if failed, ok := f.why.Last(event.FlowFailed); ok { // of a flow of which a step said nothing
+		return event.CauseOf(failed)
+	}
+	return ""
+}
+
+// flowCause tells of the step because of which a run of a flow failed, and why that did. Of flows within flows it names the way to the step.
+func flowCause(at time.Time, step, cause string) event.Event {
+	switch inner, _ := event.IsCause(cause); inner.Key {
+	case event.FlowCause:
+		return event.New(at, event.FlowCause, step+" / "+inner.Text(0), inner.Text(1))
+	case event.FlowFailed:
+		return event.New(at, event.FlowFailed, step+" / "+inner.Text(0))
+	}
+	return event.New(at, event.FlowCause, step, cause)
 }
 
 // follow notes the attempts that follow one of a step. A broadcast that nobody was there for may have become several.

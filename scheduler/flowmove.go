@@ -27,6 +27,7 @@ type stepEnd struct {
 	outcome event.Outcome
 	code    int64
 	message string
+	why     string // where no executor said it: an event, as [event.CauseOf]
 	output  map[string]string
 	gone    bool // nothing of it goes on, whatever its row says: the sweep's
 }
@@ -75,6 +76,7 @@ type flowState struct {
 	fresh   bool   // it begins in this move
 	given   bool   // its row is there already
 	why     string // what the step that failed first said
+	cause   string // why it failed, where its run has not said that: as [flow.CauseOf]
 }
 
 // flowStep is the row of a step or an item.
@@ -366,8 +368,12 @@ func endStep(states map[int64]*flowState, items map[int64]*flowStep, end *stepEn
 	if s.Going--; end.gone {
 		s.Going = 0
 	}
-	s.Output = db.Text(addOutput(string(s.Output), s.Going > 0 || s.Total > 1, end))
-	if s.Code == 0 || !ok {
+	if s.Ending != 0 { // the flow wanted it
+		end.why = ""
+	}
+	says := s.Code == 0 || !ok
+	s.Output = db.Text(addOutput(string(s.Output), s.Going > 0 || s.Total > 1, says, end))
+	if says {
 		s.Code, s.Message = end.code, db.Text(clip(end.message, flow.MaxOutput))
 	}
 	if s.Going > 0 {
@@ -405,7 +411,7 @@ func (f *flowState) record(place int, state flow.State, now time.Time) {
 // noteFailure remembers which step failed first.
 func (f *flowState) noteFailure(place int) {
 	if s := f.steps[place]; f.row.FailedStep == "" && f.plan.plan.Fails(place, flow.State(s.State)) {
-		f.row.FailedStep, f.why = s.Step, string(s.Message)
+		f.row.FailedStep, f.why, f.cause = s.Step, string(s.Message), flow.CauseOf(string(s.Output))
 	}
 }
 
@@ -521,6 +527,7 @@ func (fs *Flows) itemResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *fl
 
 // outputs is what a row has of what runs gave.
 type outputs struct {
+	Why    string              `json:"why,omitempty"` // before the others: see [flow.WhyOf]
 	Values map[string]string   `json:"values,omitempty"`
 	Shards map[int]shardOutput `json:"shards,omitempty"`
 }
@@ -532,9 +539,10 @@ type shardOutput struct {
 	OK      bool              `json:"ok"`
 }
 
-// addOutput adds what a run gave to what the row of its step has; "" when there is nothing.
-func addOutput(text string, shards bool, end *stepEnd) string {
-	if len(end.output) == 0 && !shards && text == "" {
+// addOutput adds what a run gave to what the row of its step has, and, if it is this run that says what became of the step, why it ended; "" when
+// there is nothing.
+func addOutput(text string, shards, says bool, end *stepEnd) string {
+	if len(end.output) == 0 && !shards && text == "" && end.why == "" {
 		return ""
 	}
 	var o outputs
@@ -548,6 +556,9 @@ func addOutput(text string, shards bool, end *stepEnd) string {
 		o.Shards[end.shard] = shardOutput{Code: end.code, Message: clip(end.message, flow.MaxOutput/16), Values: end.output, OK: end.outcome == event.Succeeded}
 	} else {
 		o.Values = end.output
+	}
+	if says {
+		o.Why = end.why
 	}
 	raw, err := json.Marshal(o)
 	if err != nil || len(raw) > flow.MaxResultSize {

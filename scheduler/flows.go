@@ -137,6 +137,8 @@ const maxLists = 100
 // errNoFlow means that the definition of a flow cannot be read.
 type errNoFlow struct{ error }
 
+func (e errNoFlow) Unwrap() error { return e.error }
+
 func newFlowPlan(text int64, source string) (*flowPlan, error) {
 	def, err := flow.Parse([]byte(source))
 	if err != nil {

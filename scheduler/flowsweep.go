@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,7 +33,7 @@ func (fs *Flows) moved(m *flowMove) {
 	for _, f := range m.decided {
 		fs.kept.keep(f)
 		if f.row.State == flowDecided {
-			fs.ended.add(flowEnd{f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why})
+			fs.ended.add(flowEnd{f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why, f.cause})
 		}
 		fs.cfg.Changed(f.row.LogID)
 	}
@@ -43,7 +44,9 @@ type flowEnd struct {
 	log  int64
 	ends flow.State
 	step string // the one that failed first; "": none
-	why  string // what that said; "": that is to be read
+	why  string // what that said; "": that is to be read, unless its cause is known
+	// Why it failed where its run has not said that, as an argument of an event.
+	cause string
 }
 
 // resultOfRun is the end of a run of a flow as a result of it.
@@ -62,15 +65,22 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 		return item, nil
 	}
 	why := event.New(fs.cfg.Now(), event.FlowFailed, end.step)
-	if end.why == "" {
+	if end.why == "" && end.cause == "" {
 		row, err := fs.queries.GetFlowStep(ctx, fs.cfg.Pool, db.GetFlowStepParams{FlowLogID: end.log, Step: end.step})
 		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return item, err
 		}
 		why, end.why = fs.failureOf(end.step, &row)
+		end.cause = flow.CauseOf(string(row.Output))
+	}
+	if end.cause != "" && why.Key == event.FlowFailed {
+		why = flowCause(fs.cfg.Now(), end.step, end.cause)
 	}
 	item.why = append(item.why, why)
-	if end.why != "" {
+	if why.Key == event.FlowCause {
+		happened, _ := event.IsCause(end.cause)
+		item.english = fmt.Sprintf("%s: %s", end.step, cmp.Or(end.why, happened.String()))
+	} else if end.why != "" {
 		item.msg = fmt.Sprintf("%s: %s", end.step, end.why)
 	}
 	return item, nil
@@ -271,7 +281,7 @@ func (fs *Flows) sweep(ctx context.Context) error {
 		for _, r := range rows {
 			after = r.LogID
 			if mine(r.LogID) {
-				ends = append(ends, flowEnd{r.LogID, flow.State(r.Ends), r.FailedStep, ""})
+				ends = append(ends, flowEnd{r.LogID, flow.State(r.Ends), r.FailedStep, "", ""})
 			}
 		}
 		if err := fs.end(ctx, ends); err != nil {

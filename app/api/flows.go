@@ -25,7 +25,7 @@ type runStep struct {
 	Parameter string     `json:"parameter" doc:"What its run got; of an approval, what is asked."`
 	Output    string     `json:"output" doc:"What it gave, as JSON; empty: nothing."`
 	Message   string     `json:"message"`
-	Code      string     `json:"code,omitempty" doc:"For programs: which fault of an expression, or of its job, ended it."`
+	Code      string     `json:"code,omitempty" doc:"For programs: by which fault of an expression or of its job it ended, or by which event, where its run has not said that."`
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 	DueAt     *time.Time `json:"due_at" doc:"When it is decided without anybody."`
@@ -51,7 +51,7 @@ type stepItem struct {
 	Parameter string     `json:"parameter" doc:"What its run got."`
 	Output    string     `json:"output" doc:"What it gave, as JSON; empty: nothing."`
 	Message   string     `json:"message"`
-	Code      string     `json:"code,omitempty" doc:"For programs: which fault of an expression, or of its job, ended it."`
+	Code      string     `json:"code,omitempty" doc:"For programs: by which fault of an expression or of its job it ended, or by which event, where its run has not said that."`
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 }
@@ -160,7 +160,7 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 	for i := range f.Definition.Steps {
 		def := &f.Definition.Steps[i]
 		row := rows[def.ID]
-		code := faultCode(&row)
+		code := manage.WhyOfStep(&row).Code()
 		s := runStep{
 			ID: def.ID, Kind: def.Kind(), Needs: append([]string{}, def.Needs...), State: flow.State(row.State).String(), Allowed: def.Allows(flow.State(row.State)), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt,
 			Parameter: string(row.Param), Output: string(row.Output), Message: string(row.Message), Code: code, StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt), DueAt: momentOf(row.DueAt),
@@ -172,14 +172,6 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 		out.Steps = append(out.Steps, s)
 	}
 	return nil
-}
-
-// faultCode takes what is kept of the fault by which a step ended out of its row: its message says it.
-func faultCode(row *db.FlowStep) string {
-	if fault := manage.StepFault(row); fault != nil {
-		return fault.Key
-	}
-	return ""
 }
 
 // stepItems is a page of the items of a step, of those that have begun. Its cursor is one more than the place of the last item, since those
@@ -198,7 +190,7 @@ func (a *API) stepItems(ctx context.Context, p auth.Principal, id int64, step st
 	}
 	items := make([]stepItem, len(rows))
 	for i, row := range rows {
-		code := faultCode(&row)
+		code := manage.WhyOfStep(&row).Code()
 		items[i] = stepItem{
 			Item: row.Item, State: flow.State(row.State).String(), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt, Parameter: string(row.Param),
 			Output: string(row.Output), Message: string(row.Message), Code: code, StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt),

@@ -110,7 +110,7 @@ func (a *API) readWholeRun(teller event.Teller, r db.Run, shards []db.ListShards
 	record := a.recorded(row)
 	out := wholeRun{RunFields: a.readRun(teller, row), Said: append([]string{}, record.Words()...), Events: []runEvent{}, Followers: append([]int64{}, record.Followers()...), Shards: []shard{}}
 	for _, e := range record.Events {
-		out.Events = append(out.Events, runEvent{At: momentOf(e.At), Key: e.Key, Args: append([]string{}, e.Args...), Text: teller.Tell(e)})
+		out.Events = append(out.Events, runEvent{At: momentOf(e.At), Key: e.Key, Args: e.PlainArgs(), Text: teller.Tell(e)})
 	}
 	for _, s := range shards {
 		out.Shards = append(out.Shards, shard{ID: s.ID, Shard: string(s.ExecutorShardingParam), State: runstate.Of(s.Outcome, s.TriggerCode, s.HandleCode, s.HandleNote)})

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -59,7 +61,8 @@ func (c *timelines) flowOf(ctx context.Context, page layout.Page, p auth.Princip
 		return nil
 	}
 	var fault *flow.Fault
-	if t.Flow, fault, err = c.flowRun(ctx, page, p, r, f); err == nil && fault != nil && t.State == runstate.Failed {
+	t.Flow, fault, err = c.flowRun(ctx, page, p, r, f)
+	if _, told := event.Parse(string(r.Events)).Last(event.FlowCause); err == nil && fault != nil && t.State == runstate.Failed && !told { // an earlier version ended it
 		field := manage.FlowFault(*fault)
 		t.Why, t.ResultNote = field.Text(page.Printer), nil // which says it in the language of the admin that ended the run
 	}
@@ -107,7 +110,7 @@ func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Princi
 	}
 	v.time(out)
 	failed := v.texts[f.FailedStep]
-	return out, manage.StepFault(&failed), nil
+	return out, manage.WhyOfStep(&failed).Fault, nil
 }
 
 // step is a step as the page lists it. Of a job that the reader may not see only the state is told.
@@ -138,7 +141,7 @@ func (v *flowView) step(i int) runs.FlowStep {
 	if job, known := v.jobs[text.JobID]; known {
 		s.JobID, s.JobName = job.ID, job.JobDesc
 	}
-	s.Message = shorten(said(v.page, &text))
+	s.Message = shorten(v.said(v.page, &text))
 	s.RunID, s.Param, s.Output = text.RunID, shorten(string(text.Param)), shorten(string(text.Output))
 	switch {
 	case def.Approve != nil:
@@ -154,13 +157,8 @@ func (v *flowView) step(i int) runs.FlowStep {
 }
 
 // said is what a step or an item ended with, in the reader's language where that is not what its run reported.
-func said(page layout.Page, row *db.FlowStep) string {
-	if fault := manage.StepFault(row); fault != nil {
-		fault.Step = "" // the page is about it
-		field := manage.FlowFault(*fault)
-		return field.Text(page.Printer)
-	}
-	return string(row.Message)
+func (c *timelines) said(page layout.Page, row *db.FlowStep) string {
+	return cmp.Or(manage.WhyOfStep(row).Text(c.teller(page)), string(row.Message))
 }
 
 // maxShownText is how much of a parameter or an output is shown on the page of a flow, in bytes; the page of the step's run has the rest.
@@ -419,7 +417,7 @@ func (c *runPages) stepItems(ec echo.Context) error {
 	}
 	for i := range rows {
 		row := &rows[i]
-		item := runs.Item{Number: format.Digits(row.Item + 1), State: flow.State(row.State), RunID: row.RunID, Param: shorten(string(row.Param)), Message: shorten(said(page.Page, row))}
+		item := runs.Item{Number: format.Digits(row.Item + 1), State: flow.State(row.State), RunID: row.RunID, Param: shorten(string(row.Param)), Message: shorten(c.said(page.Page, row))}
 		if row.BeganAt > 0 {
 			end := c.now()
 			if row.EndedAt > 0 {

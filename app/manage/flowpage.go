@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
@@ -96,15 +97,48 @@ func (s *Runs) hideSteps(ctx context.Context, p auth.Principal, rows []db.FlowSt
 	return nil
 }
 
-// StepFault takes out of the row of a step, or an item, what is kept of the expression by which it ended; nil where it ended by something else.
-func StepFault(row *db.FlowStep) *flow.Fault {
-	f, ok := flow.FaultOf(row.Step, string(row.Output))
-	if !ok {
-		return nil
+// StepWhy is why a step, or an item, ended as it did, where its run has not said that: a fault of an expression or of its job, or an event.
+type StepWhy struct {
+	Fault *flow.Fault
+	Event event.Event
+}
+
+// Code names it for programs; "" where there is none.
+func (w StepWhy) Code() string {
+	if w.Fault != nil {
+		return w.Fault.Key
 	}
-	row.Output = ""
-	if said := string(row.Message); said == "" || !strings.HasPrefix(f.Said(), said) { // it has run since; the words may have been cut
-		return nil
+	return string(w.Event.Key)
+}
+
+// Text is it in words; "" where there is none.
+func (w StepWhy) Text(t event.Teller) string {
+	switch {
+	case w.Fault != nil:
+		fault := *w.Fault
+		fault.Step = "" // which it is, is known
+		field := FlowFault(fault)
+		return field.Text(t.Printer)
+	case w.Event.Key != "":
+		return t.Tell(w.Event)
 	}
-	return f
+	return ""
+}
+
+// WhyOfStep takes out of the row of a step, or an item, what is kept of why it ended.
+func WhyOfStep(row *db.FlowStep) (why StepWhy) {
+	said := string(row.Message)
+	if f, ok := flow.FaultOf(row.Step, string(row.Output)); ok {
+		row.Output = ""
+		if said != "" && strings.HasPrefix(f.Said(), said) { // else it has run since; the words may have been cut
+			why.Fault = f
+		}
+		return why
+	}
+	e, rest, ok := flow.WhyOf(string(row.Output))
+	row.Output = db.Text(rest)
+	if ok && flow.State(row.State) != flow.Success {
+		why.Event = e
+	}
+	return why
 }

@@ -18,36 +18,18 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// What a fault of a definition is told as: with a step, or of the whole.
-const (
-	keyFlowAt = "flow.error.at"
-	keyFlowIn = "flow.error.in"
-)
-
 // FlowFault is what is wrong with a definition, as a fault of the job's source that names the step and the line.
 func FlowFault(f flow.Fault) problem.Field {
 	if f.Step == "" && f.Name == flow.FieldChildren {
 		return problem.Field{Name: jobspec.FieldChildren, Key: f.Key, Args: f.Args}
 	}
-	key := keyFlowAt
-	if f.Step == "" {
-		key = keyFlowIn
-	}
-	return problem.Field{Name: jobspec.FieldSource, Key: key, Args: []any{"Step", f.Step, "Line", f.Line, "Part", f.Name, "Text", problem.Field{Key: f.Key, Args: f.Args}}}
+	told := f.Told()
+	told.Name = jobspec.FieldSource
+	return told
 }
 
 // FlowFaultOf is the other way: the fault that a fault of a job tells; ok is false of one that is none of a definition.
-func FlowFaultOf(field problem.Field) (f flow.Fault, ok bool) {
-	if field.Key != keyFlowAt && field.Key != keyFlowIn || len(field.Args) != 8 {
-		return f, false
-	}
-	inner, is := field.Args[7].(problem.Field)
-	f.Step, _ = field.Args[1].(string)
-	f.Line, _ = field.Args[3].(int)
-	f.Name, _ = field.Args[5].(string)
-	f.Key, f.Args = inner.Key, inner.Args
-	return f, is
-}
+func FlowFaultOf(field problem.Field) (f flow.Fault, ok bool) { return flow.ToldFault(field) }
 
 // MaxFlowFaults is how many faults of a definition are told at a time.
 const MaxFlowFaults = 20

@@ -16,6 +16,7 @@ const (
 	RunID                // a run
 	JobID                // a job
 	FlagMore             // "1": the number before it is a lower bound
+	Cause                // another event, or what is wrong with a value: see [CauseOf]
 )
 
 // Arg is an argument of an event.
@@ -92,6 +93,7 @@ const (
 	FlowBegan    Key = "flowbegan"    // a run of a flow, with so many steps
 	FlowStep     Key = "flowstep"     // it is a step of a flow
 	FlowFailed   Key = "flowfailed"   // the step because of which a run of a flow failed
+	FlowCause    Key = "flowcause"    // the same, and why it did, where no executor has said that
 	FlowRejected Key = "flowrejected" // the same, where a person said no
 	FlowSilent   Key = "flowsilent"   // where nobody said anything in time
 	FlowItems    Key = "flowitems"    // where items of it failed
@@ -110,13 +112,15 @@ func word(name, of string) Arg { return Arg{Name: name, Kind: Word, Of: of} }
 
 // The arguments that many have. Of a call that failed the kind of fault (wire.FaultOf) is told, and the original words.
 var (
-	address = words("Address")
-	took    = length("Took")
-	fault   = word("Fault", "fault.")
-	said    = words("Text")
-	more    = Arg{Name: "More", Kind: FlagMore}
-	runID   = Arg{Name: "Run", Kind: RunID}
-	jobID   = Arg{Name: "Job", Kind: JobID}
+	address  = words("Address")
+	took     = length("Took")
+	fault    = word("Fault", "fault.")
+	said     = words("Text")
+	whatSaid = Arg{Name: "Text", Kind: Cause}
+	because  = Arg{Name: "Why", Kind: Cause}
+	more     = Arg{Name: "More", Kind: FlagMore}
+	runID    = Arg{Name: "Run", Kind: RunID}
+	jobID    = Arg{Name: "Job", Kind: JobID}
 )
 
 // Book is the events that may stand somewhere, by their keys.
@@ -139,7 +143,7 @@ var Specs = func() Book {
 		{SkippedFires, []Arg{number("N"), more, moment("From"), moment("To"), word("Strategy", "misfire.")}, "skipped: {N} fires planned from {From} to {To}; the misfire strategy is {Strategy}"},
 		{PausedFires, []Arg{number("N"), more, moment("From"), moment("To"), words("User"), words("Reason")}, "skipped: {N} fires planned from {From} to {To} fell into a pause by {User}: {Reason}"},
 		{HeldBack, []Arg{words("User"), words("Reason")}, "held back by a pause by {User}: {Reason}"},
-		{JobStopped, []Arg{said}, "job stopped: {Text}"},
+		{JobStopped, []Arg{whatSaid}, "job stopped: {Text}"},
 		{TakenOver, []Arg{words("Admin"), number("Node")}, "taken over from admin {Admin}, which is gone"},
 		{FoundAgain, nil, "found again: the database had not confirmed its record"},
 		{Waited, []Arg{length("By")}, "waited for another run of the job to end"},
@@ -192,10 +196,11 @@ var Specs = func() Book {
 		{FlowBegan, []Arg{number("N")}, "begun: {N} steps"},
 		{FlowStep, []Arg{runID, words("Step")}, "step {Step} of the flow's run {Run}"},
 		{FlowFailed, []Arg{words("Step")}, "step {Step} failed"},
+		{FlowCause, []Arg{words("Step"), because}, "step {Step} failed: {Why}"},
 		{FlowRejected, []Arg{words("Step"), words("User")}, "step {Step} was rejected by {User}"},
 		{FlowSilent, []Arg{words("Step")}, "nobody answered step {Step} in time"},
 		{FlowItems, []Arg{words("Step"), number("N"), number("All")}, "of step {Step} {N} of {All} items failed"},
-		{NoFlow, []Arg{said}, "not begun: the definition of the flow cannot be read: {Text}"},
+		{NoFlow, []Arg{whatSaid}, "not begun: the definition of the flow cannot be read: {Text}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
 		{DueBy, []Arg{moment("By"), moment("Expected"), length("Usual")}, "to be done by {By}, expected to end at {Expected}: it usually takes up to {Usual}"},
 		{NotDone, []Arg{moment("By")}, "had to be done by {By} and is not"},

@@ -60,6 +60,8 @@ func (s Spec) english(e Event, i int, a Arg, zone *time.Location) string {
 		return e.Duration(i).String()
 	case RunID, JobID:
 		return strconv.FormatInt(e.Number(i), 10)
+	case Cause:
+		return causeInEnglish(value, zone)
 	case Words, Word, FlagMore:
 	}
 	return value
@@ -149,6 +151,8 @@ func (t Teller) value(spec Spec, e Event, i int, a Arg) string {
 		return t.Printer.Word(a.Of, value)
 	case RunID, JobID:
 		return strconv.FormatInt(e.Number(i), 10)
+	case Cause:
+		return t.cause(value)
 	case Words, FlagMore:
 	}
 	return value
@@ -164,11 +168,11 @@ func (l List) Reason(o Outcome) (Event, bool) {
 var reasons = [...][]Key{
 	Open:      {KillAsked, KillFailed},
 	Succeeded: {},
-	Failed:    {FlowRejected, FlowSilent, FlowItems},
-	TimedOut:  {NoReport},
+	Failed:    {FlowCause, FlowRejected, FlowSilent, FlowItems},
+	TimedOut:  {NoReport, FlowCause},
 	NotSent: {
 		Refused, Unreachable, Silent, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, NoScript, NoSecret, SecretsShut, SecretsHeld, NoEnv,
-		QueueFull, TooLate, DeadExecutor, NotRecorded, MayHave, Unknown, Unanswered,
+		QueueFull, TooLate, DeadExecutor, NotRecorded, MayHave, Unknown, Unanswered, NoFlow,
 	},
 	Unconfirmed: {Unanswered, MayHave, NotRecorded},
 	Killed:      {KilledAt, KillAsked, LostRun}, // the last of which tells that nobody knows whether it was

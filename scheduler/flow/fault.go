@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -62,49 +61,10 @@ func (english) T(key string, args ...any) string {
 	return expr.Said(invalid.Field{Key: key, Args: args})
 }
 
-// storedField is a [Fault] as a step keeps it beside its words: arguments are texts, numbers, or fields again.
+// storedField is a [Fault] as a step keeps it beside its words.
 type storedField struct {
-	Name string            `json:"name,omitempty"`
-	Line int               `json:"line,omitempty"`
-	Key  string            `json:"key"`
-	Args []json.RawMessage `json:"args,omitempty"`
-}
-
-func storeField(f invalid.Field) storedField {
-	stored := storedField{Name: f.Name, Key: f.Key}
-	for _, arg := range f.Args {
-		if inner, is := arg.(invalid.Field); is {
-			arg = storeField(inner)
-		}
-		raw, err := json.Marshal(arg)
-		if err != nil {
-			raw = []byte(`""`) // arguments are texts and numbers
-		}
-		stored.Args = append(stored.Args, raw)
-	}
-	return stored
-}
-
-func (s storedField) field() (f invalid.Field, ok bool) {
-	f = invalid.Field{Name: s.Name, Key: s.Key}
-	for _, raw := range s.Args {
-		var arg any
-		var inner storedField
-		switch {
-		case json.Unmarshal(raw, &inner) == nil:
-			if arg, ok = inner.field(); !ok {
-				return f, false
-			}
-		default:
-			decoder := json.NewDecoder(bytes.NewReader(raw))
-			decoder.UseNumber()
-			if decoder.Decode(&arg) != nil {
-				return f, false
-			}
-		}
-		f.Args = append(f.Args, arg)
-	}
-	return f, s.Key != "" && len(f.Args)%2 == 0
+	invalid.Stored
+	Line int `json:"line,omitempty"`
 }
 
 // storedFault is what a step has in the place of what its run gave.
@@ -114,9 +74,7 @@ type storedFault struct {
 
 // Stored is the fault as a step keeps it, for those who say it in another language than [Fault.Said].
 func (f *Fault) Stored() string {
-	stored := storeField(f.Field)
-	stored.Line = f.Line
-	raw, err := json.Marshal(storedFault{&stored})
+	raw, err := json.Marshal(storedFault{&storedField{f.Field.Stored(), f.Line}})
 	if err != nil {
 		return ""
 	}
@@ -129,8 +87,36 @@ func FaultOf(step, output string) (f *Fault, ok bool) {
 	if !strings.HasPrefix(output, `{"fault":`) || json.Unmarshal([]byte(output), &s) != nil || s.Fault == nil {
 		return nil, false
 	}
-	field, ok := s.Fault.field()
+	field, ok := s.Fault.Field()
 	return &Fault{Step: step, Line: s.Fault.Line, Field: field}, ok
+}
+
+// What a fault is told as: with its step, or as one of the whole flow, or of a step that was named before.
+const (
+	keyAt = "flow.error.at"
+	keyIn = "flow.error.in"
+)
+
+// Told is the fault as a message that says where it is and what.
+func (f *Fault) Told() invalid.Field {
+	key := keyAt
+	if f.Step == "" {
+		key = keyIn
+	}
+	return invalid.Field{Key: key, Args: []any{"Step", f.Step, "Line", f.Line, "Part", f.Name, "Text", invalid.Field{Key: f.Key, Args: f.Args}}}
+}
+
+// ToldFault is the other way: the fault that a message tells; ok is false of one that tells of none.
+func ToldFault(told invalid.Field) (f Fault, ok bool) {
+	if told.Key != keyAt && told.Key != keyIn || len(told.Args) != 8 {
+		return f, false
+	}
+	inner, is := told.Args[7].(invalid.Field)
+	f.Step, _ = told.Args[1].(string)
+	f.Line, _ = told.Args[3].(int)
+	f.Name, _ = told.Args[5].(string)
+	f.Key, f.Args = inner.Key, inner.Args
+	return f, is
 }
 
 // Faults are what is wrong with a definition, in the order of its steps.
