@@ -27,6 +27,7 @@ type Tokens struct {
 	seal    *seal.Seal // of what is stored; nil: it is stored as it is
 	logger  *slog.Logger
 
+	loading  sync.Mutex
 	mu       sync.RWMutex
 	byApp    map[string]db.Token // by lower-case app name; "" is the common one
 	accepted map[string]string   // by executor address, the token that worked with it last
@@ -57,6 +58,12 @@ func NewTokens(cfg TokensConfig) *Tokens {
 
 // Load reads the tokens, which another admin may have rotated, and makes the common one at the first start of all.
 func (t *Tokens) Load(ctx context.Context) error {
+	t.loading.Lock() // or an older reading could come last
+	defer t.loading.Unlock()
+	return t.load(ctx)
+}
+
+func (t *Tokens) load(ctx context.Context) error {
 	rows, err := t.queries.ListTokens(ctx, t.pool)
 	if err != nil {
 		return fmt.Errorf("read access tokens: %w", db.Error(err))
@@ -75,7 +82,7 @@ func (t *Tokens) Load(ctx context.Context) error {
 			return fmt.Errorf("make the access token: %w", db.Error(err))
 		}
 		if n >= 0 {
-			return t.Load(ctx)
+			return t.load(ctx)
 		}
 	}
 	t.mu.Lock()

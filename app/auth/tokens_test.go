@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -81,6 +83,49 @@ func TestARotatedTokenWorksUntilItsGraceEnds(t *testing.T) {
 		}
 		if tokens.For("orders") != old {
 			t.Error("without its own the group has the common one")
+		}
+	})
+}
+
+// TestARotatedTokenHolds at once: who reads the tokens meanwhile, as each admin does every few seconds, does not bring the old one back.
+func TestARotatedTokenHolds(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		tokens := NewTokens(TokensConfig{Pool: pool})
+		if err := tokens.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		var readers sync.WaitGroup
+		defer readers.Wait()
+		defer close(over)
+		for range 4 {
+			readers.Go(func() {
+				for {
+					select {
+					case <-over:
+						return
+					default:
+					}
+					if err := tokens.Load(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		for i := range 60 {
+			old := tokens.Common()
+			token, err := tokens.Rotate(t.Context(), "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 50 {
+				_, before := tokens.Check("", old)
+				if _, ok := tokens.Check("", token); before || !ok {
+					t.Fatalf("rotation %d: the old one %t, the new one %t", i+1, before, ok)
+				}
+				runtime.Gosched()
+			}
 		}
 	})
 }
