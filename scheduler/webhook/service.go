@@ -86,6 +86,7 @@ type Service struct {
 	wake    chan struct{} // capacity 1
 	sent    *prometheus.CounterVec
 
+	reading   sync.Mutex                  // held while they are read: an older reading must not come last
 	listening atomic.Pointer[[]*listener] // those that are on, as of the last look
 
 	mu     sync.Mutex
@@ -103,12 +104,17 @@ type count struct {
 
 // listener is a webhook as those who write events know it.
 type listener struct {
-	id      int64
-	types   map[string]bool // nil: all
-	groups  map[int64]bool  // nil: all
-	full    bool            // too many wait
-	dropped atomic.Int64    // since the last look
-	since   atomic.Int64    // of these the first, epoch ms
+	id     int64
+	types  map[string]bool // nil: all
+	groups map[int64]bool  // nil: all
+	full   bool            // too many wait
+	*drops
+}
+
+// drops are events that were counted and not kept since somebody was told. They outlive the look: who writes may go by the one before.
+type drops struct {
+	dropped atomic.Int64
+	since   atomic.Int64 // of these the first, epoch ms
 }
 
 func (l *listener) wants(e *Event) bool {
@@ -264,11 +270,8 @@ func (s *Service) Run(ctx context.Context) {
 
 // look reads the webhooks, and begins to send to those that nobody sends to.
 func (s *Service) look(ctx context.Context) error {
-	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
+	hooks, err := s.listen(ctx)
 	if err != nil {
-		return err
-	}
-	if err := s.listen(ctx, hooks); err != nil {
 		return err
 	}
 	now := s.cfg.Now()
@@ -307,18 +310,23 @@ func (s *Service) look(ctx context.Context) error {
 
 // Reload reads the webhooks at once, where somebody has changed them.
 func (s *Service) Reload(ctx context.Context) error {
-	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
-	if err == nil {
-		err = s.listen(ctx, hooks)
-	}
+	_, err := s.listen(ctx)
 	s.Wake()
 	return err
 }
 
-// listen remembers who wants what. What was dropped since the last time is written down, and an event in its place.
-func (s *Service) listen(ctx context.Context, hooks []db.Webhook) error {
+// listen reads the webhooks and remembers who wants what. What was dropped since the last time is written down, and an event in its place.
+func (s *Service) listen(ctx context.Context) ([]db.Webhook, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	counted := make(map[int64]*drops)
 	if old := s.listening.Load(); old != nil {
 		for _, l := range *old {
+			counted[l.id] = l.drops
 			n, since := l.dropped.Swap(0), l.since.Swap(0)
 			if n == 0 {
 				continue
@@ -332,7 +340,7 @@ func (s *Service) listen(ctx context.Context, hooks []db.Webhook) error {
 			}); err != nil {
 				l.dropped.Add(n)
 				l.since.CompareAndSwap(0, since)
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -344,9 +352,9 @@ func (s *Service) listen(ctx context.Context, hooks []db.Webhook) error {
 		}
 		full, err := s.isFull(ctx, h.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l := &listener{id: h.ID, full: full}
+		l := &listener{id: h.ID, full: full, drops: cmp.Or(counted[h.ID], new(drops))}
 		for _, t := range Words(h.Types) {
 			if l.types == nil {
 				l.types = make(map[string]bool)
@@ -365,7 +373,7 @@ func (s *Service) listen(ctx context.Context, hooks []db.Webhook) error {
 		now = append(now, l)
 	}
 	s.listening.Store(&now)
-	return nil
+	return hooks, nil
 }
 
 // countEvery is how often the events that wait for a webhook are counted, where there may be too many.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -436,6 +437,82 @@ func TestOtherWebhooksTakeNoRoom(t *testing.T) {
 		}
 		if row := b.row(other); row.Dropped != 0 || len(there.take()) != 12 {
 			t.Errorf("%d dropped of the other", row.Dropped)
+		}
+	})
+}
+
+// TestWhatIsDroppedDuringALookIsTold: who writes may go by what was known before it.
+func TestWhatIsDroppedDuringALookIsTold(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.MaxWaiting = 1 })
+		away := newReceiver(t)
+		away.answer = func(envelope) int { return http.StatusInternalServerError }
+		id := b.hook(away, nil)
+		for run := range int64(4) {
+			b.write(finished(run + 1))
+		}
+		b.pass(countEvery)
+		b.look(b.s)
+		before := b.s.listening.Load()
+		b.look(b.s)
+		after := b.s.listening.Swap(before)
+		b.write(finished(9))
+		b.s.listening.Store(after)
+		b.look(b.s)
+		if row := b.row(id); row.Dropped != 1 {
+			t.Errorf("%d dropped, want 1", row.Dropped)
+		}
+	})
+}
+
+// TestANewWebhookIsKnownAtOnce, and one that was deleted is not listened for, whoever reads the webhooks meanwhile.
+func TestANewWebhookIsKnownAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		if err := b.s.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		var readers sync.WaitGroup
+		defer readers.Wait()
+		defer close(over)
+		for range 4 {
+			readers.Go(func() {
+				for {
+					select {
+					case <-over:
+						return
+					default:
+					}
+					if err := b.s.Reload(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		there := newReceiver(t)
+		for i := range 30 {
+			id := b.hook(there, nil)
+			for range 50 {
+				if b.s.Idle() {
+					t.Fatalf("nobody knows of webhook %d", i+1)
+				}
+				runtime.Gosched()
+			}
+			if _, err := b.s.queries.DeleteWebhook(t.Context(), pool, id); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.s.Reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for range 50 {
+				if !b.s.Idle() {
+					t.Fatalf("webhook %d is listened for after its end", i+1)
+				}
+				runtime.Gosched()
+			}
 		}
 	})
 }
