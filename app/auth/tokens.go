@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
@@ -374,16 +375,22 @@ func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration
 	if appName == "" && t.fixed != "" {
 		return "", ErrTokenFixed
 	}
-	now := t.now()
 	token := newToken()
-	row := db.SetTokenParams{AppName: appName, Token: t.closed(appName, token), UpdatedAt: now.UnixMilli()}
-	if old := t.For(appName); old != "" && grace > 0 {
-		row.Previous, row.PreviousUntil = t.closed(appName, old), now.Add(grace).UnixMilli()
-		if appName != "" && t.current(appName) == "" {
-			row.Handover = 1
+	err := t.pool.InTurn(ctx, "token", func(ctx context.Context, tx *sql.Tx) error {
+		if err := t.load(ctx); err != nil { // another admin may have rotated it a moment ago
+			return err
 		}
-	}
-	if err := t.queries.SetToken(ctx, t.pool, row); err != nil {
+		now := t.now()
+		row := db.SetTokenParams{AppName: appName, Token: t.closed(appName, token), UpdatedAt: now.UnixMilli()}
+		if old := t.For(appName); old != "" && grace > 0 {
+			row.Previous, row.PreviousUntil = t.closed(appName, old), now.Add(grace).UnixMilli()
+			if appName != "" && t.current(appName) == "" {
+				row.Handover = 1
+			}
+		}
+		return t.queries.SetToken(ctx, tx, row)
+	})
+	if err != nil {
 		return "", fmt.Errorf("keep access token: %w", db.Error(err))
 	}
 	return token, t.Load(ctx)

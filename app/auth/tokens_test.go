@@ -87,6 +87,32 @@ func TestARotatedTokenWorksUntilItsGraceEnds(t *testing.T) {
 	})
 }
 
+// TestTwoAdminsRotateOneToken a moment after each other: the one that works beside the newest is the one before it.
+func TestTwoAdminsRotateOneToken(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		one, two := NewTokens(TokensConfig{Pool: pool}), NewTokens(TokensConfig{Pool: pool})
+		if err := errors.Join(one.Load(t.Context()), two.Load(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		for _, app := range []string{"", "orders"} {
+			first, err := one.Rotate(t.Context(), app, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := two.Rotate(t.Context(), app, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, token := range []string{first, second} {
+				if _, ok := two.Check(app, token); !ok {
+					t.Errorf("%q: within the grace %q does not work", app, token)
+				}
+			}
+		}
+	})
+}
+
 // TestARotatedTokenHolds at once: who reads the tokens meanwhile, as each admin does every few seconds, does not bring the old one back.
 func TestARotatedTokenHolds(t *testing.T) {
 	t.Parallel()
