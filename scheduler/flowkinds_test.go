@@ -182,8 +182,9 @@ func TestTimesOfAFlowCome(t *testing.T) {
 				if r := b.ended(run); r.Outcome != tc.ends || b.states(run) != tc.states {
 					t.Errorf("ended as %v: %s", r.Outcome, b.states(run))
 				}
-				if why, told := b.events(run).Reason(event.Failed); told != (tc.states == "a rejected") || told && why.Key != event.FlowSilent {
-					t.Errorf("it says %v", why)
+				want := map[string]event.Key{"a rejected": event.FlowSilent, "a timeout, b skipped": event.FlowLate}[tc.states]
+				if why, _ := b.events(run).Reason(event.Failed); why.Key != want {
+					t.Errorf("it says %v, want %s", why, want)
 				}
 			})
 		})

@@ -368,8 +368,8 @@ func endStep(states map[int64]*flowState, items map[int64]*flowStep, end *stepEn
 	if s.Going--; end.gone {
 		s.Going = 0
 	}
-	if s.Ending != 0 { // the flow wanted it
-		end.why = ""
+	if s.Ending != 0 && end.why != "" { // the flow wanted it
+		end.why, end.message = "", ""
 	}
 	says := s.Code == 0 || !ok
 	s.Output = db.Text(addOutput(string(s.Output), s.Going > 0 || s.Total > 1, says, end))

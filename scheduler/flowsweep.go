@@ -94,6 +94,8 @@ func (fs *Flows) failureOf(step string, row *db.FlowStep) (why event.Event, said
 		return event.New(now, event.FlowRejected, step, row.DecidedBy), row.Remark
 	case flow.State(row.State) == flow.Rejected:
 		return event.New(now, event.FlowSilent, step), ""
+	case flow.State(row.State) == flow.TimedOut && row.Message == "":
+		return event.New(now, event.FlowLate, step), ""
 	case row.Message == "" && row.Total > 0 && row.Failed > 0:
 		return event.New(now, event.FlowItems, step, row.Failed, row.Total), ""
 	}

@@ -134,6 +134,17 @@ func TestWhatIsWrongInADefinitionIsTheCauseOfItsRun(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("it is told (-want +got):\n%s", diff)
 		}
+		each := step("each", one)
+		each.Foreach = &flow.Foreach{Items: "1..10001"}
+		long := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{each}}, nil))
+		for language, want := range map[string]string{
+			"en":    "Step each failed: items (line 1): The list has 10001 items, and at most 10000 are allowed.",
+			"zh-TW": "步驟 each 失敗：items（第 1 行）：清單有 10001 項，最多允許 10000 項。",
+		} {
+			if _, got := b.whyOfRun(long, language); got != want {
+				t.Errorf("%s: it is told as %q, want %q", language, got, want)
+			}
+		}
 		if r := b.run(run); !strings.Contains(string(r.HandleMsg), "a text and a number have no order") {
 			t.Errorf("the column says %q", r.HandleMsg)
 		}
@@ -161,6 +172,25 @@ func TestWhatCannotBeReadIsToldInTheReadersLanguage(t *testing.T) {
 			if r := b.run(run); !strings.Contains(string(r.TriggerMsg), want.column) {
 				t.Errorf("the column says %q", r.TriggerMsg)
 			}
+		}
+	})
+}
+
+// TestAStepThatRanOutOfTimeSaysThat: and not, in the engine's words, that its flow ended the attempt that waited.
+func TestAStepThatRanOutOfTimeSaysThat(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one := step("first", b.addJob(nil))
+		retries := int64(3)
+		one.Retries, one.RetryBackoff, one.TimeoutSeconds = &retries, "1h", 1
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{one}}, nil))
+		b.finish(b.runOf(run, "first"), 500, "no disk")
+		if why, got := b.whyOfRun(run, "zh-CN"); why.Key != event.FlowLate || got != "步骤 first 超时" {
+			t.Errorf("it says %q", got)
+		}
+		if s := b.steps(run)["first"]; s.State != int64(flow.TimedOut) || s.Message != "" || s.Output != "" {
+			t.Errorf("the step is %s and has %q, %q", flow.State(s.State), s.Message, s.Output)
 		}
 	})
 }

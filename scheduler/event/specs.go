@@ -96,6 +96,7 @@ const (
 	FlowCause    Key = "flowcause"    // the same, and why it did, where no executor has said that
 	FlowRejected Key = "flowrejected" // the same, where a person said no
 	FlowSilent   Key = "flowsilent"   // where nobody said anything in time
+	FlowLate     Key = "flowlate"     // where its time was over
 	FlowItems    Key = "flowitems"    // where items of it failed
 	NoFlow       Key = "noflow"       // the definition of a flow cannot be read
 	Overdue      Key = "overdue"      // it takes longer than its job lets expect
@@ -199,6 +200,7 @@ var Specs = func() Book {
 		{FlowCause, []Arg{words("Step"), because}, "step {Step} failed: {Why}"},
 		{FlowRejected, []Arg{words("Step"), words("User")}, "step {Step} was rejected by {User}"},
 		{FlowSilent, []Arg{words("Step")}, "nobody answered step {Step} in time"},
+		{FlowLate, []Arg{words("Step")}, "step {Step} ran out of time"},
 		{FlowItems, []Arg{words("Step"), number("N"), number("All")}, "of step {Step} {N} of {All} items failed"},
 		{NoFlow, []Arg{whatSaid}, "not begun: the definition of the flow cannot be read: {Text}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},

@@ -3,6 +3,7 @@ package invalid
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 )
 
 // Stored is a field as text keeps it, to be said later in any language: arguments are texts, numbers, or fields again.
@@ -45,6 +46,11 @@ func (s Stored) Field() (f Field, ok bool) {
 			decoder.UseNumber()
 			if decoder.Decode(&arg) != nil {
 				return f, false
+			}
+			if n, is := arg.(json.Number); is { // messages count with them
+				if whole, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+					arg = whole
+				}
 			}
 		}
 		f.Args = append(f.Args, arg)
