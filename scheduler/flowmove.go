@@ -415,6 +415,23 @@ func (f *flowState) noteFailure(place int) {
 	}
 }
 
+// nameFailure notes the step that failed first where that is not known: it did so in the run that this one repeats a part of, or somebody set
+// another one right.
+func (f *flowState) nameFailure() {
+	if f.row.FailedStep != "" || flow.State(f.row.Ends) == flow.Success {
+		return
+	}
+	first := -1
+	for i, s := range f.steps {
+		if f.plan.plan.Fails(i, flow.State(s.State)) && (first < 0 || s.EndedAt < f.steps[first].EndedAt) {
+			first = i
+		}
+	}
+	if first >= 0 {
+		f.noteFailure(first)
+	}
+}
+
 // takeTimes takes the times that have come into account: of steps, and of the run.
 func (f *flowState) takeTimes(now time.Time) {
 	ms := now.UnixMilli()
@@ -669,6 +686,7 @@ func (fs *Flows) decide(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowSta
 		}
 		if decision.Finish != flow.Waiting {
 			f.row.State, f.row.Ends = flowDecided, int64(decision.Finish)
+			f.nameFailure()
 			break
 		}
 	}

@@ -194,3 +194,42 @@ func TestAStepThatRanOutOfTimeSaysThat(t *testing.T) {
 		}
 	})
 }
+
+// TestAFailedFlowNamesAStep: also where none failed in this run of it, or another one was set right by hand.
+func TestAFailedFlowNamesAStep(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one, two := b.addJob(nil), b.addJob(nil)
+		names := func(run int64, step, words string) {
+			t.Helper()
+			r := b.ended(run)
+			if e, ok := b.events(run).Last(event.FlowFailed); !ok || e.Text(0) != step || !strings.Contains(string(r.HandleMsg), words) {
+				t.Errorf("it ended as %v with %v and %q, want step %s", r.Outcome, e, r.HandleMsg, step)
+			}
+		}
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), step("second", two, "first")}}, nil))
+		b.finish(b.runOf(run, "first"), 500, "no disk")
+		names(run, "first", "first: no disk")
+		b.await("it is over", func() bool {
+			row, err := b.engine.queries.GetFlowRun(t.Context(), pool, run)
+			return err == nil && row.State == flowOver
+		})
+		again, err := b.engine.Flows().Repeat(t.Context(), Repeat{Run: run, From: "second", User: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names(again, "first", "first: no disk")
+
+		def := flow.Definition{OnFailure: flow.OnFailureContinue, Steps: []flow.Step{step("first", one), step("second", two), step("third", one)}}
+		run = b.trigger(b.addFlow(def, nil))
+		third := b.runOf(run, "third")
+		b.finish(b.runOf(run, "first"), 500, "no disk")
+		b.finish(b.runOf(run, "second"), 500, "no paper")
+		if err := b.engine.Flows().SetStepSuccess(t.Context(), StepDeed{Run: run, Step: "first", User: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		b.finish(third, 200, "")
+		names(run, "second", "second: no paper")
+	})
+}
