@@ -34,6 +34,7 @@ func TestBrowserRunList(t *testing.T) {
 
 	n.filters()
 	n.walks()
+	n.picks()
 	n.leavesFilter(running)
 	n.clears(busy)
 	n.admin.noPanic(t)
@@ -68,6 +69,17 @@ func (n *night) walks() {
 		chromedp.Evaluate(`new MutationObserver(() => window.brought ||= `+newRows+`.hidden && `+topRow+` > window.top0).observe(document.querySelector("#results"), {childList: true});
 			document.querySelector("[data-new-rows] button").click()`, nil), holds(`window.brought`),
 		chromedp.KeyEvent(kb.Enter), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
+}
+
+// picks marks a run while new ones come: the button that shows them leaves the one that runs the marked ones again in reach.
+func (n *night) picks() {
+	n.visit("/runs")
+	n.do(click("tbody .pick"), holds(`!`+newRows+`.hidden`),
+		holds(`(() => {
+			const button = document.querySelector("#bulk button"), at = button.getBoundingClientRect();
+			return [0.1, 0.5, 0.9].every((x) => button.contains(document.elementFromPoint(at.left + x * at.width, at.top + at.height / 2)));
+		})()`),
+		click("#bulk button"), holds(`document.querySelector("dialog").open`), chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("dialog").open`))
 }
 
 // leavesFilter ends a run from the list of what is running: its row goes, and the page is still the same.
