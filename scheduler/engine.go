@@ -386,7 +386,27 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.log.Error("stopped without having recorded what became of some runs; their executors are asked at the next start, or by another admin", "runs", n)
 	}
 	late := context.WithoutCancel(ctx)
-	return errors.Join(err, e.archive.Stop(late), e.upkeep.Stop(late), e.node.Stop(late))
+	err = errors.Join(err, e.archive.Stop(late))
+	counters, cancel := unhurried(ctx, upkeep.StopsWithin)
+	defer cancel()
+	err = errors.Join(err, e.upkeep.Stop(counters))
+	farewell, cancel := unhurried(ctx, cluster.StopsWithin)
+	defer cancel()
+	return errors.Join(err, e.node.Stop(farewell))
+}
+
+// unhurried is the context of a last write: it has the least time that it asks for also when ctx has ended, and five times that while ctx
+// goes on, since a busy database may take a second to commit.
+func unhurried(ctx context.Context, least time.Duration) (context.Context, context.CancelFunc) {
+	now := time.Now()
+	end := now.Add(5 * least)
+	if given, ok := ctx.Deadline(); ok && given.Before(end) {
+		end = given
+	}
+	if soonest := now.Add(least); end.Before(soonest) || ctx.Err() != nil {
+		end = soonest
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
 // wrapUp is what a stop may take after its time is over, for the calls under way and their outcomes.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -61,4 +62,32 @@ func TestAStopEndsAlthoughTheNetworkSwallowsEverything(t *testing.T) {
 	if s := log.String(); !strings.Contains(s, "stopped without having recorded what became of some runs") || !strings.Contains(s, "runs=1") {
 		t.Errorf("the log does not say what was given up:\n%s", s)
 	}
+}
+
+// TestLastWritesAreGivenTime: what they need at least when the stop's time is over, and more while it is not.
+func TestLastWritesAreGivenTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for left, want := range map[time.Duration]time.Duration{-time.Second: time.Second, 0: time.Second, 100 * time.Millisecond: time.Second, 3 * time.Second: 3 * time.Second, time.Minute: 5 * time.Second} {
+			given, cancel := context.WithTimeout(t.Context(), left)
+			ctx, done := unhurried(given, time.Second)
+			if end, _ := ctx.Deadline(); time.Until(end) != want {
+				t.Errorf("with %v left: %v, want %v", left, time.Until(end), want)
+			}
+			done()
+			cancel()
+			if ctx, done = unhurried(given, time.Second); ctx.Err() != nil {
+				t.Errorf("with %v left, cancelled: %v", left, ctx.Err())
+			}
+			if end, _ := ctx.Deadline(); time.Until(end) != time.Second {
+				t.Errorf("with %v left, cancelled: %v", left, time.Until(end))
+			}
+			done()
+		}
+		ctx, done := unhurried(t.Context(), time.Second)
+		defer done()
+		if end, _ := ctx.Deadline(); time.Until(end) != 5*time.Second {
+			t.Errorf("without an end: %v", time.Until(end))
+		}
+	})
 }

@@ -146,12 +146,12 @@ func (n *Node) Start(ctx context.Context) error {
 	return nil
 }
 
-// StopsWithin is how long [Node.Stop] may take: half of it for a beat that is under way, the rest for the farewell.
+// StopsWithin is how long [Node.Stop] may take where nobody says: half of it for a beat that is under way, the rest for the farewell.
 const StopsWithin = time.Second
 
-// Stop ends the beating and gives the place up, so that the others need not wait for the lease to run out. It takes
-// [StopsWithin] at most, and less when ctx ends. A beat that does not end by then is left to itself, and without a farewell.
-// Stopping twice is the same as once, and before a start nothing.
+// Stop ends the beating and gives the place up, so that the others need not wait for the lease to run out. It takes until the deadline of
+// ctx at most, [StopsWithin] where that has none, and less when ctx ends. A beat that does not end in half of that is left to itself, and
+// without a farewell. Stopping twice is the same as once, and before a start nothing.
 func (n *Node) Stop(ctx context.Context) error {
 	n.starting.Lock()
 	defer n.starting.Unlock()
@@ -160,9 +160,13 @@ func (n *Node) Stop(ctx context.Context) error {
 	}
 	n.cancel()
 	n.cancel = nil
-	ctx, cancel := context.WithTimeout(ctx, StopsWithin)
+	end, bounded := ctx.Deadline()
+	if !bounded {
+		end = time.Now().Add(StopsWithin)
+	}
+	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	limit := time.NewTimer(StopsWithin / 2)
+	limit := time.NewTimer(time.Until(end) / 2)
 	defer limit.Stop()
 	var err error
 	select {

@@ -114,12 +114,12 @@ func (s *Service) Start() {
 	s.loops.Go(func() { s.maintain(ctx) })
 }
 
-// StopsWithin is how long [Service.Stop] may take: half of it for what is under way, the rest for the last counters.
+// StopsWithin is how long [Service.Stop] may take where nobody says: half of it for what is under way, the rest for the last counters.
 const StopsWithin = time.Second
 
-// Stop ends what is under way and writes the counters once more. It takes [StopsWithin] at most, and less when ctx ends: what
-// does not end by then is left to itself, and counters that cannot be written are left to the next recount. It may be called
-// more than once, and does nothing before a start.
+// Stop ends what is under way and writes the counters once more. It takes until the deadline of ctx at most, [StopsWithin] where that has
+// none, and less when ctx ends: what does not end by then is left to itself, and counters that cannot be written are left to the next
+// recount. It may be called more than once, and does nothing before a start.
 func (s *Service) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +128,11 @@ func (s *Service) Stop(ctx context.Context) error {
 	}
 	s.cancel()
 	s.cancel = nil
-	ctx, cancel := context.WithTimeout(ctx, StopsWithin)
-	defer cancel()
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, StopsWithin)
+		defer cancel()
+	}
 	if !ended(ctx, s.loops) {
 		s.log.Error("stopped without waiting for maintenance that does not end", "work", s.underWay())
 	}
