@@ -892,8 +892,8 @@ type Querier interface {
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
 	// Takes the next planned time, in the transaction that inserts its run. Guarded by the cursor, so that two admins cannot both take it.
 	MoveBackfill(ctx context.Context, db DBTX, arg MoveBackfillParams) (int64, error)
-	// The newest run of a job that waits for a slot and whose time has come; 0: none.
-	NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (int64, error)
+	// The newest run of a job that waits for a slot and whose time has come. Runs are made ahead of their times, so it need not be the last that was made.
+	NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (NewestWaitingRunRow, error)
 	NextCalendarRevision(ctx context.Context, db DBTX) (int64, error)
 	// The oldest that is open.
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)

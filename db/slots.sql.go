@@ -235,7 +235,9 @@ func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingR
 }
 
 const newestWaitingRun = `-- name: NewestWaitingRun :one
-SELECT CAST(COALESCE(MAX(log_id), 0) AS SIGNED) AS log_id FROM punctual_slot WHERE job_id = ? AND running = 0 AND planned_at <= ?
+SELECT log_id, planned_at FROM punctual_slot
+WHERE job_id = ? AND running = 0 AND planned_at <= ?
+ORDER BY planned_at DESC, log_id DESC LIMIT 1
 `
 
 type NewestWaitingRunParams struct {
@@ -243,12 +245,17 @@ type NewestWaitingRunParams struct {
 	NowMs int64
 }
 
-// The newest run of a job that waits for a slot and whose time has come; 0: none.
-func (q *Queries) NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (int64, error) {
+type NewestWaitingRunRow struct {
+	LogID     int64
+	PlannedAt int64
+}
+
+// The newest run of a job that waits for a slot and whose time has come. Runs are made ahead of their times, so it need not be the last that was made.
+func (q *Queries) NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (NewestWaitingRunRow, error) {
 	row := db.QueryRowContext(ctx, newestWaitingRun, arg.JobID, arg.NowMs)
-	var log_id int64
-	err := row.Scan(&log_id)
-	return log_id, err
+	var i NewestWaitingRunRow
+	err := row.Scan(&i.LogID, &i.PlannedAt)
+	return i, err
 }
 
 const takeSlots = `-- name: TakeSlots :execrows

@@ -33,8 +33,10 @@ ORDER BY planned_at, log_id LIMIT ?;
 SELECT DISTINCT job_id FROM punctual_slot WHERE job_id IN (sqlc.slice(job_ids)) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
 
 -- name: NewestWaitingRun :one
--- The newest run of a job that waits for a slot and whose time has come; 0: none.
-SELECT CAST(COALESCE(MAX(log_id), 0) AS SIGNED) AS log_id FROM punctual_slot WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
+-- The newest run of a job that waits for a slot and whose time has come. Runs are made ahead of their times, so it need not be the last that was made.
+SELECT log_id, planned_at FROM punctual_slot
+WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
+ORDER BY planned_at DESC, log_id DESC LIMIT 1;
 
 -- name: ListJobsWithWaiting :many
 -- Jobs with a run that has been waiting for a while, for the sweep.

@@ -398,7 +398,7 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch, read bool) (begun
 			}
 			events = append(events, event.New(now, event.FlowBegan, len(plan.def.Steps)))
 			if d.job.block == wire.BlockCoverEarly {
-				if err := fs.covered(ctx, tx, f); err != nil {
+				if err := fs.covered(ctx, tx, f, r.PlannedAt); err != nil {
 					return nil, err
 				}
 				if f.row.StoppedBy != "" {
@@ -475,22 +475,37 @@ func limitOf(glue wire.Glue, block wire.Block, limit int, policy jobspec.Concurr
 	return max(limit, 1), policy
 }
 
-// cover asks the oldest run of a flow to end, because a newer one waits for its place.
-func (fs *Flows) cover(ctx context.Context, d *dispatch) error {
+// cover asks the oldest run of a flow to end, because a newer one waits for its place. Where that is the newer one, which took the place while
+// the other was on its way to ask for it, nothing is done, and its number is given.
+func (fs *Flows) cover(ctx context.Context, d *dispatch) (newer int64, err error) {
 	ids, err := fs.queries.ListFlowRunsGoing(ctx, fs.cfg.Pool, db.ListFlowRunsGoingParams{JobID: d.job.id, Limit: 1})
 	if err != nil || len(ids) == 0 {
-		return err
+		return 0, err
 	}
-	return fs.stop(ctx, ids[0], coveredBy(d.id))
+	runs, err := fs.queries.ListRunsByID(ctx, fs.cfg.Pool, ids)
+	if err != nil {
+		return 0, err
+	}
+	if len(runs) > 0 && isNewer(runs[0].PlannedAt, runs[0].ID, d.planned.UnixMilli(), d.id) {
+		return runs[0].ID, nil
+	}
+	return 0, fs.stop(ctx, ids[0], coveredBy(d.id))
+}
+
+// isNewer compares runs of a flow: the one that was planned for later is newer, whichever was made before.
+func isNewer(planned, id, thanPlanned, thanID int64) bool {
+	return planned > thanPlanned || planned == thanPlanned && id > thanID
 }
 
 // covered lets a run that is about to begin end at once where a newer one waits for its place already.
-func (fs *Flows) covered(ctx context.Context, tx *sql.Tx, f *flowState) error {
+func (fs *Flows) covered(ctx context.Context, tx *sql.Tx, f *flowState, planned int64) error {
 	newest, err := fs.queries.NewestWaitingRun(ctx, tx, db.NewestWaitingRunParams{JobID: f.row.JobID, NowMs: fs.cfg.Now().UnixMilli()})
-	if err != nil || newest <= f.row.LogID {
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return nil
+	} else if err != nil || !isNewer(newest.PlannedAt, newest.LogID, planned, f.row.LogID) {
 		return err
 	}
-	f.row.Asked, f.row.StoppedBy = int64(flow.AskedStop), coveredBy(newest)
+	f.row.Asked, f.row.StoppedBy = int64(flow.AskedStop), coveredBy(newest.LogID)
 	return nil
 }
 

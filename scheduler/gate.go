@@ -74,8 +74,14 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 // noSlot does what a run means whose job has as many runs as it may.
 func (e *Engine) noSlot(ctx context.Context, d *dispatch, counts db.CountSlotsRow) {
 	if d.job.glue == jobspec.GlueFlow && d.job.block == wire.BlockCoverEarly {
-		if err := e.flows.cover(ctx, d); err != nil {
+		newer, err := e.flows.cover(ctx, d)
+		if err != nil {
 			e.log.Warn("end the run of a flow whose place a newer one wants", "log_id", d.id, "job_id", d.job.id, "error", err)
+		}
+		if newer != 0 {
+			d.retries = 0
+			e.endKilled(d, coveredBy(newer))
+			return
 		}
 	}
 	switch {
