@@ -228,7 +228,7 @@ func goOn(page layout.Page, path string, exists bool) (address, text string) {
 		}
 	}
 	switch "/" + first {
-	case link.JobsPath, link.RunsPath, link.ExecutorsPath, link.AlarmsPath, link.UsersPath:
+	case link.JobsPath, link.RunsPath, link.ExecutorsPath, link.AlarmsPath, link.UsersPath, link.CalendarsPath, link.PausesPath:
 		return "/" + first, page.T("error.open", "Place", page.T("nav."+first))
 	}
 	return "", ""

@@ -153,3 +153,15 @@ func TestAFormOutlivesItsSession(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNotThereLeadsToTheListOfItsKind: whoever follows an old address goes on from there.
+func TestWhatIsNotThereLeadsToTheListOfItsKind(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	for path, list := range map[string]string{"/jobs/99": "/jobs", "/runs/99": "/runs", "/executors/99": "/executors", "/alarms/99": "/alarms", "/users/99/edit": "/users", "/calendars/none": "/calendars", "/nowhere": "/"} {
+		got := b.get(path)
+		if to := got.document(t).Find(".problem a.button").AttrOr("href", ""); got.status != http.StatusNotFound || to != list {
+			t.Errorf("%s: %d, and on to %q", path, got.status, to)
+		}
+	}
+}
