@@ -441,3 +441,18 @@ func TestAnOutputThatCannotBeReadIsNotADeedThatFailed(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAPlaceIsFoundByTheBeginningsOfItsWords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text, part string
+		want       bool
+	}{
+		{"tonight", "night", false}, {"tonight", "TO", true}, {"What runs tonight", "tonight", true}, {"night of the tonight", "night", true}, {"tonight night", "night", true},
+		{"调度日志", "日志", true}, {"新建Webhook", "webhook", true}, {"API tokens", "tok", true}, {"24 hours", "4", true}, {"Ürün", "ü", true}, {"", "a", false},
+	} {
+		if got := beginsWord(tt.text, tt.part); got != tt.want {
+			t.Errorf("%q in %q: %v", tt.part, tt.text, got)
+		}
+	}
+}

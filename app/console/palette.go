@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -114,6 +116,23 @@ func containsFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
+// beginsWord says whether a text contains another where a word of it begins, so that "night" does not mean "tonight". Every Chinese
+// character begins one.
+func beginsWord(text, part string) bool {
+	text, part = strings.ToLower(text), strings.ToLower(part)
+	first, _ := utf8.DecodeRuneInString(part)
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], part)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); !unicode.Is(unicode.Latin, before) || !unicode.Is(unicode.Latin, first) {
+			return true
+		}
+	}
+}
+
 // english is the language in which places and deeds are found too, whatever the page's is.
 const english = locales.English
 
@@ -134,7 +153,7 @@ func (c *palettePages) findActions(ec echo.Context, page *palette.Page) (palette
 // called says whether a text is part of what a place is called, or of how that is typed.
 func (c *palettePages) called(page *palette.Page, place palettePlace) bool {
 	names := append(c.words(page.Page, "palette.also."+place.name), page.T(place.title), c.catalogue.Printer(english).T(place.title))
-	return slices.ContainsFunc(names, func(name string) bool { return containsFold(name, page.Text) || pinyin.Of(name).Has(page.Text) })
+	return slices.ContainsFunc(names, func(name string) bool { return beginsWord(name, page.Text) || pinyin.Of(name).Has(page.Text) })
 }
 
 // findRuns looks for the run with a number; # may stand before it.
