@@ -104,8 +104,9 @@ func flowCause(at time.Time, step, cause string) event.Event {
 		return event.New(at, event.FlowCause, step+" / "+inner.Text(0), inner.Text(1))
 	case event.FlowFailed:
 		return event.New(at, event.FlowFailed, step+" / "+inner.Text(0))
+	default:
+		return event.New(at, event.FlowCause, step, cause)
 	}
-	return event.New(at, event.FlowCause, step, cause)
 }
 
 // follow notes the attempts that follow one of a step. A broadcast that nobody was there for may have become several.
