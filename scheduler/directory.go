@@ -74,6 +74,12 @@ func (d *directory) get(id int64) *group {
 	return d.groups[id]
 }
 
+// isOf says whether a group has an app name.
+func (d *directory) isOf(id int64, appName string) bool {
+	g := d.get(id)
+	return g != nil && strings.EqualFold(g.appName, appName)
+}
+
 // idsOf are the groups of an app name: one, or several in a database that XXL-JOB filled.
 func (d *directory) idsOf(appName string) []int64 {
 	d.mu.RLock()

@@ -37,6 +37,7 @@ type finishing struct {
 	group    int64          // the only group its reporter may speak for; 0 for any
 	not      map[int64]bool // groups that it may not speak for
 	by       *Caller
+	denied   bool // its reporter is of the run's group, and its token does not count there; set with each try
 	code     int
 	msg      string            // the executor's own words
 	english  string            // without those: what XXL-JOB's column says in the place of [event.FlowCause]
@@ -89,7 +90,8 @@ func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error 
 }
 
 // CompleteBy is [Engine.Complete] for a known caller. If it may speak for one group only, results of other groups' runs are
-// ignored like those of unknown runs, and warned about; so are those of groups for which speaks says no (nil: of none).
+// ignored like those of unknown runs, and warned about; so are those of groups for which speaks says no (nil: of none). A caller that is
+// of such a group itself has the wrong token: it is told [ErrNotTheirs] when the rest is written, and keeps what it has.
 func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName string) bool, callbacks []wire.Callback) error {
 	group := int64(0)
 	if by.Scope != "" {
@@ -220,6 +222,10 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 	}
 	e.settleCarried(batch, err)
 	for i := range batch {
+		if err == nil && batch[i].denied {
+			batch[i].reply.left <- ErrNotTheirs
+			continue
+		}
 		batch[i].reply.left <- err
 	}
 	e.hub.changed(changed...)
@@ -262,7 +268,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 		}
 		changed, ended, raised, traced, outputs = changed[:0], ended[:0], false, traced[:0], nil
 		for _, f := range byID {
-			f.along, f.settled = nil, false
+			f.along, f.settled, f.denied = nil, false, false
 			if f.used != nil {
 				*f.used = false
 			}
@@ -283,6 +289,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 			f := byID[r.ID]
 			switch {
 			case !f.speaksFor(r.JobGroup): // not its reporter's to say
+				f.denied = f.not[r.JobGroup] && f.by != nil && e.directory.isOf(r.JobGroup, f.by.AppName)
 			case r.HandleCode == 0 && f.code > 0:
 				f.ends = f.outcome(&r)
 				f.carry(&r)
@@ -418,7 +425,17 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 	})
 	if err == nil {
 		for by, runs := range foreign {
-			e.Refused(*by, RefusedRun, runs)
+			unknown := slices.DeleteFunc(slices.Clone(runs), func(id int64) bool { return byID[id].denied })
+			denied := slices.DeleteFunc(runs, func(id int64) bool { return !byID[id].denied })
+			if len(unknown) > 0 {
+				e.Refused(*by, RefusedRun, unknown)
+			}
+			if len(denied) > 0 {
+				e.Refused(*by, RefusedToken, denied)
+			}
+		}
+		for i := range batch {
+			batch[i].denied = byID[batch[i].id].denied // also where it was in the batch before
 		}
 		e.upkeep.Count(ended...)
 		e.traceEnded(traced)

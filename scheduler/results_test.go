@@ -126,6 +126,55 @@ func TestARunIsEndedByItsOwnGroupOnly(t *testing.T) {
 	})
 }
 
+// TestAnExecutorWithoutItsGroupsTokenKeepsItsResults: it is refused, and the rest of what it reports is written; with the token all of it
+// is. So is the result that comes twice in a report. A caller that is of another group is told "success", as above.
+func TestAnExecutorWithoutItsGroupsTokenKeepsItsResults(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		bills := b.addGroup("bills", addressB)
+		run, other := b.trigger(b.addJob(nil)), b.trigger(b.addJob(func(p *db.InsertJobParams) { p.JobGroup = bills }))
+		b.await("both are sent", func() bool {
+			return b.run(run).TriggerCode == wire.CodeSuccess && b.run(other).TriggerCode == wire.CodeSuccess
+		})
+		report := []wire.Callback{{LogID: run, HandleCode: wire.CodeSuccess}, {LogID: other, HandleCode: wire.CodeSuccess}, {LogID: run, HandleCode: wire.CodeSuccess}, {LogID: 1 << 40, HandleCode: wire.CodeSuccess}}
+		own := false // the token counts for orders
+		speaks := func(app string) bool { return own || app != "orders" }
+		refused := func(why Refusal) (n int64) {
+			calls, err := b.engine.RefusedCalls(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range calls {
+				if c.Why == why && c.Caller.AppName == "Orders" {
+					n += c.Count
+				}
+			}
+			return n
+		}
+		by := Caller{Address: "10.1.2.3", AppName: "Orders"}
+		if err := b.engine.CompleteBy(t.Context(), by, speaks, report); !errors.Is(err, ErrNotTheirs) {
+			t.Errorf("without the group's token: %v", err)
+		}
+		if b.run(run).HandleCode != 0 || b.run(other).HandleCode != wire.CodeSuccess {
+			t.Errorf("results %d and %d", b.run(run).HandleCode, b.run(other).HandleCode)
+		}
+		if _, noted := b.engine.refusals.result(run); !noted || refused(RefusedToken) == 0 || refused(RefusedRun) == 0 {
+			t.Errorf("noted %t; for the token %d, for the run %d", noted, refused(RefusedToken), refused(RefusedRun))
+		}
+		if _, noted := b.engine.refusals.result(other); noted {
+			t.Error("the other's result counts as refused")
+		}
+		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.3", AppName: "bills"}, speaks, report); err != nil || b.run(run).HandleCode != 0 {
+			t.Errorf("of another group: %v, result %d", err, b.run(run).HandleCode)
+		}
+		own = true
+		if err := b.engine.CompleteBy(t.Context(), by, speaks, report); err != nil || b.run(run).HandleCode != wire.CodeSuccess {
+			t.Errorf("with it: %v, result %d", err, b.run(run).HandleCode)
+		}
+	})
+}
+
 // TestTheFirstReportOfABatchCounts, where it holds two of a run, and whoever watches a run learns of its result.
 func TestTheFirstReportOfABatchCounts(t *testing.T) {
 	t.Parallel()

@@ -393,6 +393,16 @@ func TestAGroupsOwnTokenSpeaksForThatGroupOnly(t *testing.T) {
 	}
 }
 
+// TestResultsThatATokenDoesNotCountForAreRefused as any call with a wrong token is, so that the executor keeps them.
+func TestResultsThatATokenDoesNotCountForAreRefused(t *testing.T) {
+	t.Parallel()
+	api, e := newAPI()
+	e.err = errors.Join(scheduler.ErrNotTheirs)
+	if got := post(api, "POST", "/api/callback", token, `[{"logId":1,"handleCode":200}]`).Body.String(); !strings.Contains(got, `"code":500`) || !strings.Contains(got, msgToken) {
+		t.Errorf("a callback: %s", got)
+	}
+}
+
 func TestTheEraOfAnExecutorShowsInItsHeader(t *testing.T) {
 	t.Parallel()
 	api, e := newAPI()

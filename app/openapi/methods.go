@@ -155,5 +155,9 @@ func (a *API) callback(ctx context.Context, body []byte, who caller) error {
 		return nil
 	}
 	by := scheduler.Caller{Address: who.address, AppName: cmp.Or(who.appName, who.scope), Scope: who.scope}
-	return a.Engine.CompleteBy(ctx, by, func(appName string) bool { return a.Tokens.Speaks(who.scope, who.token, appName) }, kept)
+	err = a.Engine.CompleteBy(ctx, by, func(appName string) bool { return a.Tokens.Speaks(who.scope, who.token, appName) }, kept)
+	if errors.Is(err, scheduler.ErrNotTheirs) {
+		return refusal(msgToken)
+	}
+	return err
 }
