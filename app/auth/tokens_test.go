@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -121,24 +120,7 @@ func TestARotatedTokenHolds(t *testing.T) {
 		if err := tokens.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		over := make(chan struct{})
-		var readers sync.WaitGroup
-		defer readers.Wait()
-		defer close(over)
-		for range 4 {
-			readers.Go(func() {
-				for {
-					select {
-					case <-over:
-						return
-					default:
-					}
-					if err := tokens.Load(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
+		defer dbtest.Meanwhile(t, func() error { return tokens.Load(t.Context()) })()
 		for i := range 60 {
 			old := tokens.Common()
 			token, err := tokens.Rotate(t.Context(), "", 0)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -91,27 +90,10 @@ func TestWhatWasSavedHolds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
-		over := make(chan struct{})
-		var readers sync.WaitGroup
-		defer readers.Wait()
-		defer close(over)
-		for range 4 {
-			readers.Go(func() {
-				for {
-					select {
-					case <-over:
-						return
-					default:
-					}
-					if _, err := b.Settings.List(t.Context(), b.admin); err != nil {
-						t.Error(err)
-					}
-					if err := b.Settings.Load(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
+		defer dbtest.Meanwhile(t, func() error {
+			_, err := b.Settings.List(t.Context(), b.admin)
+			return errors.Join(err, b.Settings.Load(t.Context()))
+		})()
 		for i := range 60 {
 			glue := []string{SettingOff, SettingOn}[i%2]
 			if _, err := b.Settings.Save(t.Context(), b.admin, map[string]string{SettingGlue: glue}, ""); err != nil {

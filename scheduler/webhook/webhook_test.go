@@ -474,24 +474,7 @@ func TestANewWebhookIsKnownAtOnce(t *testing.T) {
 		if err := b.s.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		over := make(chan struct{})
-		var readers sync.WaitGroup
-		defer readers.Wait()
-		defer close(over)
-		for range 4 {
-			readers.Go(func() {
-				for {
-					select {
-					case <-over:
-						return
-					default:
-					}
-					if err := b.s.Reload(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
+		defer dbtest.Meanwhile(t, func() error { return b.s.Reload(t.Context()) })()
 		there := newReceiver(t)
 		for i := range 30 {
 			id := b.hook(there, nil)
