@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // TestBesideRealAdmin moves a group there and back beside a real XXL-JOB admin, whose jar the environment names: each fire is run once.
@@ -166,15 +166,10 @@ func startOld(t *testing.T, jar string, o Options) string {
 	if cfg.Net == "unix" { // which Java does not know
 		at = dbtest.NewProxy(t, cfg.Net, cfg.Addr).Addr()
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := executortest.FreePort(t)
 	var out bytes.Buffer
 	// The zone is that of dbtest.Zone.
-	java := exec.CommandContext(t.Context(), "java", "-Xmx350m", "-Duser.timezone=GMT+8", "-jar", jar, fmt.Sprintf("--server.port=%d", port), "--server.servlet.context-path=/xxl-job-admin",
+	java := exec.CommandContext(t.Context(), "java", "-Xmx350m", "-Duser.timezone=GMT+8", "-jar", jar, "--server.port="+port, "--server.servlet.context-path=/xxl-job-admin",
 		"--xxl.job.i18n=en", "--xxl.job.accessToken="+o.AccessToken, "--logging.file.name="+t.TempDir()+"/old.log",
 		fmt.Sprintf("--spring.datasource.url=jdbc:mysql://%s/%s?serverTimezone=GMT%%2B8&useSSL=false&allowPublicKeyRetrieval=true", at, cfg.DBName),
 		"--spring.datasource.username="+cfg.User, "--spring.datasource.password="+cfg.Passwd)
@@ -189,7 +184,7 @@ func startOld(t *testing.T, jar string, o Options) string {
 			t.Logf("%.4000s", out.String())
 		}
 	})
-	url := fmt.Sprintf("http://127.0.0.1:%d/xxl-job-admin", port)
+	url := "http://127.0.0.1:" + port + "/xxl-job-admin"
 	for range 120 {
 		if res, err := http.Get(url + "/"); err == nil {
 			res.Body.Close()

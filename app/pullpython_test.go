@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -56,14 +55,9 @@ func TestThePythonExecutorOfTheManual(t *testing.T) {
 	}
 	for _, mode := range []string{"push", "pull"} {
 		t.Run(mode, func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			port := listener.Addr().(*net.TCPAddr).Port
-			listener.Close()
-			address := fmt.Sprintf("http://127.0.0.1:%d/", port)
-			env := append(os.Environ(), "ADMIN="+orders.base, "TOKEN="+orders.token, "APP_NAME=orders", fmt.Sprintf("PORT=%d", port), "NO_PROXY=*")
+			port := executortest.FreePort(t)
+			address := "http://127.0.0.1:" + port + "/"
+			env := append(os.Environ(), "ADMIN="+orders.base, "TOKEN="+orders.token, "APP_NAME=orders", "PORT="+port, "NO_PROXY=*")
 			if mode == "pull" {
 				address, env = "pull://snake-1", append(env, "PULL=Snake-1")
 			}

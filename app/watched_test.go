@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -31,14 +30,7 @@ func TestTypedAddressesStandTheSameEverywhere(t *testing.T) {
 			_, _ = w.Write([]byte(`{"code":200}`))
 		}))
 		t.Cleanup(answers.Close)
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		dead := "http://" + l.Addr().String() + "/"
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		dead := "http://127.0.0.1:" + executortest.FreePort(t) + "/"
 		alive := answers.URL + "/"
 		token := makeToken(t, root, url.Values{"name": {"cli"}, "scope": {"admin"}, "days": {"7"}})
 		on := []string{"--url", a.Welcome().URL, "--token", token}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -210,12 +209,7 @@ scrape_configs:
 	if err := os.WriteFile(filepath.Join(folder, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	_ = free.Close()
+	address := "127.0.0.1:" + executortest.FreePort(t)
 	cmd := exec.CommandContext(t.Context(), program, "--config.file="+filepath.Join(folder, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address)
 	cmd.Stderr = t.Output()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/webhook"
@@ -199,10 +200,6 @@ func TestAFrozenMachineIsFound(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		frozen := listen(t)
-		closed := listen(t)
-		if err := closed.Close(); err != nil {
-			t.Fatal(err)
-		}
 		client := wire.NewExecutorClient(wire.NewHTTPClient(4))
 		defer client.Close()
 		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
@@ -213,7 +210,7 @@ func TestAFrozenMachineIsFound(t *testing.T) {
 		})
 		b.group = b.addGroup("orders")
 		b.startEngine(b.engine)
-		b.typed("http://" + frozen.Addr().String() + "/,http://" + closed.Addr().String() + "/")
+		b.typed("http://" + frozen.Addr().String() + "/,http://127.0.0.1:" + executortest.FreePort(t) + "/")
 		b.watchAndReload(newWatcher(b.engine))
 		for _, s := range b.engine.Addresses(b.group) {
 			want := wire.FaultRefused

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // TestBrowserAdministration is what whoever looks after an installation does: finds out how to connect a program, takes an
@@ -16,7 +18,7 @@ func TestBrowserAdministration(t *testing.T) {
 			works(t)
 			hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			t.Cleanup(hook.Close)
-			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse-lamp", "PUNCTUAL_SAMPLE=auto"}}
+			settings := adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse-lamp", "PUNCTUAL_SAMPLE=auto"}}
 			w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
 			admin := startAdmin(t, settings)
 			w.visit("/login")

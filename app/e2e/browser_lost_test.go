@@ -7,13 +7,15 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // TestBrowserLosesNothing takes away the session, and then the server, under somebody who is typing: they are told, what
 // they typed stays, and it can be sent when all is well again.
 func TestBrowserLosesNothing(t *testing.T) {
 	works(t)
-	settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_SAMPLE=on"}}
+	settings := adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t), env: []string{"PUNCTUAL_SAMPLE=on"}}
 	a := startAdmin(t, settings)
 	w := newWindow(t, a.url, desk)
 	w.expect("401", "422", "ERR_")

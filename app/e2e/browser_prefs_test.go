@@ -5,6 +5,8 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // TestBrowserPreferences is an administrator who decides for the installation, chooses how the console looks, and keeps a filter,
@@ -13,7 +15,7 @@ func TestBrowserPreferences(t *testing.T) {
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
 			works(t)
-			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse-lamp", "PUNCTUAL_SAMPLE=auto", "PUNCTUAL_ALARM_LANGUAGE=en"}}
+			settings := adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse-lamp", "PUNCTUAL_SAMPLE=auto", "PUNCTUAL_ALARM_LANGUAGE=en"}}
 			w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
 			admin := startAdmin(t, settings)
 			enter := func() {

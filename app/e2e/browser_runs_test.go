@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
@@ -28,7 +29,7 @@ type night struct {
 
 func startNight(t *testing.T, s screen) *night {
 	t.Helper()
-	settings := adminSettings{dataDir: t.TempDir(), port: freePort(t)}
+	settings := adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t)}
 	n := &night{window: newWindow(t, "http://127.0.0.1:"+settings.port, s), settings: settings}
 	n.admin = startAdmin(t, settings)
 	n.session = n.admin.login(t, testPassword)

@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // countdown prints more than a window shows, and then a line every 100 ms until somebody ends it.
@@ -40,7 +42,7 @@ type story struct {
 
 func newStory(t *testing.T, s screen) *story {
 	t.Helper()
-	settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=", "PUNCTUAL_SAMPLE=auto"}}
+	settings := adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=", "PUNCTUAL_SAMPLE=auto"}}
 	w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
 	return &story{window: w, admin: startAdmin(t, settings), settings: settings, screen: s}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -31,7 +32,7 @@ func TestKillWhileATargetWorks(t *testing.T) {
 			}))
 			t.Cleanup(site.Close)
 			d := newDatabase(t, dialect)
-			port := freePort(t)
+			port := executortest.FreePort(t)
 			settings := adminSettings{databaseURL: d.url, dataDir: d.dir, port: port, env: []string{
 				"PUNCTUAL_HTTP_JOBS=on", "PUNCTUAL_HTTP_ALLOW=" + strings.TrimPrefix(site.URL, "http://"), "PUNCTUAL_PUBLIC_URL=http://127.0.0.1:" + port,
 			}}

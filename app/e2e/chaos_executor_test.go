@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -103,7 +104,7 @@ func (b *bundle) log(t testing.TB, id int64) string {
 // its run; of the other's the admin finds out by itself.
 func TestKillExecutor(t *testing.T) {
 	waits(t)
-	ports := []string{freePort(t), freePort(t)}
+	ports := []string{executortest.FreePort(t), executortest.FreePort(t)}
 	b := newBundle(t, handler("slowJobHandler"), "http://127.0.0.1:"+ports[0]+"/", "http://127.0.0.1:"+ports[1]+"/")
 	executors := make([]*executorProcess, 2)
 	runs := make([]int64, 2)
@@ -164,7 +165,7 @@ func TestFullDiskOfExecutor(t *testing.T) {
 		t.Skipf("no disk to fill: %v (mounting one needs root on Linux)", err)
 	}
 	t.Cleanup(func() { unmount(t, dir) }) // after the executor's end: clean-ups run backwards
-	port := freePort(t)
+	port := executortest.FreePort(t)
 	b := newBundle(t, func(p *db.InsertJobParams) {
 		p.GlueType, p.GlueSource = wire.GlueShell, db.Text("eval \"$1\"\n# "+strings.Repeat("x", 1<<20))
 	}, "http://127.0.0.1:"+port+"/")

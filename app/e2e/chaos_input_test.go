@@ -95,7 +95,7 @@ func tryRequest(ctx context.Context, client *http.Client, method, address string
 func TestBadInput(t *testing.T) {
 	works(t)
 	d := newDatabase(t, db.SQLite)
-	port := freePort(t)
+	port := executortest.FreePort(t)
 	worker := executortest.New(t, "http://127.0.0.1:"+port, executortest.Handlers{"count": func(context.Context, *executor.Run) error { return nil }})
 	var good int64
 	d.seed(t, func(ctx context.Context, pool *db.Pool) error {

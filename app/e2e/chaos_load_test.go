@@ -52,7 +52,7 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int, options ...fu
 	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int), received: make(map[int64]time.Time), unsent: 5}
 	var urls []string
 	for range admins {
-		port := freePort(t)
+		port := executortest.FreePort(t)
 		l.ports = append(l.ports, port)
 		urls = append(urls, "http://127.0.0.1:"+port)
 	}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -18,12 +17,7 @@ import (
 // what happened, and the healthy one must not feel them.
 func TestMisbehavingExecutors(t *testing.T) {
 	waits(t)
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "http://" + closed.Addr().String() + "/"
-	closed.Close()
+	nobody := "http://127.0.0.1:" + executortest.FreePort(t) + "/"
 	hasIt := executortest.Say(`{"code":200,"content":{"fromLineNum":1,"toLineNum":1,"logContent":"x","isEnd":false}}`)
 	cases := []struct {
 		name    string

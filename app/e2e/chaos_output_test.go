@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -29,7 +30,7 @@ func TestKillExecutorAndReadItsOutput(t *testing.T) {
 	for _, dialect := range []db.Dialect{db.SQLite, db.MySQL} {
 		t.Run(string(dialect), func(t *testing.T) {
 			waits(t)
-			port := freePort(t)
+			port := executortest.FreePort(t)
 			d := newDatabase(t, dialect)
 			jobs := make([]int64, 4) // one run of a job at a time
 			d.seed(t, func(ctx context.Context, pool *db.Pool) error {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 var printedPassword = regexp.MustCompile(`Password\s+(\S+)`)
@@ -28,11 +30,8 @@ func (a *admin) firstPassword(t testing.TB) string {
 // first one, with a password that is shown and the sample.
 func TestPortTakenAtFirstStart(t *testing.T) {
 	waits(t)
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(taken.Addr().String())
+	port := executortest.FreePort(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
 		t.Fatal(err)
 	}

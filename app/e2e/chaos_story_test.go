@@ -13,6 +13,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/views/jobs"
 )
@@ -81,7 +82,7 @@ func (s *session) follow(t testing.TB, id int64, text string) {
 func TestNewcomer(t *testing.T) {
 	waits(t)
 	d := &database{dir: t.TempDir()}
-	settings := adminSettings{dataDir: d.dir, port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=", "PUNCTUAL_ACCESS_TOKEN=", "PUNCTUAL_SAMPLE=auto"}}
+	settings := adminSettings{dataDir: d.dir, port: executortest.FreePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=", "PUNCTUAL_ACCESS_TOKEN=", "PUNCTUAL_SAMPLE=auto"}}
 	a := startAdmin(t, settings)
 	d.read(t)
 	browser := a.login(t, a.firstPassword(t))

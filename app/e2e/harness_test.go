@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -165,7 +163,7 @@ func startAdmin(t testing.TB, s adminSettings) *admin {
 func launchAdmin(t testing.TB, s adminSettings) *admin {
 	t.Helper()
 	if s.port == "" {
-		s.port = freePort(t)
+		s.port = executortest.FreePort(t)
 	}
 	if s.dataDir == "" {
 		s.dataDir = t.TempDir()
@@ -304,7 +302,7 @@ type executorProcess struct {
 func startExecutor(t testing.TB, s executorSettings) *executorProcess {
 	t.Helper()
 	if s.port == "" {
-		s.port = freePort(t)
+		s.port = executortest.FreePort(t)
 	}
 	if s.dataDir == "" {
 		s.dataDir = t.TempDir()
@@ -336,28 +334,6 @@ func startExecutor(t testing.TB, s executorSettings) *executorProcess {
 		return err
 	})
 	return x
-}
-
-// handedOut are the ports that programs of these tests have, also while they are down.
-var handedOut sync.Map
-
-// freePort is a port nobody listens on, outside the range from which the system takes ports by itself: between now and
-// the program's start nobody else gets it.
-func freePort(t testing.TB) string {
-	t.Helper()
-	for range 200 {
-		port := strconv.Itoa(20000 + rand.IntN(12000))
-		if _, taken := handedOut.LoadOrStore(port, true); taken {
-			continue // its program may be about to start, or to start again
-		}
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			l.Close()
-			return port
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
 
 // errNotYet is for [eventually], where there is no more to say.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -127,7 +128,7 @@ func testXXLJobCore(t *testing.T, release string) {
 	const jobs, fires, period = 20, 10, 2 * time.Second
 	classPath := javaExecutor(t, release)
 	program(t, "punctual")
-	port, adminPort, dir := freePort(t), freePort(t), t.TempDir()
+	port, adminPort, dir := executortest.FreePort(t), executortest.FreePort(t), t.TempDir()
 	done := filepath.Join(dir, "done")
 	p := startProcess(t, "java", nil, "-Xmx256m", "-cp", classPath, "Main", "http://127.0.0.1:"+adminPort+"/xxl-job-admin", testToken, "java", port, dir, done)
 	eventually(t, "executor listening", func() error {

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // spans are what programs sent to a collector, with the name of the service that each is of.
@@ -136,7 +137,7 @@ func testJavaAgent(t *testing.T, release, agent string, dialect db.Dialect) {
 	maven(t, "-f", built, "package")
 
 	collector := newSpans(t)
-	port, adminPort, dir := freePort(t), freePort(t), t.TempDir()
+	port, adminPort, dir := executortest.FreePort(t), executortest.FreePort(t), t.TempDir()
 	p := startProcess(t, "java", []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL, "OTEL_SERVICE_NAME=java", "OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none", "OTEL_BSP_SCHEDULE_DELAY=100",
 	}, "-Xmx256m", "-javaagent:"+filepath.Join(jars, "opentelemetry-javaagent.jar"), "-Dotel.javaagent.extensions="+filepath.Join(built, "target", "xxl-job-trace.jar"),

@@ -25,6 +25,7 @@ import (
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -521,7 +522,7 @@ func (m *machine) startsAdmin(t *testing.T, command string) {
 	if databaseURL.MatchString(command) {
 		command = databaseURL.ReplaceAllString(command, "'"+dbtest.MariaDB(t)+"'")
 	}
-	port := freePort(t)
+	port := executortest.FreePort(t)
 	env := append(slices.Clone(m.env), "PUNCTUAL_LISTEN=127.0.0.1:"+port, "PUNCTUAL_DATA_DIR="+t.TempDir())
 	p := m.start(t, env, command)
 	a := &admin{process: p, url: "http://127.0.0.1:" + port, port: port}
@@ -560,7 +561,7 @@ func (m *machine) startsExecutor(t *testing.T, command string) {
 	before := registered()
 	env := append(slices.Clone(m.env), "PUNCTUAL_EXECUTOR_DATA_DIR="+t.TempDir())
 	if !strings.Contains(command, "_LISTEN=") && !strings.Contains(command, "_PULL=") {
-		env = append(env, "PUNCTUAL_EXECUTOR_LISTEN=127.0.0.1:"+freePort(t))
+		env = append(env, "PUNCTUAL_EXECUTOR_LISTEN=127.0.0.1:"+executortest.FreePort(t))
 	}
 	p := m.start(t, env, command)
 	eventually(t, "registered: "+command, func() error {

@@ -5,7 +5,6 @@ package wire_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -23,13 +23,6 @@ func TestFaultsOfRealCalls(t *testing.T) {
 		s := httptest.NewServer(h)
 		t.Cleanup(s.Close)
 		return s.URL
-	}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
 	}
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
@@ -47,7 +40,7 @@ func TestFaultsOfRealCalls(t *testing.T) {
 		timeout       time.Duration
 		want          wire.Fault
 	}{
-		{"nobody listens", "http://" + closed.Addr().String(), time.Minute, wire.FaultRefused},
+		{"nobody listens", "http://127.0.0.1:" + executortest.FreePort(t), time.Minute, wire.FaultRefused},
 		{"an unknown name", "http://executor.invalid:9999", time.Minute, wire.FaultHost},
 		{"an unknown authority", secure.URL, time.Minute, wire.FaultCertificate},
 		{"no TLS there", strings.Replace(plain, "http:", "https:", 1), time.Minute, wire.FaultTLS},

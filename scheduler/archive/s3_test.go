@@ -2,7 +2,6 @@ package archive
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -36,14 +35,7 @@ func s3Server(t *testing.T) string {
 	if err := os.Mkdir(filepath.Join(data, "outputs"), 0o700); err != nil { // a bucket
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := "127.0.0.1:" + executortest.FreePort(t)
 	var said executortest.Output
 	server := exec.Command(program, "--access", "outputs", "--secret", "outputs-secret", "--port", address, "posix", "--nometa", data)
 	server.Stdout, server.Stderr = &said, &said

@@ -2,7 +2,6 @@ package directory_test
 
 import (
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -162,12 +161,7 @@ func TestADirectoryIsSpokenToSecretly(t *testing.T) {
 func TestADirectoryThatIsDown(t *testing.T) {
 	t.Parallel()
 	l := directorytest.NewLDAP(t)
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = gone.Close()
-	dead := "ldap://" + gone.Addr().String()
+	dead := "ldap://127.0.0.1:" + executortest.FreePort(t)
 	if _, err := parse(t, described(dead, "    insecure: true")).Check(t.Context(), "jonas", directorytest.Password); reason(err) != directory.Down {
 		t.Errorf("down: %v", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +57,7 @@ func startProgram(t *testing.T, dir, adminURL string, args ...string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := "127.0.0.1:" + executortest.FreePort(t)
 	cmd := exec.Command(path, append([]string{"--listen", address, "--data-dir", dir, "--admin", adminURL}, args...)...)
 	cmd.Env = append(os.Environ(), "PUNCTUAL_EXECUTOR_ACCESS_TOKEN="+executortest.Token, "PUNCTUAL_EXECUTOR_APP_NAME="+executortest.AppName)
 	errs, err := cmd.StderrPipe()
@@ -91,16 +90,6 @@ func startProgram(t *testing.T, dir, adminURL string, args ...string) *program {
 	}
 	go func() { _, _ = io.Copy(p.output, lines) }()
 	return p
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func (p *program) run(t *testing.T, req *wire.RunRequest) wire.Answer {

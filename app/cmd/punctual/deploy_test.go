@@ -17,6 +17,7 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/deploy"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 const root = "../../.."
@@ -132,7 +133,7 @@ var monitored = regexp.MustCompile(`path: (/metrics\S*),`)
 
 // TestWhatIsAskedIsAnswered asks an admin all that the probes and the monitors ask.
 func TestWhatIsAskedIsAnswered(t *testing.T) {
-	address := freeAddress(t)
+	address := "127.0.0.1:" + executortest.FreePort(t)
 	a, err := app.New(t.Context(), app.Options{DataDir: t.TempDir(), Listen: "127.0.0.1:0", AdminListen: address, Sample: app.SampleOff, UnsafeDB: true})
 	if err == nil {
 		err = a.Start(t.Context())
@@ -175,16 +176,6 @@ func TestWhatIsAskedIsAnswered(t *testing.T) {
 			t.Errorf("%s answers %s", path, answer.Status)
 		}
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 var (

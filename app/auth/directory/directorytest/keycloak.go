@@ -18,6 +18,8 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/pquerna/otp/totp"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // Keycloak is a Keycloak with a realm in which ann is in the group chiefs. Her password is [Password], and she has an app with codes.
@@ -43,12 +45,11 @@ func NewKeycloak(t testing.TB) *Keycloak {
 	if home == "" {
 		t.Skip("TEST_KEYCLOAK names no folder with a Keycloak (make test/keycloak gets one)")
 	}
-	address := freeAddress(t)
-	host, port, _ := strings.Cut(address, ":")
-	k := &Keycloak{base: "http://" + address, done: make(chan struct{})}
+	port := executortest.FreePort(t)
+	k := &Keycloak{base: "http://127.0.0.1:" + port, done: make(chan struct{})}
 	k.URL = k.base + "/realms/company"
 	var said bytes.Buffer
-	cmd := exec.Command(filepath.Join(home, "bin", "kc.sh"), "start-dev", "--db=dev-mem", "--http-host="+host, "--http-port="+port, "--hostname="+k.base)
+	cmd := exec.Command(filepath.Join(home, "bin", "kc.sh"), "start-dev", "--db=dev-mem", "--http-host=127.0.0.1", "--http-port="+port, "--hostname="+k.base)
 	cmd.Env = append(os.Environ(), "KC_BOOTSTRAP_ADMIN_USERNAME=admin", "KC_BOOTSTRAP_ADMIN_PASSWORD="+Password, "JAVA_OPTS_APPEND=-Xmx512m")
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {

@@ -1,8 +1,6 @@
 package directorytest
 
 import (
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +20,7 @@ type LDAP struct {
 	CAFile string // that it is to be trusted with
 
 	cmd  *exec.Cmd
+	said executortest.Output
 	done chan struct{}
 }
 
@@ -142,8 +141,9 @@ access to * by dn.exact="cn=punctual,dc=example,dc=com" read by * none
 	if out, err := exec.Command(slapd, "-T", "add", "-f", conf, "-l", ldif).CombinedOutput(); err != nil {
 		t.Fatalf("slapadd: %v\n%s", err, out)
 	}
-	l := &LDAP{URL: "ldap://" + freeAddress(t), TLSURL: "ldaps://" + freeAddress(t), CAFile: ca.File, done: make(chan struct{})}
+	l := &LDAP{URL: "ldap://127.0.0.1:" + executortest.FreePort(t), TLSURL: "ldaps://127.0.0.1:" + executortest.FreePort(t), CAFile: ca.File, done: make(chan struct{})}
 	l.cmd = exec.Command(slapd, "-d", "0", "-f", conf, "-h", l.URL+"/ "+l.TLSURL+"/")
+	l.cmd.Stdout, l.cmd.Stderr = &l.said, &l.said
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func (l *LDAP) wait(t testing.TB) {
 		}
 		select {
 		case <-l.done:
-			t.Fatal("slapd ended at once")
+			t.Fatalf("slapd ended at once and said\n%s", l.said.String())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -193,16 +193,6 @@ func (l *LDAP) Modify(t testing.TB, do func(conn *ldap.Conn) error) {
 	if err := do(conn); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr())
 }
 
 func write(t testing.TB, file, text string) {

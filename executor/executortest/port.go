@@ -1,0 +1,32 @@
+package executortest
+
+import (
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// handedOut are the ports that were given to tests of this process, also while nobody listens on them.
+var handedOut sync.Map
+
+// FreePort is a port of 127.0.0.1 on which nobody listens, for a program that a test starts, kills and starts again, and for an address
+// where nobody is. No other call in this process gets the same one, and it lies below the range from which systems take ports by
+// themselves (from 32768 on Linux): a connection or a listener on port 0 does not get it either.
+func FreePort(t testing.TB) string {
+	t.Helper()
+	for range 200 {
+		port := strconv.Itoa(20000 + rand.IntN(12000))
+		if _, taken := handedOut.LoadOrStore(port, true); taken {
+			continue
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
