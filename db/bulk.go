@@ -64,6 +64,30 @@ func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err e
 	return res.LastInsertId()
 }
 
+// SkipNumbers undoes an insert of runs in its transaction and has the next one give numbers that lie [runGap] above what is known.
+func SkipNumbers(ctx context.Context, tx DBTX, inserted []int64, known int64) error {
+	remove := func(ids ...int64) error {
+		args := make([]any, len(ids))
+		for i, id := range ids {
+			args[i] = id
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM xxl_job_log WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...)
+		return err
+	}
+	last := known + runGap
+	err := remove(inserted...)
+	if err == nil { // both databases go on from the highest number that was ever there, also after a roll-back on a server
+		_, err = tx.ExecContext(ctx, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (?, 0, 0, 0, 0)", last)
+	}
+	if err == nil {
+		err = remove(last)
+	}
+	if err != nil {
+		return fmt.Errorf("skip the numbers of runs up to %d: %w", last, err)
+	}
+	return nil
+}
+
 // Advance moves a job from one due time to the next.
 type Advance struct {
 	ID         int64

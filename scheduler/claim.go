@@ -25,7 +25,11 @@ const claimTries = 4
 func (e *Engine) claim(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
 	for try := 1; len(rows) > 0; try++ {
 		began := time.Now()
-		err := e.claimBatch(ctx, rows, until)
+		forgotten, err := e.forgotten(ctx, rows, until)
+		if err != nil {
+			return err
+		}
+		err = e.claimBatch(ctx, rows, until, forgotten)
 		e.metrics.claimSeconds.Observe(time.Since(began).Seconds())
 		switch {
 		case err == nil:
@@ -134,7 +138,8 @@ func wrongSchedule(err error) string {
 	return err.Error()
 }
 
-func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
+// claimBatch is one try. forgotten is as [Engine.forgotten] has it.
+func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until time.Time, forgotten map[int64]int64) error {
 	now := e.now()
 	misfireAfter := e.cfg.Limits().MisfireAfter
 	book := e.pauses.current.Load()
@@ -146,10 +151,16 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	for i := range rows {
 		r := &rows[i]
 		j := e.dueJob(r)
-		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true, Beside: e.beside(), Flow: j.glue == jobspec.GlueFlow}
+		known := r
+		if until := forgotten[r.ID]; until != 0 {
+			row := *r
+			row.ClaimedUntil, known = until, &row
+		}
+		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: known.ClaimedUntil, Last: r.TriggerLastTime, Stop: true, Beside: e.beside(), Flow: j.glue == jobspec.GlueFlow}
 		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
 		missed(&schedule, r)
 		var plan jobspec.Plan
+		var again *jobspec.Passed
 		if errors.Is(err, db.ErrNoCalendar) { // another admin has made it just now
 			if err := e.cfg.Pool.Calendars().Refresh(ctx); err != nil {
 				return err
@@ -158,7 +169,10 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			missed(&schedule, r)
 		}
 		if err == nil {
-			plan, err = decide(schedule, book.Of(r.ID, r.JobGroup, r.Tags), r, now, until, misfireAfter)
+			plan, err = decide(schedule, book.Of(r.ID, r.JobGroup, r.Tags), known, now, until, misfireAfter)
+		}
+		if err == nil && known != r {
+			again, err = withheld(schedule, known)
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (docs/compat.md §8.1 #1).
@@ -204,6 +218,10 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			runs = append(runs, made...)
 			misfired++
 		}
+		if m := again; m != nil {
+			skipped = append(skipped, e.skippedRow(j, m.Last, event.Skipped, event.New(now, event.MadeBefore, m.Count, m.More, m.First, m.Last)))
+			causes = append(causes, AlarmMisfire)
+		}
 		if m := plan.Skipped; m != nil {
 			skipped = append(skipped, e.skippedRow(j, m.Last, event.Skipped,
 				event.New(now, event.SkippedFires, m.Count, m.More, m.First, m.Last, string(schedule.Misfire))))
@@ -233,7 +251,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		for at := 0; at < len(skipped); at += db.MaxBatch {
 			part := skipped[at:min(at+db.MaxBatch, len(skipped))]
-			first, err := db.InsertRuns(ctx, tx, part)
+			first, err := e.insertRows(ctx, tx, part)
 			if err != nil {
 				return nil, err
 			}
@@ -251,6 +269,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	if err != nil {
 		return err
 	}
+	e.memory.note(now, advances)
 	e.upkeep.Count(countDecided(skipped)...)
 	if alarmed {
 		e.cfg.Alarms.Wake()

@@ -100,6 +100,13 @@ func (p *pendingSet) raise(id int64) {
 	p.top = max(p.top, id)
 }
 
+// highest is the highest id of a run that this node has seen.
+func (p *pendingSet) highest() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.top
+}
+
 // begin notes a transaction and gives its number. Its runs have ids above floor, and new ones ids above top anyway.
 func (p *pendingSet) begin(floor int64) int64 {
 	p.mu.Lock()

@@ -183,6 +183,7 @@ type Engine struct {
 	health    health
 	claimer   *claimer
 	foreign   foreign
+	memory    memory
 	leftOpen  atomic.Int64 // runs of an XXL-JOB admin that were closed since the start
 	directory *directory
 	pauses    *pauses

@@ -30,6 +30,7 @@ type metrics struct {
 	lost             prometheus.Counter
 	clockSteps       prometheus.Counter
 	foreign          *prometheus.CounterVec
+	wentBack         prometheus.Counter
 	conditions       *prometheus.GaugeVec
 }
 
@@ -68,6 +69,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		clockSteps: counter("clock_steps_total", "Times the clock of this machine or of the database was set."),
 		foreign: counters("foreign_scheduler_total", "sign",
 			"Signs of another scheduler on this database: runs it made (run), jobs whose next time it put back (put back)."),
+		wentBack: counter("database_went_back_total", "Times the database had forgotten runs that this admin had made, as after a failover to a replica that was behind."),
 		conditions: auto.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "condition",
 			Help: "1 while something is not as it should be, as /readyz and the page of the nodes say it."}, []string{"condition"}),
 	}

@@ -168,7 +168,7 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 		for i, d := range part {
 			rows[i] = e.row(d)
 		}
-		first, err := db.InsertRuns(ctx, tx, rows)
+		first, err := e.insertRows(ctx, tx, rows)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ var stepOf = map[event.Key]struct {
 	event.NoSource: {runs.StepSent, runs.StepFailed}, event.QueueFull: {runs.StepSent, runs.StepFailed},
 	event.DeadExecutor: {runs.StepSent, runs.StepFailed}, event.JobStopped: {runs.StepPassed, runs.StepFailed},
 	event.TooLate: {runs.StepPassed, runs.StepSkipped}, event.SkippedFires: {runs.StepPassed, runs.StepSkipped},
-	event.PausedFires: {runs.StepPassed, runs.StepSkipped}, event.HeldBack: {runs.StepStandsFor, runs.StepDone},
+	event.PausedFires: {runs.StepPassed, runs.StepSkipped}, event.MadeBefore: {runs.StepPassed, runs.StepSkipped}, event.HeldBack: {runs.StepStandsFor, runs.StepDone},
 	event.Full: {runs.StepPassed, runs.StepSkipped}, event.Crowded: {runs.StepPassed, runs.StepSkipped},
 	event.Withdrawn: {runs.StepPassed, runs.StepSkipped},
 	event.KillAsked: {runs.StepKill, runs.StepDone}, event.KillFailed: {runs.StepKill, runs.StepFailed}, event.KilledAt: {runs.StepKill, runs.StepFailed},

@@ -55,6 +55,8 @@ func (machines) install(data, temporary string) *exec.Cmd {
 		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M", "--tmpdir=" + temporary}, userFlag()...)...)
 }
 
+func (machines) maria() {}
+
 func (machines) args() []string { return []string{"--skip-log-bin", "--innodb-log-file-size=16M"} }
 
 // unpacked is a folder with the files of a Debian package of a server and all that it needs, as .ci/database makes it. Its C library
@@ -125,5 +127,7 @@ func (u unpackedMariaDB) install(data, temporary string) *exec.Cmd {
 	install.Stdin = io.MultiReader(statements...)
 	return install
 }
+
+func (unpackedMariaDB) maria() {}
 
 func (unpackedMariaDB) args() []string { return machines{}.args() }

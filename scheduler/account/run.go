@@ -33,7 +33,7 @@ var unsentKeys = []event.Key{
 func (r *Run) became(now int64) (Class, event.Event) {
 	switch r.Outcome {
 	case event.Skipped:
-		return Skipped, r.reason(event.SkippedFires, event.PausedFires, event.TooLate)
+		return Skipped, r.reason(event.SkippedFires, event.PausedFires, event.TooLate, event.MadeBefore)
 	case event.NotSent, event.Unconfirmed, event.Discarded, event.Stopped, event.Cancelled:
 		return NotSent, r.reason(unsentKeys...)
 	case event.Lost:
@@ -81,7 +81,7 @@ type cover struct {
 
 // covers are the fires that a misfire's run speaks of.
 func (r *Run) covers() cover {
-	if e, ok := r.Events.Last(event.StandsFor, event.SkippedFires, event.PausedFires); ok {
+	if e, ok := r.Events.Last(event.StandsFor, event.SkippedFires, event.PausedFires, event.MadeBefore); ok {
 		return cover{run: r, from: e.Number(2), to: e.Number(3), open: e.Text(1) != ""}
 	}
 	return cover{run: r, to: r.Planned, assumed: true}

@@ -40,6 +40,7 @@ const (
 	PausedFires  Key = "paused"       // the fires that a pause leaves out
 	HeldBack     Key = "heldback"     // the pause that a run comes after
 	SkippedFires Key = "skipped"      // the fires that the misfire strategy leaves out
+	MadeBefore   Key = "madebefore"   // the fires that were made already, by runs that the database has forgotten
 	JobStopped   Key = "stopped"      // the job's schedule cannot be read
 	TakenOver    Key = "taken"        // another admin's run, which is gone
 	FoundAgain   Key = "found"        // this admin's own: the database had not confirmed its record
@@ -142,6 +143,7 @@ var Specs = func() Book {
 		{Claimed, []Arg{words("Admin"), number("Node")}, "claimed by {Admin}"},
 		{StandsFor, []Arg{number("N"), more, moment("From"), moment("To")}, "stands for {N} fires planned from {From} to {To}"},
 		{SkippedFires, []Arg{number("N"), more, moment("From"), moment("To"), word("Strategy", "misfire.")}, "skipped: {N} fires planned from {From} to {To}; the misfire strategy is {Strategy}"},
+		{MadeBefore, []Arg{number("N"), more, moment("From"), moment("To")}, "not made again: {N} fires planned from {From} to {To} were sent before the database went back to an older state, which does not have their runs"},
 		{PausedFires, []Arg{number("N"), more, moment("From"), moment("To"), words("User"), words("Reason")}, "skipped: {N} fires planned from {From} to {To} fell into a pause by {User}: {Reason}"},
 		{HeldBack, []Arg{words("User"), words("Reason")}, "held back by a pause by {User}: {Reason}"},
 		{JobStopped, []Arg{whatSaid}, "job stopped: {Text}"},

@@ -177,7 +177,7 @@ var reasons = [...][]Key{
 	Unconfirmed: {Unanswered, MayHave, NotRecorded},
 	Killed:      {KilledAt, KillAsked, LostRun}, // the last of which tells that nobody knows whether it was
 	Lost:        {LeftOpen, LostRun},
-	Skipped:     {SkippedFires, PausedFires, TooLate},
+	Skipped:     {SkippedFires, PausedFires, TooLate, MadeBefore},
 	Discarded:   {Full, Crowded},
 	Stopped:     {JobStopped},
 	Cancelled:   {Withdrawn},

@@ -156,6 +156,19 @@ func (s Schedule) counting() func(s Schedule, next, cutoff time.Time) (Passed, t
 	return countByDivision
 }
 
+// Passed are the due times of the schedule from next, which is one of them, up to and not including until. Those of a fixed delay follow
+// from runs, so that it is one at most.
+func (s Schedule) Passed(next, until time.Time) (Passed, error) {
+	if !next.Before(until) {
+		return Passed{}, nil
+	}
+	if s.Type == ScheduleFixDelay {
+		return Passed{First: next, Last: next, Count: 1}, nil
+	}
+	passed, _, err := s.counting()(s, next, until)
+	return passed, err
+}
+
 // pass moves plan.Next over the misfires: the due times before the cutoff.
 func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	if !p.Next.Before(cutoff) {

@@ -157,7 +157,7 @@ var (
 // stands reads for which planned times a misfire's row stands.
 func stands(r *row) (s stretch, ok bool) {
 	for _, e := range event.Parse(r.events) {
-		if e.Key == event.StandsFor || e.Key == event.SkippedFires || e.Key == event.PausedFires {
+		if e.Key == event.StandsFor || e.Key == event.SkippedFires || e.Key == event.PausedFires || e.Key == event.MadeBefore {
 			return stretch{n: e.Number(0), more: e.Text(1) != "", first: e.Time(2).UnixMilli(), last: e.Time(3).UnixMilli(), by: r}, true
 		}
 	}
