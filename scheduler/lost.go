@@ -70,6 +70,9 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	if err != nil {
 		return err
 	}
+	if e.memory.gone.Swap(false) { // runs that had ended are open again
+		s.low, s.top = 0, 0
+	}
 	// Not the top of now: a lower id may be in a transaction that is not committed yet.
 	lowest := s.top
 	mine := e.node.Mine()

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -24,6 +25,8 @@ const (
 
 // memory is up to when the jobs have been claimed lately, by this admin.
 type memory struct {
+	gone atomic.Bool // the database has gone back, and not all has been looked at again
+
 	mu     sync.Mutex
 	newer  map[int64]claimed // by job
 	older  map[int64]claimed
@@ -108,6 +111,7 @@ func (e *Engine) insertRows(ctx context.Context, tx db.DBTX, rows []db.NewRun) (
 	if err != nil || first > known || e.cfg.Pool.Lags() { // whose nodes share out the numbers, so that the next is not always higher
 		return first, err
 	}
+	e.memory.gone.Store(true)
 	e.metrics.wentBack.Inc()
 	e.log.Error("the database has gone back to an older state: it has lost runs that were sent. Numbers of runs jump", "log_id", first, "known", known)
 	step := int64(0)

@@ -1,0 +1,230 @@
+package scheduler
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// sentLongAgo inserts so many runs of a job that went to as many addresses and have no result.
+func (b *bundle) sentLongAgo(job int64, n int) (ids []int64) {
+	b.t.Helper()
+	at := time.Now().Add(-time.Hour)
+	for left := n; left > 0; left -= db.MaxBatch {
+		rows := make([]db.NewRun, min(left, db.MaxBatch))
+		for i := range rows {
+			rows[i] = db.NewRun{
+				JobID: job, JobGroup: b.group, PlannedAt: at.UnixMilli(), TriggerTime: b.pool.Wall(at), TriggerCode: wire.CodeSuccess, Type: jobspec.TriggerManual,
+				Address: fmt.Sprintf("http://10.1.%d.%d:9999/", left, i), Handler: "handler",
+			}
+		}
+		first, err := db.InsertRuns(b.t.Context(), b.pool, rows)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for i := range rows {
+			ids = append(ids, first+int64(i))
+		}
+	}
+	return ids
+}
+
+// asked has executors count the questions after what they have, and say that nobody listens.
+func (b *bundle) asked() func() map[string]int {
+	var mu sync.Mutex
+	n := make(map[string]int)
+	b.executors.idle = func(address string) (wire.Answer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		n[address]++
+		return wire.Answer{}, errRefused
+	}
+	return func() map[string]int {
+		mu.Lock()
+		defer mu.Unlock()
+		was := n
+		n = make(map[string]int)
+		return was
+	}
+}
+
+// TestManyRunsWithoutAResultAreAskedAboutInTurn: more than one page of them, and more than one sweep asks.
+func TestManyRunsWithoutAResultAreAskedAboutInTurn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) {
+			byHand(c)
+			c.SweepEvery, c.AskAfter, c.LostAfter = time.Hour, time.Nanosecond, time.Nanosecond
+		})
+		asked := b.asked()
+		const many = 1200 // three sweeps
+		job := b.addJob(nil)
+		ids := b.sentLongAgo(job, many)
+		s := &sweeper{}
+		sweep := func() {
+			t.Helper()
+			if err := b.engine.sweep(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := make(map[string]int)
+		for range 2 {
+			sweep()
+			now := asked()
+			if len(now) != asksPerSweep {
+				t.Errorf("%d addresses were asked, want %d", len(now), asksPerSweep)
+			}
+			for a, n := range now {
+				seen[a] += n
+			}
+		}
+		if len(seen) != 2*asksPerSweep {
+			t.Errorf("two sweeps asked %d addresses, want %d", len(seen), 2*asksPerSweep)
+		}
+		if s.low != ids[0] || b.engine.openFrom.Load() != ids[0] {
+			t.Errorf("the oldest that is open is said to be %d, want %d", s.low, ids[0])
+		}
+		for range 10 {
+			sweep()
+		}
+		if n := b.countRuns("handle_code = 500"); n != many {
+			t.Errorf("%d of %d runs are given up", n, many)
+		}
+		sweep()
+		asked()
+		sweep()
+		if n := len(asked()); n != 0 {
+			t.Errorf("%d are asked about although all have ended", n)
+		}
+		if last := ids[len(ids)-1]; s.low != last || b.engine.openFrom.Load() != last {
+			t.Errorf("it looks from %d on, where none before %d is open", s.low, last)
+		}
+		if len(s.watch)+len(s.logged) > 0 {
+			t.Errorf("%d and %d that have ended are remembered", len(s.watch), len(s.logged))
+		}
+	})
+}
+
+// TestWhatHasEndedOtherwiseIsRememberedNoMore: its result comes while it is watched, or its executor says that it has its log.
+func TestWhatHasEndedOtherwiseIsRememberedNoMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), func(c *Config) {
+		byHand(c)
+		c.SweepEvery, c.AskAfter, c.LostAfter, c.IdleAfter = time.Hour, time.Nanosecond, time.Hour, time.Hour
+	}, addressA, addressB)
+	b.executors.idle = func(address string) (wire.Answer, error) {
+		if address == addressA {
+			return wire.Answer{}, errRefused
+		}
+		return yes, nil
+	}
+	job := b.addJob(nil)
+	var runs []int64
+	for _, address := range []string{addressA, addressB} {
+		ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: job, Type: jobspec.TriggerManual, Addresses: []string{address}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, ids...)
+	}
+	b.await("they are sent", func() bool { return b.countRuns("trigger_code = 200") == 2 })
+	s := &sweeper{}
+	for _, remembered := range []int{1, 0} {
+		if err := b.engine.sweep(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.watch) != remembered || len(s.logged) != remembered {
+			t.Errorf("%d watched, %d with a log, want %d each", len(s.watch), len(s.logged), remembered)
+		}
+		for _, id := range runs {
+			b.finish(id, 200, "")
+		}
+	}
+}
+
+// TestAnAdminAsksAboutItsShare: of the runs of two admins each asks about those of its own jobs.
+func TestAnAdminAsksAboutItsShare(t *testing.T) {
+	t.Parallel()
+	settings := func(c *Config) {
+		byHand(c)
+		c.SweepEvery, c.AskAfter, c.LostAfter = time.Hour, time.Nanosecond, time.Hour
+		c.BeatEvery, c.Lease = 50*time.Millisecond, 10*time.Hour
+	}
+	b := setup(t, dbtest.New(t, db.MySQL), settings)
+	two := b.second(settings)
+	b.await("each sees the other", func() bool { return len(b.engine.node.Alive()) == 2 && len(two.node.Alive()) == 2 })
+	asked := b.asked()
+	for range 20 {
+		b.sentLongAgo(b.addJob(nil), 1)
+	}
+	b.exec("UPDATE xxl_job_log SET executor_address = CONCAT('http://', job_id, '/')")
+	all := 0
+	for _, e := range []*Engine{b.engine, two} {
+		mine := e.node.Mine()
+		if err := e.sweep(t.Context(), &sweeper{}); err != nil {
+			t.Fatal(err)
+		}
+		now := asked()
+		all += len(now)
+		for a := range now {
+			var job int64
+			if _, err := fmt.Sscanf(a, "http://%d/", &job); err != nil || !mine(job) {
+				t.Errorf("%s asked about a run of job %d, which is the other's (%v)", e.cfg.Name, job, err)
+			}
+		}
+		if len(now) == 0 {
+			t.Errorf("%s asked about none", e.cfg.Name)
+		}
+	}
+	if all != 20 {
+		t.Errorf("%d runs were asked about, want 20", all)
+	}
+}
+
+// TestRunsWhoseEndIsForgottenAreAskedAbout: the database has gone back, and what had ended is open again.
+func TestRunsWhoseEndIsForgottenAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) {
+			byHand(c)
+			c.SweepEvery, c.AskAfter, c.LostAfter = time.Hour, time.Nanosecond, time.Nanosecond
+		}, addressA)
+		b.asked()
+		job := b.addJob(nil)
+		s := &sweeper{}
+		sweep := func() {
+			t.Helper()
+			if err := b.engine.sweep(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		open := b.trigger(job)
+		b.await("it is sent", func() bool { return b.unsettled() == 0 })
+		was := b.remember()
+		b.finish(open, 200, "")
+		b.trigger(job)
+		b.finish(b.trigger(job), 200, "")
+		b.await("all are sent", func() bool { return b.unsettled() == 0 })
+		for range 4 {
+			sweep()
+		}
+		if s.low <= open {
+			t.Fatalf("it still looks from %d on", s.low)
+		}
+		was.lose()
+		b.exec("UPDATE xxl_job_log SET handle_code = 0, handle_time = NULL, finished_at = 0, outcome = 0 WHERE id = ?", open)
+		b.finish(b.trigger(job), 200, "")
+		for range 3 {
+			sweep()
+		}
+		if r := b.run(open); r.HandleCode != 500 {
+			t.Errorf("a run that is open again is not asked about: %+v", r)
+		}
+	})
+}
