@@ -247,6 +247,7 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 			Items []struct {
 				ID, Tries, Status int64
 				Type, Reason      string
+				Event             string     `json:"event_id"`
 				NextAt            *time.Time `json:"next_at"`
 			}
 		}
@@ -271,7 +272,7 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 		if got := admin.do("POST", fmt.Sprintf("%s/deliveries/%d/again", hook, taken.Items[0].ID), ""); got.status != http.StatusOK {
 			t.Errorf("again: %d %s", got.status, got.body)
 		}
-		again := fmt.Sprintf("evt_%d", taken.Items[0].ID)
+		again := taken.Items[0].Event
 		l.about("the same once more", 2, func(e toldEvent) bool { return e.ID == again })
 
 		// Another secret, a change, and the end.

@@ -76,7 +76,8 @@ type webhookCreated struct {
 
 // deliveryJSON is an event on its way to a webhook.
 type deliveryJSON struct {
-	ID       int64          `json:"id" doc:"The event's id is evt_ and this."`
+	ID       int64          `json:"id" doc:"The number of the delivery."`
+	Event    string         `json:"event_id" doc:"What the receiver knows the event by: its id, and webhook-id."`
 	Type     string         `json:"type"`
 	Job      int64          `json:"job_id"`
 	JobName  string         `json:"job" doc:"Empty when it has been deleted."`
@@ -260,7 +261,7 @@ func (a *API) webhooks() {
 			items := []deliveryJSON{}
 			for _, d := range rows {
 				items = append(items, deliveryJSON{
-					ID: d.ID, Type: d.Type, Job: d.JobID, JobName: d.Job, Group: d.JobGroup, Run: d.LogID, At: momentOf(d.HappenedAt), State: deliveryStates[d.State],
+					ID: d.ID, Event: webhook.EventID(d.ID, d.HappenedAt), Type: d.Type, Job: d.JobID, JobName: d.Job, Group: d.JobGroup, Run: d.LogID, At: momentOf(d.HappenedAt), State: deliveryStates[d.State],
 					Tries: d.Tries, NextAt: momentOf(d.NextAt), TriedAt: momentOf(d.TriedAt), Status: d.Status, Reason: webhook.Reason(d.Reason), Answered: d.Answer,
 				})
 			}

@@ -229,7 +229,7 @@ func (c *webhookPages) webhookShow(ec echo.Context) error {
 
 func (c *webhookPages) delivery(page layout.Page, d *manage.Delivery, title func(int64) string) webhooks.Delivery {
 	row := webhooks.Delivery{
-		ID: d.ID, Type: d.Type, At: c.at(page, time.UnixMilli(d.HappenedAt)), Tries: d.Tries, Status: d.Status, Reason: d.Reason, Answer: d.Answer, Again: d.State != webhook.Waiting,
+		ID: d.ID, Event: webhook.EventID(d.ID, d.HappenedAt), Type: d.Type, At: c.at(page, time.UnixMilli(d.HappenedAt)), Tries: d.Tries, Status: d.Status, Reason: d.Reason, Answer: d.Answer, Again: d.State != webhook.Waiting,
 	}
 	if d.NextAt > 0 {
 		row.Next = c.at(page, time.UnixMilli(d.NextAt))

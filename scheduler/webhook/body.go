@@ -114,8 +114,12 @@ func distinct(ids []int64) []int64 {
 	return slices.Compact(ids)
 }
 
-// eventID is the same for every try of a delivery.
-func eventID(id int64) string { return "evt_" + strconv.FormatInt(id, 10) }
+// EventID is what receivers know an event by, the same for every try of a delivery. It says when the event happened too, because a database
+// that was restored, or has failed over to a replica that was behind, gives the number alone once more, and the receiver would take what
+// comes then for what it has had.
+func EventID(id, happenedAt int64) string {
+	return "evt_" + strconv.FormatInt(id, 10) + "_" + strconv.FormatInt(happenedAt, 36)
+}
 
 // body is a delivery as it is sent.
 func (s *Service) body(d *db.WebhookDelivery, a *about) ([]byte, error) {
@@ -126,7 +130,7 @@ func (s *Service) body(d *db.WebhookDelivery, a *about) ([]byte, error) {
 		}
 	}
 	e := envelope{
-		SpecVersion: "1.0", ID: eventID(d.ID), Source: s.cfg.Source(), Type: d.Type, Time: time.UnixMilli(d.HappenedAt).UTC().Format(time.RFC3339Nano),
+		SpecVersion: "1.0", ID: EventID(d.ID, d.HappenedAt), Source: s.cfg.Source(), Type: d.Type, Time: time.UnixMilli(d.HappenedAt).UTC().Format(time.RFC3339Nano),
 		DataContentType: "application/json", Data: data{By: facts.By},
 	}
 	if d.JobGroup != 0 {

@@ -268,7 +268,7 @@ func (s *Service) send(ctx context.Context, to *Settings, signers []*standard.We
 	now := s.cfg.Now()
 	var signatures []string
 	for _, w := range signers {
-		signature, err := w.Sign(eventID(d.ID), now, body)
+		signature, err := w.Sign(EventID(d.ID, d.HappenedAt), now, body)
 		if err != nil {
 			return result{reason: Sealed}
 		}
@@ -276,7 +276,7 @@ func (s *Service) send(ctx context.Context, to *Settings, signers []*standard.We
 	}
 	req.Header.Set("Content-Type", "application/cloudevents+json; charset=utf-8")
 	req.Header.Set("User-Agent", "Punctual")
-	req.Header.Set(standard.HeaderWebhookID, eventID(d.ID))
+	req.Header.Set(standard.HeaderWebhookID, EventID(d.ID, d.HappenedAt))
 	req.Header.Set(standard.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
 	req.Header.Set(standard.HeaderWebhookSignature, strings.Join(signatures, " "))
 	res, err := s.web.Do(req)

@@ -288,6 +288,44 @@ func TestAnEventFollowsOneOnRecord(t *testing.T) {
 }
 
 // TestAReceiverThatIsDown is left alone for longer each time, then tried with one event, and has all of them in the end.
+// TestNoEventHasTheIDOfAForgottenOne: a database that was restored, or a replica that was behind, gives the same numbers again, and the
+// receiver remembers which ids it has had.
+func TestNoEventHasTheIDOfAForgottenOne(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, nil), newReceiver(t)
+		b.hook(r, nil)
+		had := make(map[string]bool)
+		for range 3 {
+			b.write(sent(1))
+			b.look(b.s)
+			var number int64
+			if err := pool.QueryRowContext(t.Context(), "SELECT MAX(id) FROM punctual_webhook_delivery").Scan(&number); err != nil || number != 1 {
+				t.Fatalf("delivery %d: %v", number, err)
+			}
+			for _, e := range r.take() {
+				if had[e.ID] {
+					t.Errorf("%s comes once more", e.ID)
+				}
+				had[e.ID] = true
+			}
+			forget := []string{"DELETE FROM punctual_webhook_delivery", "ALTER TABLE punctual_webhook_delivery AUTO_INCREMENT = 1"}
+			if pool.Dialect() == db.SQLite {
+				forget[1] = "DELETE FROM sqlite_sequence WHERE name = 'punctual_webhook_delivery'"
+			}
+			for _, statement := range forget {
+				if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.pass(time.Minute)
+		}
+		if len(had) != 3 {
+			t.Errorf("%d events came, want 3", len(had))
+		}
+	})
+}
+
 func TestAReceiverThatIsDown(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

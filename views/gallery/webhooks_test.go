@@ -32,10 +32,10 @@ func (f fakes) webhook() webhooks.ShowPage {
 	return webhooks.ShowPage{
 		Page: f.page("/webhooks/2"), Row: f.webhookRow(), Tab: "waiting", More: "/webhooks/2?state=waiting&below=1",
 		Deliveries: []webhooks.Delivery{
-			{ID: 901, Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5012, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5012", At: at(time.Minute)},
-			{ID: 899, Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5010, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5010", At: at(5 * time.Minute), Tries: 2,
+			{ID: 901, Event: "evt_901_mm94mtc0", Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5012, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5012", At: at(time.Minute)},
+			{ID: 899, Event: "evt_899_mm94mq9k", Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5010, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5010", At: at(5 * time.Minute), Tries: 2,
 				Next: at(-time.Minute), Status: 422, Reason: "refused", Answer: "unknown field retry_follows in event data"},
-			{ID: 898, Type: "punctual.executor.silent", About: f.zh("订单服务", "Orders"), Link: "/executors/1", At: at(40 * time.Minute), Tries: 9, Status: 503, Reason: "answered", Again: true,
+			{ID: 898, Event: "evt_898_mm94lz5s", Type: "punctual.executor.silent", About: f.zh("订单服务", "Orders"), Link: "/executors/1", At: at(40 * time.Minute), Tries: 9, Status: 503, Reason: "answered", Again: true,
 				Answer: "<html><head><title>500</title></head><body><h1>Internal Server Error</h1> NullPointerException at com.example.hub.EventController.receive(EventController.java:42) " + strings.Repeat("x", 90)},
 		},
 	}

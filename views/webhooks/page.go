@@ -143,6 +143,7 @@ func (p *FormPage) trail() []string {
 // Delivery is an event on its way.
 type Delivery struct {
 	ID     int64
+	Event  string // what the receiver knows it by
 	Type   string
 	About  string // a job's name, or the number of what it is about
 	Link   string // to that; empty: it is gone, or nothing
