@@ -63,6 +63,9 @@ func (m *memory) beyond(rows []db.ListDueJobsRow, until time.Time) map[int64]cla
 		if !known || c.until <= rows[i].ClaimedUntil || c.until > until.UnixMilli()+1 {
 			continue
 		}
+		if rows[i].ClaimedUntil == 0 && rows[i].ScheduleType == jobspec.ScheduleFixDelay { // its run may have been ended before it was due
+			continue
+		}
 		if found == nil {
 			found = make(map[int64]claimed)
 		}
@@ -73,6 +76,9 @@ func (m *memory) beyond(rows []db.ListDueJobsRow, until time.Time) map[int64]cla
 
 // forgotten is up to when due jobs have been claimed, where the database does not know it any more: nobody has changed the job since.
 func (e *Engine) forgotten(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) (map[int64]int64, error) {
+	if e.cfg.Pool.Lags() { // a node may not know it yet; a cluster does not forget it
+		return nil, nil
+	}
 	beyond := e.memory.beyond(rows, until)
 	if len(beyond) == 0 {
 		return nil, nil

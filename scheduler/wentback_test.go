@@ -105,9 +105,10 @@ func TestADatabaseThatWentBack(t *testing.T) {
 		}, addressA)
 		at := clock.start.Add(time.Hour)
 		rate := b.started(at, func(p *db.InsertJobParams) { p.ScheduleConf = "60" })
-		delay := b.started(at, func(p *db.InsertJobParams) { p.ScheduleType, p.ScheduleConf = jobspec.ScheduleFixDelay, "600" })
+		delay := b.started(at, func(p *db.InsertJobParams) { p.ScheduleType, p.ScheduleConf = jobspec.ScheduleFixDelay, "120" })
 		changed := b.started(at, func(p *db.InsertJobParams) { p.ScheduleConf = "3600" })
 		b.claimAfter(clock, time.Hour)
+		b.finish(b.executors.received()[slices.IndexFunc(b.executors.received(), func(r received) bool { return r.req.JobID == delay })].req.LogID, 200, "")
 
 		was := b.remember()
 		for i := range 3 {
@@ -117,7 +118,7 @@ func TestADatabaseThatWentBack(t *testing.T) {
 		b.claimAfter(clock, time.Hour+3*time.Minute)
 		sent := b.executors.received()
 		lost := slices.MaxFunc(sent, func(a, b received) int { return cmp.Compare(a.req.LogID, b.req.LogID) }).req.LogID
-		if len(sent) != 3+3+1 || lost != was.run+4 {
+		if len(sent) != 3+3+1+1 || lost != was.run+5 {
 			t.Fatalf("%d requests, the last is run %d\n%s", len(sent), lost, b.dump())
 		}
 
@@ -128,7 +129,7 @@ func TestADatabaseThatWentBack(t *testing.T) {
 		if len(again) != 1 || again[0].req.JobID != changed {
 			t.Errorf("sent again: %v; want the job alone that was started since", again)
 		}
-		for job, want := range map[int64]int{rate: 1, delay: 0, changed: 0} {
+		for job, want := range map[int64]int{rate: 1, delay: 1, changed: 0} {
 			if n := b.countRuns("job_id = ? AND outcome = ?", job, event.Skipped); n != want {
 				t.Errorf("job %d: %d rows say what is not made again, want %d", job, n, want)
 			}
@@ -137,8 +138,12 @@ func TestADatabaseThatWentBack(t *testing.T) {
 			if r.Outcome != event.Skipped {
 				continue
 			}
+			count, from, to := int64(3), at.Add(time.Minute), at.Add(3*time.Minute)
+			if r.JobID == delay {
+				count, from, to = 1, at.Add(2*time.Minute), at.Add(2*time.Minute)
+			}
 			e, ok := event.Parse(string(r.Events)).Last(event.MadeBefore)
-			if !ok || e.Number(0) != 3 || !e.Time(2).Equal(at.Add(time.Minute)) || !e.Time(3).Equal(at.Add(3*time.Minute)) {
+			if !ok || e.Number(0) != count || !e.Time(2).Equal(from) || !e.Time(3).Equal(to) {
 				t.Errorf("the row says %v", e)
 			}
 		}
@@ -157,6 +162,14 @@ func TestADatabaseThatWentBack(t *testing.T) {
 		if n := counter(t, b.engine, "database_went_back_total", ""); n == 0 {
 			t.Error("it was not noticed")
 		}
+
+		// The run that the fixed delay waits for is forgotten: the sweep finds nothing under way.
+		clock.pass(10 * time.Minute)
+		b.await("the fixed delay goes on", func() bool {
+			var next int64
+			err := pool.QueryRowContext(t.Context(), "SELECT trigger_next_time FROM xxl_job_info WHERE id = ?", delay).Scan(&next)
+			return err == nil && next < jobspec.Waiting.UnixMilli()
+		})
 
 		// A result of a run that is forgotten is no other run's.
 		open := b.countRuns("handle_code = 0 AND trigger_code = 200")
@@ -204,6 +217,9 @@ func TestClaimsAreRememberedForAWhile(t *testing.T) {
 	at := now.UnixMilli()
 	rows := []db.ListDueJobsRow{{ID: 1}, {ID: 2, ClaimedUntil: at + 1}, {ID: 3}}
 	m.note(now, []db.Advance{{ID: 1, Claimed: at + 1}, {ID: 2, Claimed: at + 1}, {ID: 3, OldClaimed: at + 1, Claimed: at + 1}})
+	if n := len(m.beyond([]db.ListDueJobsRow{{ID: 1, ScheduleType: jobspec.ScheduleFixDelay}}, now)); n != 0 {
+		t.Error("a fixed delay whose run was ended before it was due is held back")
+	}
 	found := func(until time.Time) int { return len(m.beyond(rows, until)) }
 	if n := found(now); n != 1 {
 		t.Errorf("%d, want the one that the database does not know to be claimed", n)
