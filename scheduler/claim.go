@@ -270,6 +270,9 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		return err
 	}
 	e.memory.note(now, advances)
+	if len(forgotten) > 0 {
+		e.wentBack("jobs", len(forgotten))
+	}
 	e.upkeep.Count(countDecided(skipped)...)
 	if alarmed {
 		e.cfg.Alarms.Wake()

@@ -110,6 +110,13 @@ func withheld(s jobspec.Schedule, r *db.ListDueJobsRow) (*jobspec.Passed, error)
 	return &passed, nil
 }
 
+// wentBack notes that the database has gone back, and by what it shows.
+func (e *Engine) wentBack(sign ...any) {
+	e.memory.gone.Store(true)
+	e.metrics.wentBack.Inc()
+	e.log.Error("the database has gone back to an older state: it has lost runs that were sent, which are not made again, nor are their numbers given again", sign...)
+}
+
 // insertRows inserts runs, and gives them numbers that no run had that this admin has seen. See [db.InsertRuns] for the answer.
 func (e *Engine) insertRows(ctx context.Context, tx db.DBTX, rows []db.NewRun) (first int64, err error) {
 	known := e.pending.highest()
@@ -117,9 +124,7 @@ func (e *Engine) insertRows(ctx context.Context, tx db.DBTX, rows []db.NewRun) (
 	if err != nil || first > known || e.cfg.Pool.Lags() { // whose nodes share out the numbers, so that the next is not always higher
 		return first, err
 	}
-	e.memory.gone.Store(true)
-	e.metrics.wentBack.Inc()
-	e.log.Error("the database has gone back to an older state: it has lost runs that were sent. Numbers of runs jump", "log_id", first, "known", known)
+	e.wentBack("log_id", first, "known", known)
 	step := int64(0)
 	if len(rows) > 1 {
 		if step, err = e.cfg.Pool.IDStep(ctx, tx); err != nil {

@@ -222,6 +222,8 @@ func TestTheAdviceOfARun(t *testing.T) {
 		{"one too many", timeline(runstate.Discarded, "CRON", ""), event.Full, 0, "advice.discarded"},
 		{"found too late", timeline(runstate.Skipped, "CRON", ""), event.TooLate, 0, "advice.skipped"},
 		{"passed over", timeline(runstate.Skipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
+		{"sent before the database went back", timeline(runstate.Skipped, "MISFIRE", ""), event.MadeBefore, 0, "advice.madebefore"},
+		{"left out by a pause", timeline(runstate.Skipped, "MISFIRE", ""), event.PausedFires, 0, ""},
 		{"stopped", timeline(runstate.Stopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
 		{"not needed", timeline(runstate.Cancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
 		{"lost with its machine", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostGone, 0, "advice.lost.gone"},

@@ -209,6 +209,12 @@ func advice(page layout.Page, s runs.Timeline, why event.Event, due time.Duratio
 	case runstate.Lost:
 		return lostAdvice(page, s.Address, why)
 	case runstate.Skipped:
+		switch why.Key {
+		case event.MadeBefore:
+			return page.T("advice.madebefore")
+		case event.PausedFires:
+			return "" // which says what the pause does with them
+		}
 		return page.T("advice.skipped")
 	case runstate.Discarded:
 		return page.T("advice.discarded")
