@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/PuerkitoBio/goquery"
 )
 
 // TestAScriptIsEdited goes through the editor without its script: save, look at the difference, restore.
@@ -84,6 +86,34 @@ func TestScriptsCanBeOff(t *testing.T) {
 	}
 	if got := b.get("/jobs"); strings.Contains(got.body, "/jobs/1/glue") {
 		t.Error("off, but offered")
+	}
+}
+
+// What nobody changed is not shown as different: a form posts every choice, also where the job stores nothing for it.
+func TestALateEditShowsWhoWasFirst(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+	posted := func(more url.Values) url.Values {
+		v := form(url.Values{"calendar_rule": {"WORKDAYS"}, "when_lost": {"FAIL"}, "keep_output": {"INHERIT"}, "misfire_last": {"3"}, "done_by": {"6:00"}, "tags": {"b, a"}})
+		for name := range more {
+			v[name] = more[name]
+		}
+		return v
+	}
+	b.post("/jobs", posted(nil))
+	version := b.version("/jobs/1/edit")
+	if got := b.post("/jobs/1", posted(url.Values{"version": {version}, "author": {"mina"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("the first edit: %d %s", got.status, got.body)
+	}
+	doc := b.post("/jobs/1", posted(url.Values{"version": {version}, "param": {"mine"}})).document(t)
+	var labels []string
+	doc.Find(".changes tbody tr").Each(func(_ int, row *goquery.Selection) { labels = append(labels, row.Find("td").First().Text()) })
+	if got := strings.Join(labels, "|"); got != "Owner|Parameter" {
+		t.Errorf("differences are shown of %q", got)
+	}
+	if by := strings.Join(strings.Fields(doc.Find(".changes .job-changes").Text()), " "); !strings.HasPrefix(by, "Changed admin ") || !strings.HasSuffix(by, "Owner") {
+		t.Errorf("who was first: %q", by)
 	}
 }
 

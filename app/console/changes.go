@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -33,6 +34,7 @@ func (c *jobPages) addChanges(ec echo.Context, page *jobs.FormPage, mine jobs.Fo
 		return groups.byID[n]
 	}
 	mine[jobs.FieldVersion] = theirs[jobs.FieldVersion]
+	would := c.wouldStore(j, mine)
 	add := func(label, theirs, mine string) {
 		if theirs != mine && !(isNothing(theirs) && isNothing(mine)) {
 			page.Changes = append(page.Changes, jobs.Change{Label: page.T(label), Theirs: theirs, Mine: mine})
@@ -45,12 +47,32 @@ func (c *jobPages) addChanges(ec echo.Context, page *jobs.FormPage, mine jobs.Fo
 		case f.Name == jobspec.FieldAuthor: // behind the name
 			add("jobs.field.group", group(theirs), group(mine))
 		}
-		add(f.Label, word(page.Page, f, theirs[f.Name]), word(page.Page, f, mine[f.Name]))
+		add(f.Label, word(page.Page, f, theirs[f.Name]), word(page.Page, f, would[f.Name]))
 	}
-	if len(page.Changes) > 0 {
-		page.Problem = page.T("problem.changed.compare")
+	if len(page.Changes) == 0 {
+		return nil
+	}
+	page.Problem = page.T("problem.changed.compare")
+	last, err := c.audit.JobChanges(ec.Request().Context(), page.ID, 1)
+	if err != nil {
+		return err
+	}
+	for _, change := range last {
+		page.Saved = append(page.Saved, c.drawnChange(page.Page, change))
 	}
 	return nil
+}
+
+// wouldStore is what saving a form would store, as the form shows it. A form posts a choice also where that says nothing, and people write
+// lists and times in more than one way; none of it is a difference.
+func (c *jobPages) wouldStore(j db.Job, typed jobs.FormValues) jobs.FormValues {
+	in, faults := c.typedJob(typed)
+	in.Glue = j.GlueType // is not typed
+	v := c.valuesOf(in.Normalize())
+	for _, f := range faults {
+		v[f.Name] = typed[f.Name]
+	}
+	return v
 }
 
 // word is a value as people read it: that of a choice has a name.

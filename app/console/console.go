@@ -100,7 +100,7 @@ func New(cfg Config) *Console {
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
 	told := &timelines{frame: f, runs: m.Runs, jobs: m.Jobs, audit: m.Audit}
-	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, saved: views, keys: m.Secrets}
+	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, saved: views, keys: m.Secrets, audit: m.Audit}
 	people := &userPages{frame: f, users: m.Users, factors: cfg.Factors}
 	return &Console{
 		frame: f, sessions: cfg.Sessions,
@@ -113,7 +113,7 @@ func New(cfg Config) *Console {
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, engine: cfg.Engine},
 			ofJobs,
 			&minePages{frame: f, jobs: m.Jobs, figures: m.Dashboard},
-			&jobPage{jobPages: ofJobs, audit: m.Audit},
+			&jobPage{jobPages: ofJobs},
 			&chainPages{frame: f, jobs: m.Jobs},
 			&backfillPages{frame: f, jobs: m.Jobs, backfills: m.Backfills, pauses: m.Pauses},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},

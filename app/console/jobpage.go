@@ -26,7 +26,6 @@ import (
 // jobPage is the page of one job, for everybody who may see it.
 type jobPage struct {
 	*jobPages
-	audit *manage.Audit
 }
 
 func (c *jobPage) routes(g *echo.Group) { g.GET("/jobs/:id", c.jobDetail) }

@@ -31,6 +31,7 @@ type jobPages struct {
 	pauses *manage.Pauses
 	saved  *savedViews
 	keys   *manage.Secrets
+	audit  *manage.Audit
 }
 
 func (c *jobPages) routes(g *echo.Group) {

@@ -100,6 +100,7 @@ type FormPage struct {
 	Zone      string         // in which the schedule is read
 	CanScript bool           // the script editor is open to the user
 	Changes   []Change       // what somebody else stored meanwhile, where it differs from what was typed
+	Saved     []ui.Change    // who stored it, and when; at most the newest
 	Children  []ui.PickedJob // of Values
 	Pickable  bool           // nothing but ids stands in Values.Children, so that they can be picked by a search
 	Back      bool           // it leads back to the job's page, and not to the list
