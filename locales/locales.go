@@ -134,8 +134,19 @@ func (p *Printer) Word(family, value string) string {
 	return value
 }
 
+// viaToken stands in the name of who did something with an API token, as the audit log keeps it: "ann via token deploy".
+const viaToken = " via token "
+
+// Who says who did something. What was done with an API token is kept under its owner's name and its own, in English.
+func (p *Printer) Who(name string) string {
+	if owner, token, ok := strings.Cut(name, viaToken); ok && owner != "" {
+		return p.T("who.token", "Name", owner, "Token", token)
+	}
+	return name
+}
+
 // T says the message of a key. The arguments are pairs of a name and its value; the value named Count also chooses the
-// plural form. A key that does not exist is shown as !key!, which the view tests look for.
+// plural form, and the one named User is said as [Printer.Who] does. A key that does not exist is shown as !key!, which the view tests look for.
 func (p *Printer) T(key string, args ...any) string {
 	if s, ok := p.plain[key]; ok {
 		return s
@@ -146,8 +157,13 @@ func (p *Printer) T(key string, args ...any) string {
 		for i := 0; i+1 < len(args); i += 2 {
 			name := fmt.Sprint(args[i])
 			data[name] = args[i+1]
-			if name == "Count" {
+			switch name {
+			case "Count":
 				config.PluralCount = args[i+1]
+			case "User":
+				if who, ok := args[i+1].(string); ok {
+					data[name] = p.Who(who)
+				}
 			}
 		}
 		config.TemplateData = data

@@ -39,7 +39,7 @@ const auditPerPage = 50
 func (c *auditPages) auditList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.AuditFrom(ec.QueryParams())
-	page := audit.ListPage{}
+	page := audit.ListPage{Page: c.Page(ec)} // its address is that of the filter, once that is known
 	if err := c.addPicks(ec, &page, &f); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (c *auditPages) addPicks(ec echo.Context, page *audit.ListPage, f *link.Aud
 		names = append(names, f.User)
 	}
 	for _, n := range names {
-		page.Users = append(page.Users, ui.Option{Value: n, Label: n, Selected: n == f.User})
+		page.Users = append(page.Users, ui.Option{Value: n, Label: page.Who(n), Selected: n == f.User})
 	}
 	groups, err := c.groups.List(ctx, p)
 	if err != nil {

@@ -45,7 +45,7 @@ func (c *frame) noted(page layout.Page, groups groupTitles, n manage.Note) ui.No
 	case n.Job != 0:
 		of, address = "", link.Job(n.Job)
 	}
-	parts := slices.DeleteFunc([]string{c.at(page, n.At).Absolute, of, n.Text, n.By}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{c.at(page, n.At).Absolute, of, n.Text, page.Who(n.By)}, func(s string) bool { return s == "" })
 	return ui.Noted{URL: address, Title: strings.Join(parts, " · ")}
 }
 
