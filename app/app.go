@@ -313,6 +313,10 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.welcomeFirst(ctx); err != nil {
 		return err
 	}
+	// Not after executors can come, those inside this program included.
+	if err := a.engine.Arrive(ctx); err != nil {
+		return fmt.Errorf("start engine: %w", err)
+	}
 	a.loops.Go(func() {
 		serve := func() error { return a.server.Serve(a.listener) }
 		if a.opts.TLSCert != "" {

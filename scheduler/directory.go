@@ -127,11 +127,47 @@ func (d *directory) run(ctx context.Context) {
 	}
 }
 
-// arrive is told that this admin begins to take beats. The newest one on record shows for how long nobody did.
-func (d *directory) arrive() {
+// startsWithin is how long an admin that starts may take beats, those of the executors inside it first of all, before it stands in the
+// list of admins.
+const startsWithin = 10 * time.Second
+
+// arrive finds out for how long nobody took beats before this admin, or one that came shortly before it and lives, began to: since the
+// newest beat from before that.
+func (d *directory) arrive(ctx context.Context) error {
+	pool := d.e.cfg.Pool
+	nodes, err := d.e.queries.ListNodes(ctx, pool)
+	if err != nil {
+		return err
+	}
+	entries, err := d.e.queries.ListRegistry(ctx, pool)
+	if err != nil {
+		return err
+	}
 	d.reloading <- struct{}{}
 	defer func() { <-d.reloading }()
-	d.absence, d.absenceUntil = 0, time.Time{}
+	now := d.e.now()
+	began := now
+	for _, n := range nodes {
+		if at := time.UnixMilli(n.StartedAt); n.State == 1 && now.Sub(time.UnixMilli(n.BeatAt)) < d.e.cfg.Lease && at.Before(began) {
+			began = at
+		}
+	}
+	d.absence, d.absenceUntil = 0, began.Add(d.e.cfg.DeadAfter)
+	for _, r := range entries {
+		if !r.UpdateTime.Valid {
+			continue
+		}
+		if s := d.silence(r, now) - now.Sub(began); s >= startsWithin && (d.absence == 0 || s < d.absence) {
+			d.absence = s
+		}
+	}
+	return nil
+}
+
+// silence is how long ago the last beat of an executor was.
+func (d *directory) silence(r db.ListRegistryRow, now time.Time) time.Duration {
+	pool := d.e.cfg.Pool
+	return age(now.Sub(pool.FromWall(r.UpdateTime.Time)), pool.Wall(now).Sub(r.UpdateTime.Time))
 }
 
 // reading is one that executors who came at the same time wait for.
@@ -228,17 +264,6 @@ func (d *directory) reload(ctx context.Context) error {
 	if leap := time.Duration(d.leapt.Swap(0)); leap > 0 {
 		d.absence, d.absenceUntil = d.absence+leap, now.Add(d.e.cfg.DeadAfter)
 	}
-	silence := func(r db.ListRegistryRow) time.Duration {
-		return age(now.Sub(pool.FromWall(r.UpdateTime.Time)), pool.Wall(now).Sub(r.UpdateTime.Time))
-	}
-	if d.absenceUntil.IsZero() {
-		d.absenceUntil = now.Add(d.e.cfg.DeadAfter)
-		for _, r := range entries {
-			if s := silence(r); r.UpdateTime.Valid && (d.absence == 0 || s < d.absence) {
-				d.absence = s
-			}
-		}
-	}
 	shown, takesEnv := make(map[registration]string, len(entries)), make(map[registration]bool, len(entries))
 	for _, r := range entries {
 		at := registration{strings.ToLower(r.RegistryKey), r.RegistryValue}
@@ -262,7 +287,7 @@ func (d *directory) reload(ctx context.Context) error {
 			allowed += d.absence
 		}
 		of := live
-		switch s := silence(r); {
+		switch s := d.silence(r, now); {
 		case s > allowed+goneFor:
 			continue
 		case s > allowed:

@@ -203,6 +203,52 @@ func TestExecutorsAreNotBlamedForBeatsThatNobodyTook(t *testing.T) {
 	})
 }
 
+// Executors inside the admins register before these begin to work, and other admins may have come a little earlier: neither says that
+// anybody took the beats of the others.
+func TestExecutorsAreNotBlamedWhereAdminsBringTheirOwn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		clock := newHandClock()
+		b.engine = newEngine(t, pool, b.executors, clock.rule)
+		b.group = b.addGroup("orders", addressA, addressB)
+		b.addGroup("inside")
+		wall := func(ago time.Duration) any { return pool.Wall(clock.now().Add(-ago)) }
+		for address, ago := range map[string]time.Duration{addressA: time.Hour, addressB: 90 * time.Minute} {
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_registry SET update_time = ? WHERE registry_value = ?", wall(ago), address); err != nil {
+				t.Fatal(err)
+			}
+		}
+		comes := func(e *Engine, address string) {
+			t.Helper()
+			if err := e.Arrive(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "inside", RegistryValue: address}); err != nil {
+				t.Fatal(err)
+			}
+			b.startEngine(e)
+			if got := e.directory.get(b.group).addresses; len(got) != 1 || got[0] != addressA {
+				t.Errorf("alive are %v, want %s", got, addressA)
+			}
+		}
+		comes(b.engine, "http://inside-a:1/")
+		clock.pass(2 * time.Second)
+		second := newEngine(t, pool, b.executors, clock.rule)
+		comes(second, "http://inside-b:1/")
+		// Both give it as long, counted from when the first one came.
+		clock.pass(b.engine.cfg.DeadAfter - 2*time.Second)
+		for i, e := range []*Engine{b.engine, second} {
+			if err := e.directory.reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := e.directory.get(b.group).addresses; len(got) != 0 {
+				t.Errorf("admin %d: %v still count as alive", i, got)
+			}
+		}
+	})
+}
+
 func TestAnExecutorThatDiedWithoutAFarewellIsShownForAWhile(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

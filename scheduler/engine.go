@@ -217,6 +217,7 @@ type Engine struct {
 
 	mu         sync.Mutex
 	started    bool
+	arrived    bool // Arrive was told what the next Start needs not find out
 	draining   atomic.Bool
 	cancel     context.CancelFunc // ends every loop
 	work       context.Context    // of the sending and the writing, which go on in a stop while there is time; set by Start
@@ -298,6 +299,24 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// Arrive is told that this admin is about to take beats of executors, before [Engine.Start]: from then on the registry says no more for how
+// long nobody took any, for which executors are not blamed. Start does it where nobody did.
+func (e *Engine) Arrive(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started {
+		return nil
+	}
+	if err := e.node.SetClock(ctx); err != nil {
+		return fmt.Errorf("ask for the time: %w", err)
+	}
+	if err := e.directory.arrive(ctx); err != nil {
+		return fmt.Errorf("read executors and admins: %w", err)
+	}
+	e.arrived = true
+	return nil
+}
+
 // Start joins the cluster and starts all loops. ctx bounds only the joining; the loops end with [Engine.Stop].
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
@@ -308,7 +327,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.node.SetClock(ctx); err != nil {
 		return fmt.Errorf("ask for the time: %w", err)
 	}
-	e.directory.arrive()
+	if !e.arrived {
+		if err := e.directory.arrive(ctx); err != nil {
+			return fmt.Errorf("read executors and admins: %w", err)
+		}
+	}
+	e.arrived = false // a later start has its own
 	if err := e.directory.reload(ctx); err != nil {
 		return fmt.Errorf("read executor groups: %w", err)
 	}

@@ -38,6 +38,7 @@ type Delivery struct {
 	Count           int  // how many events it tells of
 	FollowUp        bool // more of what was told before
 	Acked           bool // it says that somebody looks after it
+	Escalated       bool // it tells a second channel that nobody does
 	FirstAt, LastAt time.Time
 }
 
@@ -65,7 +66,7 @@ func (a *Alarmer) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery,
 		list[i] = Delivery{
 			ID: r.ID, ChannelID: r.ChannelID, Recipient: r.Recipient, State: DeliveryState(r.State), Tries: int(r.Tries), Error: Trouble(r.Error),
 			CreatedAt: when(r.CreatedAt), DoneAt: when(r.DoneAt), JobID: r.JobID, GroupID: r.JobGroup, LogID: r.LogID,
-			Cause: scheduler.AlarmCause(r.Cause), Count: int(r.EventCount), FollowUp: r.FollowUp == 1, Acked: r.Acked == 1, FirstAt: when(r.FirstAt), LastAt: when(r.LastAt),
+			Cause: scheduler.AlarmCause(r.Cause), Count: int(r.EventCount), FollowUp: r.FollowUp == 1, Acked: r.Acked == 1, Escalated: r.Escalated == 1, FirstAt: when(r.FirstAt), LastAt: when(r.LastAt),
 		}
 		if list[i].State == Waiting {
 			list[i].NextAt = when(r.NextAt)

@@ -73,6 +73,15 @@ func TestNobodyLooksAfterItSoTheSecondChannelIsTold(t *testing.T) {
 		if n := len(e.second.received()); n != 1 {
 			t.Errorf("told %d times", n)
 		}
+		sent, err := e.a.Deliveries(t.Context(), DeliveryFilter{State: AnyState})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range sent { // whoever looks for why the second channel was told
+			if d.Escalated != (d.ChannelID == e.channels[1]) {
+				t.Errorf("the message to channel %d escalates: %v", d.ChannelID, d.Escalated)
+			}
+		}
 	})
 }
 
