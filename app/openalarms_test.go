@@ -213,6 +213,12 @@ func TestARouteEscalates(t *testing.T) {
 		if text := root.get("/alarms/1").document(t).Find("#route-1").Text(); !strings.Contains(text, "15") || !strings.Contains(text, "manager") {
 			t.Errorf("the page says %s", text)
 		}
+		// The second channel has no route of its own, and is not useless for that.
+		for _, path := range []string{"/alarms", "/alarms/2"} {
+			if text := strings.Join(strings.Fields(root.get(path).document(t).Find("main").Text()), " "); !strings.Contains(text, "Escalations of team") || strings.Contains(text, "No alarm rules yet") {
+				t.Errorf("%s says %s", path, text)
+			}
+		}
 		if page := root.get("/alarms/1/routes/1/edit").document(t); page.Find("#route-after").AttrOr("value", "") != "15" || page.Find("#route-to option[selected]").AttrOr("value", "") != "2" {
 			t.Error("the form has forgotten it")
 		}

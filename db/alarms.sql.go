@@ -819,7 +819,7 @@ func (q *Queries) ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChanne
 }
 
 const listAlarmDeliveries = `-- name: ListAlarmDeliveries :many
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked, d.escalated,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(? AS SIGNED) = 0 OR d.id < ?)
@@ -848,6 +848,7 @@ type ListAlarmDeliveriesRow struct {
 	CreatedAt  int64
 	DoneAt     int64
 	Acked      int64
+	Escalated  int64
 	JobID      int64
 	JobGroup   int64
 	Cause      string
@@ -889,6 +890,7 @@ func (q *Queries) ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlar
 			&i.CreatedAt,
 			&i.DoneAt,
 			&i.Acked,
+			&i.Escalated,
 			&i.JobID,
 			&i.JobGroup,
 			&i.Cause,
@@ -912,7 +914,7 @@ func (q *Queries) ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlar
 }
 
 const listAlarmDeliveriesOfChannels = `-- name: ListAlarmDeliveriesOfChannels :many
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked, d.escalated,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(? AS SIGNED) = 0 OR d.id < ?)
@@ -941,6 +943,7 @@ type ListAlarmDeliveriesOfChannelsRow struct {
 	CreatedAt  int64
 	DoneAt     int64
 	Acked      int64
+	Escalated  int64
 	JobID      int64
 	JobGroup   int64
 	Cause      string
@@ -989,6 +992,7 @@ func (q *Queries) ListAlarmDeliveriesOfChannels(ctx context.Context, db DBTX, ar
 			&i.CreatedAt,
 			&i.DoneAt,
 			&i.Acked,
+			&i.Escalated,
 			&i.JobID,
 			&i.JobGroup,
 			&i.Cause,

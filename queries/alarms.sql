@@ -272,7 +272,7 @@ WHERE channel_id = sqlc.arg(channel_id) AND state = 0;
 
 -- name: ListAlarmDeliveries :many
 -- One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked, d.escalated,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR d.id < sqlc.arg(before_id))
@@ -282,7 +282,7 @@ ORDER BY d.id DESC LIMIT ?;
 
 -- name: ListAlarmDeliveriesOfChannels :many
 -- The same of some channels only; the list must not be empty.
-SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked,
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at, d.acked, d.escalated,
        n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
 FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
 WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR d.id < sqlc.arg(before_id))

@@ -173,6 +173,7 @@ type alarmMessage struct {
 	Cause     scheduler.AlarmCause `json:"cause"`
 	Count     int                  `json:"count" doc:"How many events it tells of."`
 	Acked     bool                 `json:"acknowledges" doc:"It tells a service that keeps incidents that somebody looks after the alarm."`
+	Escalated bool                 `json:"escalates" doc:"It tells a second channel that nobody looks after the alarm."`
 }
 
 // messageStates are the states of messages, in the order of their numbers.
@@ -456,7 +457,7 @@ func (a *API) readChannel(r *request, c alarm.Channel, routes []manage.AlarmRout
 
 func (a *API) readMessage(r *request, m manage.AlarmMessage) alarmMessage {
 	out := alarmMessage{ID: m.ID, Channel: m.ChannelID, Name: m.Channel, Recipient: m.Recipient, Tries: m.Tries, NextAt: moment(m.NextAt), Error: m.Error.In(r.printer),
-		CreatedAt: moment(m.CreatedAt), DoneAt: moment(m.DoneAt), Job: m.JobID, JobName: m.Job, Group: m.GroupID, Run: m.LogID, Cause: m.Cause, Count: m.Count, Acked: m.Acked}
+		CreatedAt: moment(m.CreatedAt), DoneAt: moment(m.DoneAt), Job: m.JobID, JobName: m.Job, Group: m.GroupID, Run: m.LogID, Cause: m.Cause, Count: m.Count, Acked: m.Acked, Escalated: m.Escalated}
 	if i := int(m.State - alarm.Waiting); i >= 0 && i < len(messageStates) {
 		out.State = messageStates[i]
 	}

@@ -61,11 +61,22 @@ func (c *alarmPages) channelList(ec echo.Context) error {
 	page := alarms.ListPage{Page: c.pageWithFlash(ec)}
 	for _, ch := range channels {
 		page.Channels = append(page.Channels, c.channel(page.Page, groups, ch, routes[ch.ID]))
+		page.Channels[len(page.Channels)-1].Before = escalating(ch.ID, channels, routes)
 	}
 	if page.Messages, err = c.latest(ec, page.Page, 0); err != nil {
 		return err
 	}
 	return render(ec, http.StatusOK, alarms.List(page))
+}
+
+// escalating are the names of the channels whose routes tell a channel of what nobody looks after.
+func escalating(to int64, channels []alarm.Channel, routes map[int64][]manage.AlarmRoute) (names []string) {
+	for _, ch := range channels {
+		if slices.ContainsFunc(routes[ch.ID], func(r manage.AlarmRoute) bool { return r.EscalateTo == to }) {
+			names = append(names, ch.Name)
+		}
+	}
+	return names
 }
 
 // channel is a channel as lists and pages show it.
@@ -123,12 +134,17 @@ func (c *alarmPages) channelPage(ec echo.Context) (alarms.DetailPage, error) {
 	if err != nil {
 		return alarms.DetailPage{}, err
 	}
+	channels, all, err := c.channels.List(ec.Request().Context(), who(ec))
+	if err != nil {
+		return alarms.DetailPage{}, err
+	}
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return alarms.DetailPage{}, err
 	}
 	page := alarms.DetailPage{Page: c.Page(ec)}
 	page.Channel = c.channel(page.Page, groups, ch, routes)
+	page.Channel.Before = escalating(ch.ID, channels, all)
 	page.Messages, err = c.latest(ec, page.Page, channelID)
 	return page, err
 }
@@ -229,7 +245,7 @@ func (c *alarmPages) messages(ec echo.Context, page layout.Page, f alarm.Deliver
 	for i, m := range list {
 		rows[i] = alarms.Message{
 			ID: m.ID, Channel: m.Channel, ChannelID: m.ChannelID, Recipient: m.Recipient, State: messageState(m.State), Tries: m.Tries,
-			NextAt: c.at(page, m.NextAt), Error: m.Error.In(page.Printer), At: c.at(page, m.CreatedAt), Cause: string(m.Cause), Acked: m.Acked, Count: m.Count, JobID: m.JobID,
+			NextAt: c.at(page, m.NextAt), Error: m.Error.In(page.Printer), At: c.at(page, m.CreatedAt), Cause: string(m.Cause), Acked: m.Acked, Escalated: m.Escalated, Count: m.Count, JobID: m.JobID,
 			Job: m.Job, LogID: m.LogID, CanRetry: m.Channel != "" && (m.State == alarm.Waiting || m.State == alarm.GivenUp),
 		}
 	}

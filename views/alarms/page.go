@@ -2,6 +2,8 @@
 package alarms
 
 import (
+	"strings"
+
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -33,6 +35,12 @@ type Channel struct {
 	ErrorAt format.Time
 	Error   string // of the latest message, as the server put it: text
 	Routes  []Route
+	Before  []string // names of the channels whose alarms come here when nobody looks after them
+}
+
+// before says whose alarms escalate to the channel.
+func (c Channel) before(p layout.Page) string {
+	return p.T("alarms.before", "Channels", strings.Join(c.Before, p.T("list.comma")))
 }
 
 // Route is what leads to a channel.
@@ -87,6 +95,7 @@ type Message struct {
 	At        format.Time
 	Cause     string
 	Acked     bool // it says that somebody looks after the alarm
+	Escalated bool // it says that nobody does
 	Count     int
 	JobID     int64
 	Job       string // empty when it has been deleted
