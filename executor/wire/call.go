@@ -48,7 +48,11 @@ func (e *CallError) Error() string {
 	if errors.Is(e.Err, ErrTooOld) { // which says it all
 		return e.Err.Error()
 	}
-	return string(e.Stage) + ": " + e.Err.Error()
+	text := e.Err.Error()
+	if strings.HasPrefix(text, string(e.Stage)+" ") { // the net package begins with it too: "dial tcp 10.0.0.1:9999: …"
+		return text
+	}
+	return string(e.Stage) + ": " + text
 }
 
 // Unwrap gives the cause, so that a passed deadline is still seen by errors.Is.
