@@ -13,7 +13,8 @@ var handedOut sync.Map
 
 // FreePort is a port of 127.0.0.1 on which nobody listens, for a program that a test starts, kills and starts again, and for an address
 // where nobody is. No other call in this process gets the same one, and it lies below the range from which systems take ports by
-// themselves (from 32768 on Linux): a connection or a listener on port 0 does not get it either.
+// themselves (from 32768 on Linux): a connection or a listener on port 0 does not get it either. Nor do tests of other packages, which are
+// processes beside this one: the port of the same number of UDP is held until the test ends, which is nothing to who listens for TCP.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	for range 200 {
@@ -21,11 +22,17 @@ func FreePort(t testing.TB) string {
 		if _, taken := handedOut.LoadOrStore(port, true); taken {
 			continue
 		}
+		held, err := net.ListenPacket("udp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
 		l, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			_ = l.Close()
+			t.Cleanup(func() { _ = held.Close() })
 			return port
 		}
+		_ = held.Close()
 	}
 	t.Fatal("no free port")
 	return ""
