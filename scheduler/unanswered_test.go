@@ -29,6 +29,23 @@ func (b *bundle) unanswered() {
 // retried makes a job with one retry.
 func retried(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1 }
 
+// passToNext lets the time pass until the next of what waits for it is due.
+func (b *bundle) passToNext(clock *handClock) {
+	if wait, ok := b.engine.timer.next(); ok {
+		clock.pass(max(0, wait.Sub(clock.now())))
+	}
+}
+
+// next is when the first in the timer goes.
+func (t *timer) next() (at time.Time, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 {
+		return time.Time{}, false
+	}
+	return t.queue[0].at, true
+}
+
 func (b *bundle) eventsOf(id int64) event.List {
 	b.t.Helper()
 	return event.Parse(string(b.run(id).Events))
@@ -111,17 +128,22 @@ func TestARunThatItsExecutorHasNeverHadIsSentAgain(t *testing.T) {
 func TestARunIsNotSentAgainForEver(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.UnansweredFor = 300 * time.Millisecond }, addressA)
+		clock := newHandClock() // or the time could be over before the first question is answered
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.UnansweredFor = 300 * time.Millisecond }, addressA)
 		b.executors.remembers = time.Hour
-		var first atomic.Int64
+		var first, calls atomic.Int64
 		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
 			if first.CompareAndSwap(0, req.LogID); first.Load() == req.LogID {
+				if calls.Add(1) > 1 {
+					clock.pass(100 * time.Millisecond)
+				}
 				return wire.Answer{}, errSlow
 			}
 			return yes, nil
 		}
 		run := b.trigger(b.addJob(retried))
 		b.await("it is retried, and the retry sent", func() bool {
+			b.passToNext(clock)
 			runs := b.allRuns()
 			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
 		})
@@ -192,19 +214,24 @@ func TestARunThatIsEndedBeforeItIsSentAgain(t *testing.T) {
 func TestAnExecutorIsAskedAgainBeforeARunIsCalledNotSent(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.UnansweredFor = 500 * time.Millisecond }, addressA)
+		clock := newHandClock() // or a machine that stands still for a moment leaves no time for the questions
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.UnansweredFor = 500 * time.Millisecond }, addressA)
 		b.unanswered()
 		var asked atomic.Int64
 		b.executors.idle = func(string) (wire.Answer, error) { asked.Add(1); return yes, nil }
-		began := time.Now()
+		began := clock.now()
 		run := b.trigger(b.addJob(retried))
-		b.await("it is retried, and the retry sent", func() bool {
-			runs := b.allRuns()
-			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
+		b.await("it is called not sent", func() bool {
+			b.passToNext(clock)
+			return len(b.allRuns()) == 2
 		})
-		if took := time.Since(began); took < 500*time.Millisecond {
+		if took := clock.now().Sub(began); took < 500*time.Millisecond {
 			t.Errorf("retried after %v", took)
 		}
+		b.await("the retry is sent", func() bool {
+			b.passToNext(clock)
+			return b.allRuns()[1].TriggerCode == wire.CodeSuccess
+		})
 		if n := asked.Load(); n < 3 {
 			t.Errorf("the executor was asked %d times", n)
 		}
@@ -217,7 +244,8 @@ func TestAnExecutorIsAskedAgainBeforeARunIsCalledNotSent(t *testing.T) {
 func TestAResultThatComesWhileTheCallIsUnansweredIsTheRunsEnd(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.UnansweredFor = 500 * time.Millisecond }, addressA)
+		clock := newHandClock() // or the result could be written too late
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.UnansweredFor = 500 * time.Millisecond }, addressA)
 		b.unanswered()
 		begun := make(chan struct{})
 		var once atomic.Bool
@@ -230,7 +258,10 @@ func TestAResultThatComesWhileTheCallIsUnansweredIsTheRunsEnd(t *testing.T) {
 		run := b.trigger(b.addJob(retried))
 		<-begun
 		b.complete(run, wire.CodeSuccess)
-		b.await("its sending is settled", func() bool { return b.run(run).TriggerCode != 0 })
+		b.await("its sending is settled", func() bool {
+			b.passToNext(clock)
+			return b.run(run).TriggerCode != 0
+		})
 		if r := b.run(run); r.TriggerCode != wire.CodeSuccess || r.Outcome != event.Succeeded {
 			t.Errorf("code %d, outcome %v", r.TriggerCode, r.Outcome)
 		}
@@ -243,16 +274,21 @@ func TestAResultThatComesWhileTheCallIsUnansweredIsTheRunsEnd(t *testing.T) {
 func TestARetryIsWithdrawnWhenItsRunSucceedsAfterAll(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.RetryBackoff = 700 * time.Millisecond }, addressA)
+		clock := newHandClock() // or the retry could leave before the result is written
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.RetryBackoff = 30 * time.Second }, addressA)
 		b.unanswered()
 		b.executors.log = func(string) error { return errors.New("it does not say") }
 		run := b.trigger(b.addJob(retried))
-		b.await("there is a retry", func() bool { return len(b.allRuns()) == 2 })
+		b.await("there is a retry", func() bool {
+			clock.pass(20 * time.Millisecond)
+			return len(b.allRuns()) == 2
+		})
 		if r := b.run(run); r.Outcome != event.Unconfirmed {
 			t.Errorf("outcome %v", r.Outcome)
 		}
 		b.complete(run, wire.CodeSuccess)
 		retry := b.allRuns()[1].ID
+		clock.pass(30 * time.Second)
 		b.await("the retry is withdrawn", func() bool { return b.run(retry).Outcome == event.Cancelled })
 		if e, ok := b.eventsOf(retry).Last(event.Withdrawn); !ok || e.Number(0) != run {
 			t.Errorf("events of the retry: %s", b.eventsOf(retry))
