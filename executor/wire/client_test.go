@@ -18,30 +18,27 @@ import (
 
 func TestCallErrorsSayWhetherTheRequestMayHaveArrived(t *testing.T) {
 	t.Parallel()
-	refused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refusedAddress := refused.Addr().String()
-	_ = refused.Close()
-
 	serve := func(h http.HandlerFunc) string {
 		server := httptest.NewServer(h)
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	hang := make(chan struct{})
 	var redirected atomic.Bool
 	elsewhere := serve(func(http.ResponseWriter, *http.Request) { redirected.Store(true) })
+	// Nobody listens on a port that a connection goes out from, and nobody else gets it.
+	held, err := net.Dial("tcp", strings.TrimPrefix(elsewhere, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
 	addresses := map[string]string{
-		"refused": refusedAddress,
+		"refused": held.LocalAddr().String(),
 		"no host": "http://bad host/",
 		"closing": serve(func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }),
 		"half": serve(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
 			_, _ = io.WriteString(w, "{")
 		}),
-		"never":  serve(func(_ http.ResponseWriter, r *http.Request) { <-hang }),
 		"status": serve(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone", http.StatusBadGateway) }),
 		"redirect": serve(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
@@ -52,7 +49,6 @@ func TestCallErrorsSayWhetherTheRequestMayHaveArrived(t *testing.T) {
 		}),
 		"wrong code": serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"code":[]}`) }),
 	}
-	t.Cleanup(func() { close(hang) }) // before the servers close, which wait for their handlers
 
 	client := NewExecutorClient(nil)
 	t.Cleanup(client.http.CloseIdleConnections)
@@ -65,12 +61,24 @@ func TestCallErrorsSayWhetherTheRequestMayHaveArrived(t *testing.T) {
 		{"never", StageAnswer, true}, {"status", StageStatus, true}, {"redirect", StageStatus, true}, {"garbage", StageDecode, true},
 		{"much", StageAnswer, true}, {"wrong code", StageDecode, true},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		if tc.name == "never" {
-			ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+		var err error
+		for limit := 50 * time.Millisecond; ; limit *= 2 {
+			address, wait, reached := addresses[tc.name], time.Minute, new(atomic.Bool)
+			if tc.name == "never" {
+				wait = limit
+				address = serve(func(_ http.ResponseWriter, r *http.Request) {
+					reached.Store(true)
+					_, _ = io.Copy(io.Discard, r.Body)
+					<-r.Context().Done() // until the client leaves
+				})
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			_, err = client.Run(ctx, Target{Address: address}, &RunRequest{JobID: 1, LogID: 2})
+			cancel()
+			if tc.name != "never" || reached.Load() || limit > time.Minute { // a slow machine takes longer to get there
+				break
+			}
 		}
-		_, err := client.Run(ctx, Target{Address: addresses[tc.name]}, &RunRequest{JobID: 1, LogID: 2})
-		cancel()
 		var call *CallError
 		if !errors.As(err, &call) {
 			t.Errorf("%s: %v is no CallError", tc.name, err)
