@@ -268,7 +268,7 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 	}{
 		{"a success, and what followed", runstate.Run{Outcome: event.Succeeded, TriggerCode: 200, HandleCode: 200, Sent: at(3).UnixMilli(), Finished: at(1000).UnixMilli(),
 			Events: event.List{claimed, routed, sent, event.New(at(1000), event.Child, 5, 77)}}, []string{
-			"claimed done 01:59:57.000 3 s ahead by node admin-1",
+			"claimed done 01:59:57.000 3 s ahead by node admin-1 #1",
 			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
 			"planned done 02:00:00.000  ",
 			"sent done 02:00:00.003 +3 ms ",
@@ -277,7 +277,7 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			"follow done 02:00:01.000 +0 ms Child job 5: run 77",
 		}},
 		{"a run that goes on", runstate.Run{TriggerCode: 200, Events: event.List{claimed, routed, sent}, Sent: at(3).UnixMilli()}, []string{
-			"claimed done 01:59:57.000 3 s ahead by node admin-1",
+			"claimed done 01:59:57.000 3 s ahead by node admin-1 #1",
 			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
 			"planned done 02:00:00.000  ",
 			"sent done 02:00:00.003 +3 ms ",
@@ -285,7 +285,7 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			"calledback active   ",
 		}},
 		{"a run that waits", runstate.Run{Events: event.List{claimed}}, []string{
-			"claimed done 01:59:57.000 3 s ahead by node admin-1", "planned done 02:00:00.000  ", "routed active   ", "sent pending   ", "answered pending   ", "calledback pending   ",
+			"claimed done 01:59:57.000 3 s ahead by node admin-1 #1", "planned done 02:00:00.000  ", "routed active   ", "sent pending   ", "answered pending   ", "calledback pending   ",
 		}},
 		{"one that stands for others, and was taken over", runstate.Run{Outcome: event.Unconfirmed, TriggerCode: 500, Events: event.List{
 			event.New(at(60_000), event.Claimed, "admin-1", 1), event.New(at(60_000), event.StandsFor, 12, false, at(0), at(11_000)),
@@ -293,7 +293,7 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			event.New(at(66_020), event.Unanswered, b, 3*time.Second, wire.FaultLate, "deadline"), event.New(at(69_030), event.MayHave, b, wire.FaultRefused, "refused"),
 		}}, []string{
 			"planned done 02:00:00.000  ",
-			"claimed done 02:01:00.000 +1 min by node admin-1",
+			"claimed done 02:01:00.000 +1 min by node admin-1 #1",
 			"stands done 02:01:00.000 +0 ms Stands for 12 fires planned from 2026-03-01 02:00:00 to 2026-03-01 02:00:11",
 			"takeover done 02:01:06.000 +6 s Taken over from admin-1, which is gone",
 			"asked done 02:01:06.010 +10 ms Asked http://10.0.0.1:9999/ whether it has a log of the run: no",

@@ -127,7 +127,11 @@ func follows(k event.Key) bool {
 func (t *stepList) event(e event.Event, at time.Time) {
 	switch e.Key {
 	case event.Claimed:
-		t.add(runs.StepClaimed, runs.StepDone, at, t.page.T("runs.step.by", "Name", e.Text(0)))
+		name := e.Text(0)
+		if id := e.Number(1); id != 0 { // as the page of the nodes calls it: several may have one name
+			name += " #" + format.Digits(id)
+		}
+		t.add(runs.StepClaimed, runs.StepDone, at, t.page.T("runs.step.by", "Name", name))
 	case event.Routed:
 		t.routed = e.Text(1)
 		t.add(runs.StepRouted, runs.StepDone, at, t.teller.Tell(e))
