@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -165,7 +166,14 @@ func TestALateSuccessBehindThatOfItsRetryStartsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { quick(c); c.AskAfter = 200 * time.Millisecond }, addressA)
-		b.executors.idle = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		var calls atomic.Int64
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { calls.Add(1); return yes, nil }
+		b.executors.idle = func(string) (wire.Answer, error) {
+			if calls.Load() > 1 { // the retry is not lost, however long it takes to report its result
+				return busy, nil
+			}
+			return wire.Answer{}, errRefused
+		}
 		parent, child := b.family(1)
 		run := b.trigger(parent)
 		b.await("it is lost and its retry is sent", func() bool {
@@ -184,7 +192,8 @@ func TestALateSuccessBehindThatOfItsRetryStartsNothing(t *testing.T) {
 func TestARetryIsWithdrawnWhenAnyRunBeforeItSucceeds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.AskAfter = time.Hour; c.RetryBackoff = 700 * time.Millisecond }, addressA)
+		clock := newHandClock() // or the second retry could leave before the first run succeeds
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = time.Hour }, addressA)
 		b.unanswered() // the first; the others are taken
 		b.executors.log = func(string) error { return errors.New("it does not say") }
 		child := b.addJob(nil)
@@ -193,11 +202,13 @@ func TestARetryIsWithdrawnWhenAnyRunBeforeItSucceeds(t *testing.T) {
 		})
 		first := b.trigger(parent)
 		b.await("the first retry is sent", func() bool {
+			b.passToNext(clock)
 			runs := b.runsOf(parent)
 			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
 		})
 		b.complete(b.runsOf(parent)[1].ID, wire.CodeFail)
 		b.complete(first, wire.CodeSuccess)
+		clock.pass(time.Second)
 		b.await("the second retry is withdrawn", func() bool {
 			runs := b.runsOf(parent)
 			return len(runs) == 3 && runs[2].Outcome == event.Cancelled

@@ -181,14 +181,18 @@ func TestARunThatAnotherAdminHoldsIsKilled(t *testing.T) {
 func TestAKillThatNobodyWaitsForIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.CallTimeout = 50 * time.Millisecond }, addressA)
+		b := setup(t, pool, nil, addressA)
 		answer, open := b.latch()
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
 		id := b.trigger(b.addJob(nil))
 		b.await("it is under way", func() bool { _, n := b.engine.queues.load(addressA); return n == 1 })
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		if err := b.engine.Kill(ctx, id, "ada"); !errors.Is(err, context.DeadlineExceeded) {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		result := make(chan error, 1)
+		go func() { result <- b.engine.Kill(ctx, id, "ada") }()
+		b.wished(id)
+		leave()
+		if err := <-result; !errors.Is(err, context.Canceled) {
 			t.Errorf("kill by somebody who leaves: %v", err)
 		}
 		b.wished(id)

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -163,11 +165,17 @@ func TestTheShareOfAnAdminThatDrainsIsClaimedByTheOthers(t *testing.T) {
 	b.await("both share the work", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
 	slow := b.addJob(func(p *db.InsertJobParams) { p.ExecutorRouteStrategy = jobspec.RouteLast })
 	b.trigger(slow) // which keeps the first admin from being drained
-	first := time.Now().Add(time.Second).Truncate(time.Millisecond)
 	const jobs = 20 // about half of them the first admin's
+	own, ofFirst := b.engine.node.Rank(), []string{"0"}
 	for range jobs {
-		b.start(b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "1" }), first)
+		if id := b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "1" }); own(id) == 0 {
+			ofFirst = append(ofFirst, strconv.FormatInt(id, 10))
+		}
 	}
+	first := time.Now().Add(time.Second).Truncate(time.Millisecond) // and they are started together, however long it takes to write them down
+	b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ? WHERE id <> ?", first.UnixMilli(), slow)
+	b.engine.JobsChanged()
+	two.JobsChanged()
 	b.await("runs are sent", func() bool { return b.countRuns("job_id <> ? AND trigger_code = 200", slow) > jobs })
 	began := time.Now()
 	drained := make(chan error, 1)
@@ -176,8 +184,10 @@ func TestTheShareOfAnAdminThatDrainsIsClaimedByTheOthers(t *testing.T) {
 	b.await("the fires of three more seconds are sent", func() bool {
 		return b.countRuns("job_id <> ? AND trigger_code = 200 AND planned_at > ? AND planned_at <= ?", slow, until-1000, until) == jobs
 	})
-	if n := b.countRuns("job_id <> ? AND planned_at < ? AND sent_at - planned_at > 500", slow, until); n > 0 {
-		t.Errorf("%d fires were more than 0.5 s late: %s", n, b.dump())
+	// What a slow machine delays it delays for all of a moment: those that were the other's all the time say by how much.
+	shares := strings.Join(ofFirst, ",")
+	if n := b.countRuns("job_id IN ("+shares+") AND planned_at < ? AND sent_at > 500 + (SELECT MAX(o.sent_at) FROM xxl_job_log AS o WHERE o.planned_at = xxl_job_log.planned_at AND o.job_id NOT IN ("+shares+"))", until); n > 0 || len(ofFirst) < 2 {
+		t.Errorf("%d fires of the first admin's share of %s came more than 0.5 s after the others: %s", n, shares, b.dump())
 	}
 	select {
 	case err := <-drained:
@@ -194,9 +204,10 @@ func TestTheShareOfAnAdminThatDrainsIsClaimedByTheOthers(t *testing.T) {
 func TestAStopThatIsCutShortLosesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil, addressA)
+		clock := newHandClock() // or its time could have come before the stop
+		b := setup(t, pool, clock.rule, addressA)
 		id := b.addJob(nil)
-		planned := time.Now().Add(1200 * time.Millisecond).Truncate(time.Millisecond)
+		planned := clock.now().Add(1200 * time.Millisecond)
 		b.start(id, planned)
 		b.await("it is claimed", func() bool { return b.countRuns("id > 0") == 1 })
 		cut, cancel := context.WithCancel(t.Context())
@@ -207,11 +218,15 @@ func TestAStopThatIsCutShortLosesNothing(t *testing.T) {
 		if err := b.engine.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		b.await("it is found", func() bool { return b.engine.timer.after(clock.now()) == 1 })
+		if got := b.executors.received(); len(got) != 0 {
+			t.Error("sent before its time")
+		}
+		clock.pass(planned.Sub(clock.now()))
 		b.await("it is sent", func() bool { return b.unsettled() == 0 })
 		b.await("nothing is open", func() bool { return b.engine.pending.len() == 0 })
-		got := b.executors.received()
-		if len(got) != 1 || got[0].at.Before(planned.Add(-20*time.Millisecond)) { // by the database's clock
-			t.Errorf("sent %d times, want once and not before its time", len(got))
+		if got := b.executors.received(); len(got) != 1 {
+			t.Errorf("sent %d times, want once", len(got))
 		}
 		b.stop(b.engine)
 	})
