@@ -651,13 +651,17 @@ func TestARunWhoseAnswerNeverComes(t *testing.T) {
 				answer, err := calls.Run(limited(t), target, runOf(7, "wait")) // another run of the job
 				ok(t, "run", answer, err)
 				began := time.Now()
-				short, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
+				waits, giveUp := context.WithCancel(limited(t))
+				defer giveUp()
 				asked.cut.Store(1 << 20)
 				lost := runOf(8, "count")
 				lost.JobID = 7
-				if _, err = calls.Run(short, target, lost); !wire.Delivered(err) || asked.cuts.Load() == 0 {
-					t.Fatalf("of which the answer was cut: %v; %d were", err, asked.cuts.Load())
+				ended := make(chan error, 1)
+				go func() { _, err := calls.Run(waits, target, lost); ended <- err }()
+				eventually(t, "the answer is cut", func() bool { return asked.cuts.Load() > 0 })
+				giveUp()
+				if err := <-ended; !wire.Delivered(err) {
+					t.Fatalf("of which the answer was cut: %v", err)
 				}
 				asked.cut.Store(0)
 				answer, err = calls.IdleBeat(limited(t), target, wire.IdleBeatRequest{JobID: 7})
