@@ -90,7 +90,7 @@ func TestThePageOfBackfills(t *testing.T) {
 		ended("1")
 		var param string
 		var at int64
-		if err := a.pool.QueryRowContext(t.Context(), "SELECT executor_param, planned_for FROM xxl_job_log ORDER BY id DESC LIMIT 1").Scan(&param, &at); err != nil || param != "day=own" || at != planned.UnixMilli() {
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT executor_param, planned_for FROM xxl_job_log WHERE job_id = ? ORDER BY id DESC LIMIT 1", job).Scan(&param, &at); err != nil || param != "day=own" || at != planned.UnixMilli() {
 			t.Errorf("%v, it ran with %q for %d", err, param, at)
 		}
 		if got := b.post(path+"/1/stop", nil); got.status != http.StatusConflict {

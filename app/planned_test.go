@@ -66,7 +66,7 @@ func TestAParameterWithThePlannedTime(t *testing.T) {
 		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, b, url.Values{"name": {"p"}, "scope": {"run"}, "days": {"7"}})}
 		c.json(http.StatusCreated, &struct{}{}, "POST", "/jobs/"+strconv.FormatInt(id, 10)+"/trigger", `{"planned":"2026-01-01T00:00:00+08:00"}`)
 		var plannedFor int64
-		if err := a.pool.QueryRowContext(t.Context(), "SELECT planned_for FROM xxl_job_log ORDER BY id DESC LIMIT 1").Scan(&plannedFor); err != nil || plannedFor != 1767196800000 {
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT planned_for FROM xxl_job_log WHERE job_id = ? ORDER BY id DESC LIMIT 1", id).Scan(&plannedFor); err != nil || plannedFor != 1767196800000 {
 			t.Errorf("planned for %d, %v", plannedFor, err)
 		}
 	})
