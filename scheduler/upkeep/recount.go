@@ -64,7 +64,7 @@ func (s *Service) Recount(ctx context.Context, day time.Time) error {
 		if found == counted && len(wrong) == 0 {
 			return nil
 		}
-		if err := Rest(ctx, 2*s.cfg.ReportEvery); err != nil {
+		if err := s.rest(ctx, 2*s.cfg.ReportEvery); err != nil {
 			return err
 		}
 		if err := s.Flush(ctx); err != nil {

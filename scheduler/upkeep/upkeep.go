@@ -80,8 +80,9 @@ type Service struct {
 	log      *slog.Logger
 	queries  *db.Queries
 	counts   counts
-	retained atomic.Value // string: for which day and decisions the old runs have been deleted
-	looksAt  atomic.Int64 // when schedules are looked at again, epoch ms
+	retained atomic.Value                                     // string: for which day and decisions the old runs have been deleted
+	looksAt  atomic.Int64                                     // when schedules are looked at again, epoch ms
+	rest     func(ctx context.Context, d time.Duration) error // [Rest]; tests count meanwhile
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // nil while it is stopped
@@ -98,7 +99,7 @@ func New(cfg Config) (*Service, error) {
 		return nil, fmt.Errorf("upkeep: RetentionDays is %d: %w", cfg.RetentionDays, ErrRetention)
 	}
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, log: cfg.Logger, queries: db.New(), counts: counts{hours: make(map[hourOfGroup]tally), long: make(map[dayOfJob]db.LongRuns)}}, nil
+	return &Service{cfg: cfg, log: cfg.Logger, queries: db.New(), rest: Rest, counts: counts{hours: make(map[hourOfGroup]tally), long: make(map[dayOfJob]db.LongRuns)}}, nil
 }
 
 // Start begins to write the counters and to maintain, until [Service.Stop]. Starting twice is the same as once.
