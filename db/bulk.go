@@ -37,8 +37,7 @@ type NewRun struct {
 	Events          string        // encoded, see package event
 }
 
-// InsertRuns inserts runs in one statement and returns the id of the first; the k-th has first + k*step, where step is
-// [Pool.IDStep].
+// InsertRuns inserts runs in one statement and returns the id of the first; [Pool.Numbered] knows those of the others.
 func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err error) {
 	var q strings.Builder
 	q.Grow(400 + 64*len(runs))

@@ -40,17 +40,9 @@ func bulkRuns(t *testing.T, pool *db.Pool, runs ...db.NewRun) []int64 {
 	for i := range runs {
 		runs[i].TriggerTime = bulkTime
 	}
-	first, err := db.InsertRuns(t.Context(), pool, runs)
+	ids, err := pool.Numbered(t.Context(), pool, len(runs), func() (int64, error) { return db.InsertRuns(t.Context(), pool, runs) })
 	if err != nil {
 		t.Fatal(err)
-	}
-	step, err := pool.IDStep(t.Context(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := make([]int64, len(runs))
-	for i := range ids {
-		ids[i] = first + int64(i)*step
 	}
 	return ids
 }
@@ -276,12 +268,10 @@ func TestTheIdsOfAnInsertAreKnownWhateverTheirDistance(t *testing.T) {
 					return err
 				}
 			}
-			first, err := db.InsertRuns(t.Context(), tx, []db.NewRun{{JobID: 1, TriggerTime: bulkTime}, {JobID: 2, TriggerTime: bulkTime}, {JobID: 3, TriggerTime: bulkTime}})
-			if err != nil {
-				return err
-			}
-			apart, err := pool.IDStep(t.Context(), tx)
-			ids = []int64{first, first + apart, first + 2*apart}
+			var err error
+			ids, err = pool.Numbered(t.Context(), tx, 3, func() (int64, error) {
+				return db.InsertRuns(t.Context(), tx, []db.NewRun{{JobID: 1, TriggerTime: bulkTime}, {JobID: 2, TriggerTime: bulkTime}, {JobID: 3, TriggerTime: bulkTime}})
+			})
 			if set { // the connection is lent
 				_, reset := tx.ExecContext(t.Context(), "SET SESSION auto_increment_increment = 1")
 				err = errors.Join(err, reset)
@@ -325,5 +315,59 @@ func TestCatchUpLeavesTheConnectionAsItWas(t *testing.T) {
 	var wait int
 	if err := pool.QueryRowContext(t.Context(), "SELECT @@wsrep_sync_wait").Scan(&wait); err != nil || wait != 0 {
 		t.Errorf("wsrep_sync_wait is %d, %v", wait, err)
+	}
+}
+
+// TestIDsWhileTheDistanceChanges: a node of a Galera cluster goes between an INSERT and the question how far apart its ids are, and another
+// transaction has asked meanwhile. Rows of one run with the ids of another's were steps that ran twice, and others that never did.
+func TestIDsWhileTheDistanceChanges(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	pool.SetGalera(true)
+	set := func(on db.DBTX, distance int) {
+		t.Helper()
+		if _, err := on.ExecContext(t.Context(), fmt.Sprintf("SET SESSION auto_increment_increment = %d", distance)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert := func(tx *sql.Tx, after func()) (ids []int64, err error) {
+		return pool.Numbered(t.Context(), tx, 3, func() (int64, error) {
+			first, err := db.InsertRuns(t.Context(), tx, []db.NewRun{{JobID: 1, TriggerTime: bulkTime}, {JobID: 2, TriggerTime: bulkTime}, {JobID: 3, TriggerTime: bulkTime}})
+			after()
+			return first, err
+		})
+	}
+	var ids []int64
+	tries := 0
+	err := pool.Tx(t.Context(), func(tx *sql.Tx) (err error) {
+		if tries++; tries > 1 {
+			set(tx, 2)
+			ids, err = insert(tx, func() {})
+			set(tx, 1)
+			return err
+		}
+		set(tx, 3)
+		ids, err = insert(tx, func() {
+			err := pool.Tx(t.Context(), func(other *sql.Tx) error {
+				set(other, 2)
+				_, err := insert(other, func() {})
+				set(other, 1)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			set(tx, 2) // as the cluster does for the next statement
+		})
+		set(tx, 1)
+		return err
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("%d tries: %v", tries, err)
+	}
+	for i, id := range ids {
+		if r := bulkRun(t, pool, id); r.JobID != int64(i+1) {
+			t.Errorf("run %d is of job %d, want %d", id, r.JobID, i+1)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func IsTransient(err error) bool {
 		return false
 	}
 	n, s := codes(err)
-	return errors.Is(err, errStepChanged) || transientNumbers[n] || s&0xff == sqlite3.SQLITE_BUSY || s&0xff == sqlite3.SQLITE_LOCKED
+	return errors.Is(err, errDistanceChanged) || transientNumbers[n] || s&0xff == sqlite3.SQLITE_BUSY || s&0xff == sqlite3.SQLITE_LOCKED
 }
 
 // IsLocked reports whether a statement gave up waiting for a row that another transaction has locked. Only the statement

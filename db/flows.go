@@ -38,8 +38,8 @@ func InsertFlowRuns(ctx context.Context, tx DBTX, runs []FlowRun) error {
 	return nil
 }
 
-// InsertFlowSteps inserts steps, or items of them, and gives the rows their ids; step is [Pool.IDStep].
-func InsertFlowSteps(ctx context.Context, tx DBTX, step int64, steps []*FlowStep) error {
+// InsertFlowSteps inserts steps, or items of them, and gives the rows their ids.
+func InsertFlowSteps(ctx context.Context, pool *Pool, tx DBTX, steps []*FlowStep) error {
 	for part := range slices.Chunk(steps, MaxBatch) {
 		args := make([]any, 0, 25*len(part))
 		for _, s := range part {
@@ -48,17 +48,19 @@ func InsertFlowSteps(ctx context.Context, tx DBTX, step int64, steps []*FlowStep
 				s.BeganAt, s.EndedAt, s.DecidedBy, s.Remark, s.NextItem, null(string(s.Message)), null(string(s.Param)), null(string(s.Items)), null(string(s.Output)))
 		}
 		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
-		res, err := tx.ExecContext(ctx, `INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed,
+		ids, err := pool.Numbered(ctx, tx, len(part), func() (int64, error) {
+			res, err := tx.ExecContext(ctx, `INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed,
  cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item, message, param, items, output) VALUES `+values, args...)
+			if err != nil {
+				return 0, err
+			}
+			return res.LastInsertId()
+		})
 		if err != nil {
 			return fmt.Errorf("insert %d steps of flows: %w", len(part), err)
 		}
-		first, err := res.LastInsertId()
-		if err != nil {
-			return err
-		}
 		for i, s := range part {
-			s.ID = first + int64(i)*step
+			s.ID = ids[i]
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ func TestOfAStepIsWrittenWhatChanged(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		ctx := t.Context()
 		steps := []*db.FlowStep{{FlowLogID: 1, Step: "a", Item: -1, RunID: 7}, {FlowLogID: 1, Step: "b", Item: -1, RunID: 8}}
-		if err := db.InsertFlowSteps(ctx, pool, 1, steps); err != nil {
+		if err := db.InsertFlowSteps(ctx, pool, pool, steps); err != nil {
 			t.Fatal(err)
 		}
 		was := []db.FlowStep{*steps[0], *steps[1]}

@@ -162,7 +162,7 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 		pool.DB.Close()
 		return nil, fmt.Errorf("open database %s: %w", pool, explain(err, t.cfg))
 	}
-	pool.autoIncrement.Store(increment)
+	pool.distance.now = increment
 	if pool.galera, err = onGalera(ctx, pool.DB); err != nil {
 		pool.DB.Close()
 		return nil, fmt.Errorf("open database %s: %w", pool, explain(err, t.cfg))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,27 +26,27 @@ const (
 // Pool is an open database. It is an [sql.DB], so generated queries take it as it is.
 type Pool struct {
 	*sql.DB
-	dialect       Dialect
-	shared        bool // several pools of this process have the file; see OpenShared
-	zone          *time.Location
-	logger        *slog.Logger
-	describe      string         // where the database is, without secrets and, on MySQL, without the server
-	connector     *connector     // nil on SQLite
-	sessions      *sessions      // nil on SQLite
-	product       string         // name and version of the database, as it said when it was opened
-	autoIncrement atomic.Int64   // as it was seen last
-	built         atomic.Int64   // see deferred.go
-	fewJobs       int64          // up to where jobs of some groups are sorted without an index; see [SortJobs]
-	newestFirst   int64          // how many of the newest jobs are looked at first; see [SearchJobs]
-	deferAbove    int64          // from how many runs on indexes are built after the start
-	paramChars    atomic.Int64   // how long the parameter of a run may be; 0: as long as a job's
-	beside        atomic.Bool    // XXL-JOB admins work on it too; see beside.go
-	jobCron       atomic.Bool    // xxl_job_info has the column of XXL-JOB 2.2; see jobcron.go
-	galera        bool           // the server changes it by itself when a node joins or leaves
-	searching     chan struct{}  // one for each search under way; see sideBySide
-	calendars     Calendars      // see calendars.go
-	admin         func() *sql.DB // opens connections without time limits, for migrations
-	release       func() error   // gives the data directory back
+	dialect     Dialect
+	shared      bool // several pools of this process have the file; see OpenShared
+	zone        *time.Location
+	logger      *slog.Logger
+	describe    string     // where the database is, without secrets and, on MySQL, without the server
+	connector   *connector // nil on SQLite
+	sessions    *sessions  // nil on SQLite
+	product     string     // name and version of the database, as it said when it was opened
+	distance    distance
+	built       atomic.Int64   // see deferred.go
+	fewJobs     int64          // up to where jobs of some groups are sorted without an index; see [SortJobs]
+	newestFirst int64          // how many of the newest jobs are looked at first; see [SearchJobs]
+	deferAbove  int64          // from how many runs on indexes are built after the start
+	paramChars  atomic.Int64   // how long the parameter of a run may be; 0: as long as a job's
+	beside      atomic.Bool    // XXL-JOB admins work on it too; see beside.go
+	jobCron     atomic.Bool    // xxl_job_info has the column of XXL-JOB 2.2; see jobcron.go
+	galera      bool           // the server changes it by itself when a node joins or leaves
+	searching   chan struct{}  // one for each search under way; see sideBySide
+	calendars   Calendars      // see calendars.go
+	admin       func() *sql.DB // opens connections without time limits, for migrations
+	release     func() error   // gives the data directory back
 }
 
 // Dialect returns which database this is.
@@ -77,30 +78,72 @@ func (p *Pool) Host() (address string, of int) {
 // Product is the name and the version of the database, such as "MariaDB 11.4.2".
 func (p *Pool) Product() string { return p.product }
 
-// errStepChanged means that nobody can say which ids an INSERT made. The transaction is tried again.
-var errStepChanged = errors.New("the distance between ids has just been changed")
+// errDistanceChanged means that nobody can say which ids an INSERT made. The transaction is tried again.
+var errDistanceChanged = errors.New("the distance between ids has just been changed")
 
-// IDStep returns the distance between the ids of the multi-row INSERT that was the transaction's last statement: the first id
-// is LastInsertId, and the k-th after it is k times this away. It is 1 except on clusters whose nodes share out the ids.
+// distance is that between the ids of the rows of one INSERT, as it was seen last.
+type distance struct {
+	mu      sync.Mutex
+	now     int64
+	changes int // how often it was seen to have changed
+}
+
+// seen is how often it had changed before an INSERT.
+func (d *distance) seen() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changes
+}
+
+// see notes what it is after the INSERT, and reports whether it was that all the time, by what anybody of this process has seen since.
+func (d *distance) see(now int64, seen int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.now != now {
+		d.now, d.changes = now, d.changes+1
+	}
+	return d.changes == seen
+}
+
+// Numbered has an INSERT of rows made, which gives the id of the first of them, and gives all their ids.
 //
-// It is a setting of the session. A session says it when it is opened, and it is asked for no more as long as all of the pool said the same.
-// Galera sets it anew for every statement, to the number of nodes that are there: it must be asked for each time there, and where it is
-// another one than before, it may have changed before the INSERT or after it, and the error is transient.
-func (p *Pool) IDStep(ctx context.Context, tx DBTX) (int64, error) {
+// The others are apart from it by a distance that is a setting of the session: 1 except on clusters whose nodes share out the ids. A session
+// says it when it is opened, and it is asked for no more as long as all of the pool said the same. Galera sets it anew for every statement, to
+// the number of nodes that are there: it must be asked for each time there, and where anybody has seen another one since before the INSERT, it
+// may have been either, and the error is transient.
+func (p *Pool) Numbered(ctx context.Context, tx DBTX, rows int, insert func() (first int64, err error)) (ids []int64, err error) {
+	seen := p.distance.seen()
+	first, err := insert()
+	if err != nil {
+		return nil, err
+	}
+	apart := int64(1)
+	if rows > 1 {
+		if apart, err = p.apart(ctx, tx, seen); err != nil {
+			return nil, err
+		}
+	}
+	ids = make([]int64, rows)
+	for i := range ids {
+		ids[i] = first + int64(i)*apart
+	}
+	return ids, nil
+}
+
+func (p *Pool) apart(ctx context.Context, tx DBTX, seen int) (distance int64, err error) {
 	if p.dialect == SQLite {
 		return 1, nil
 	}
-	if step := p.sessions.distance(); step > 0 && !p.galera {
-		return step, nil
+	if distance = p.sessions.distance(); distance > 0 && !p.galera {
+		return distance, nil
 	}
-	var step int64
-	if err := tx.QueryRowContext(ctx, "SELECT @@auto_increment_increment").Scan(&step); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT @@auto_increment_increment").Scan(&distance); err != nil {
 		return 0, fmt.Errorf("read the distance between ids: %w", err)
 	}
-	if before := p.autoIncrement.Swap(step); p.galera && before != step {
-		return 0, errStepChanged
+	if !p.distance.see(distance, seen) && p.galera {
+		return 0, errDistanceChanged
 	}
-	return step, nil
+	return distance, nil
 }
 
 // Lags reports whether what another admin has committed may not be seen here for a moment; see [Pool.CatchUp].

@@ -71,7 +71,7 @@ type session struct {
 	made   int64 // host.lost when it was made
 	proved int64 // host.failed when it was last known to lead somewhere
 	id     int64 // on its server
-	idStep int64 // see [Pool.IDStep]
+	idStep int64 // see [Pool.Numbered]
 	server string
 	all    *sessions // nil: nobody keeps a list
 	broken bool      // an error has been seen after which it is not used again

@@ -194,17 +194,13 @@ func (e *Engine) markSkipped(rows []db.NewRun, causes []AlarmCause) bool {
 	return alarmed
 }
 
-// raiseSkipped raises the alarms of rows that markSkipped marked; first is the id of the first of them.
-func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, causes []AlarmCause, first int64) error {
-	step, err := e.cfg.Pool.IDStep(ctx, tx)
-	if err != nil {
-		return err
-	}
+// raiseSkipped raises the alarms of rows that markSkipped marked.
+func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, causes []AlarmCause, ids []int64) error {
 	var events []AlarmEvent
 	for i := range rows {
 		if r := &rows[i]; r.AlarmStatus == alarmPending {
 			events = append(events, AlarmEvent{
-				JobID: r.JobID, GroupID: r.JobGroup, LogID: first + int64(i)*step, Cause: causes[i],
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: ids[i], Cause: causes[i],
 				Planned: r.PlannedAt, At: e.now(), Events: event.Parse(r.Events),
 			})
 		}

@@ -251,15 +251,15 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		for at := 0; at < len(skipped); at += db.MaxBatch {
 			part := skipped[at:min(at+db.MaxBatch, len(skipped))]
-			first, err := e.insertRows(ctx, tx, part)
+			ids, err := e.insertRows(ctx, tx, part)
 			if err != nil {
 				return nil, err
 			}
-			if err := e.tellSkipped(ctx, tx, part, first); err != nil {
+			if err := e.tellSkipped(ctx, tx, part, ids); err != nil {
 				return nil, err
 			}
 			if alarmed {
-				if err := e.raiseSkipped(ctx, tx, part, causes[at:], first); err != nil {
+				if err := e.raiseSkipped(ctx, tx, part, causes[at:], ids); err != nil {
 					return nil, err
 				}
 			}

@@ -208,11 +208,7 @@ func (fs *Flows) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id
 	if err != nil {
 		return err
 	}
-	number, err := fs.cfg.Pool.IDStep(ctx, tx)
-	if err != nil {
-		return err
-	}
-	if err := db.InsertFlowSteps(ctx, tx, number, rows); err != nil {
+	if err := db.InsertFlowSteps(ctx, fs.cfg.Pool, tx, rows); err != nil {
 		return err
 	}
 	for i := range rows {

@@ -162,11 +162,7 @@ func TestItemsThatAreRunAgainAreFoundBehindThoseThatAreNot(t *testing.T) {
 			}
 			rows[i] = &db.FlowStep{FlowLogID: run, Step: "each", Item: int64(i), State: int64(state), Message: "kept"}
 		}
-		number, err := pool.IDStep(t.Context(), pool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.InsertFlowSteps(t.Context(), pool, number, rows); err != nil {
+		if err := db.InsertFlowSteps(t.Context(), pool, pool, rows); err != nil {
 			t.Fatal(err)
 		}
 		b.exec("DELETE FROM xxl_job_log WHERE job_id = ?", each)

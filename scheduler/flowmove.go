@@ -956,15 +956,11 @@ func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove, states map[
 	}
 	fresh = append(fresh, starts.items...)
 	if len(fresh) > 0 {
-		step, err := fs.cfg.Pool.IDStep(ctx, tx)
-		if err != nil {
-			return err
-		}
 		rows := make([]*db.FlowStep, len(fresh))
 		for i, s := range fresh {
 			rows[i] = &s.FlowStep
 		}
-		if err := db.InsertFlowSteps(ctx, tx, step, rows); err != nil {
+		if err := db.InsertFlowSteps(ctx, fs.cfg.Pool, tx, rows); err != nil {
 			return err
 		}
 		for _, s := range fresh {

@@ -168,18 +168,12 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 		for i, d := range part {
 			rows[i] = e.row(d)
 		}
-		first, err := e.insertRows(ctx, tx, rows)
+		ids, err := e.insertRows(ctx, tx, rows)
 		if err != nil {
 			return err
 		}
-		step := int64(0)
-		if len(part) > 1 {
-			if step, err = e.cfg.Pool.IDStep(ctx, tx); err != nil {
-				return err
-			}
-		}
 		for i, d := range part {
-			d.id, d.fresh, d.told = first+int64(i)*step, true, len(d.events)
+			d.id, d.fresh, d.told = ids[i], true, len(d.events)
 			d.stored = rows[i].Address
 		}
 		if waiting := slots(part); len(waiting) > 0 {

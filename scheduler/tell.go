@@ -57,19 +57,15 @@ func (e *Engine) tellSent(ctx context.Context, tx db.DBTX, batch []*outcome) err
 	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }
 
-// tellSkipped tells of rows that are inserted decided; first is the id of the first of them.
-func (e *Engine) tellSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, first int64) error {
+// tellSkipped tells of rows that are inserted decided.
+func (e *Engine) tellSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, ids []int64) error {
 	if !e.cfg.Webhooks.Wants(webhook.RunFinished) {
 		return nil
-	}
-	step, err := e.cfg.Pool.IDStep(ctx, tx)
-	if err != nil {
-		return err
 	}
 	events := make([]webhook.Event, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		events[i] = webhook.Event{Type: webhook.RunFinished, Group: r.JobGroup, Job: r.JobID, Run: first + int64(i)*step, At: e.now(), Outcome: r.Outcome}
+		events[i] = webhook.Event{Type: webhook.RunFinished, Group: r.JobGroup, Job: r.JobID, Run: ids[i], At: e.now(), Outcome: r.Outcome}
 	}
 	return e.cfg.Webhooks.Write(ctx, tx, events...)
 }

@@ -117,26 +117,17 @@ func (e *Engine) wentBack(sign ...any) {
 	e.log.Error("the database has gone back to an older state: it has lost runs that were sent, which are not made again, nor are their numbers given again", sign...)
 }
 
-// insertRows inserts runs, and gives them numbers that no run had that this admin has seen. See [db.InsertRuns] for the answer.
-func (e *Engine) insertRows(ctx context.Context, tx db.DBTX, rows []db.NewRun) (first int64, err error) {
+// insertRows inserts runs, and gives them numbers that no run had that this admin has seen.
+func (e *Engine) insertRows(ctx context.Context, tx db.DBTX, rows []db.NewRun) (ids []int64, err error) {
+	insert := func() (int64, error) { return db.InsertRuns(ctx, tx, rows) }
 	known := e.pending.highest()
-	first, err = db.InsertRuns(ctx, tx, rows)
-	if err != nil || first > known || e.cfg.Pool.Lags() { // whose nodes share out the numbers, so that the next is not always higher
-		return first, err
+	ids, err = e.cfg.Pool.Numbered(ctx, tx, len(rows), insert)
+	if err != nil || ids[0] > known || e.cfg.Pool.Lags() { // whose nodes share out the numbers, so that the next is not always higher
+		return ids, err
 	}
-	e.wentBack("log_id", first, "known", known)
-	step := int64(0)
-	if len(rows) > 1 {
-		if step, err = e.cfg.Pool.IDStep(ctx, tx); err != nil {
-			return 0, err
-		}
-	}
-	ids := make([]int64, len(rows))
-	for i := range ids {
-		ids[i] = first + int64(i)*step
-	}
+	e.wentBack("log_id", ids[0], "known", known)
 	if err := db.SkipNumbers(ctx, tx, ids, known); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return db.InsertRuns(ctx, tx, rows)
+	return e.cfg.Pool.Numbered(ctx, tx, len(rows), insert)
 }

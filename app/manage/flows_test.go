@@ -112,7 +112,7 @@ func TestWhatPeopleDoToARunOfAFlowIsRecorded(t *testing.T) {
 		if err := db.InsertFlowRuns(ctx, pool, []db.FlowRun{{LogID: run, JobID: job, TextID: texts[0].ID}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.InsertFlowSteps(ctx, pool, 1, steps); err != nil {
+		if err := db.InsertFlowSteps(ctx, pool, pool, steps); err != nil {
 			t.Fatal(err)
 		}
 		f, ok, err := b.Runs.Flow(ctx, db.Run{ID: run})

@@ -39,7 +39,7 @@ func TestWhatIsKeptOfRunsOfFlowsGoesWithThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range runs {
-			if err := db.InsertFlowSteps(ctx, pool, 1, []*db.FlowStep{{FlowLogID: r.LogID, Step: "a", Item: -1}}); err != nil {
+			if err := db.InsertFlowSteps(ctx, pool, pool, []*db.FlowStep{{FlowLogID: r.LogID, Step: "a", Item: -1}}); err != nil {
 				t.Fatal(err)
 			}
 		}
