@@ -87,6 +87,9 @@ func TestManyRunsWithoutAResultAreAskedAboutInTurn(t *testing.T) {
 		if len(seen) != 2*asksPerSweep {
 			t.Errorf("two sweeps asked %d addresses, want %d", len(seen), 2*asksPerSweep)
 		}
+		if newest := string(b.run(ids[many-1]).ExecutorAddress); seen[newest] == 0 {
+			t.Errorf("%s, of the second page, was not asked: its turn is before those of the first come again", newest)
+		}
 		if s.low != ids[0] || b.engine.openFrom.Load() != ids[0] {
 			t.Errorf("the oldest that is open is said to be %d, want %d", s.low, ids[0])
 		}
