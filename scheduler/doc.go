@@ -50,7 +50,8 @@
 //
 //   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit. A commit that
 //     was not confirmed is looked after by indoubt.go.
-//   - P2 claimed once: the guard in [db.AdvanceJobs], on the next time and on claimed_until, which an XXL-JOB admin does not write.
+//   - P2 claimed once: the guard in [db.AdvanceJobs], on the next time and on claimed_until, which an XXL-JOB admin does not write. Where the
+//     database forgets it, what this admin remembers of the last minutes (wentback.go).
 //   - P3 taken over: package cluster (leases without comparing clocks), takeover.go (ask before sending again).
 //   - P4 no global lock: a claim touches only its own jobs' rows (TestALockedJobIsLeftOut).
 //   - P5 cost follows the work: the claim reads by the index on (trigger_status, trigger_next_time); sweeps read open runs
