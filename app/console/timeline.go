@@ -209,10 +209,10 @@ func advice(page layout.Page, s runs.Timeline, why event.Event, due time.Duratio
 	case runstate.Lost:
 		return lostAdvice(page, s.Address, why)
 	case runstate.Skipped:
-		switch why.Key {
-		case event.MadeBefore:
+		switch {
+		case why.Key == event.MadeBefore:
 			return page.T("advice.madebefore")
-		case event.PausedFires:
+		case why.Key == event.PausedFires:
 			return "" // which says what the pause does with them
 		}
 		return page.T("advice.skipped")
