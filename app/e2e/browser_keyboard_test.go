@@ -172,6 +172,11 @@ func TestBrowserKeyboard(t *testing.T) {
 			k.do(chromedp.Evaluate(`document.activeElement.blur()`, nil))
 			k.press("?")
 			k.sees(`document.querySelector("dialog[open] kbd")`)
+			var still bool // one that is opened at once after it was closed keeps what is in it
+			k.do(chromedp.Evaluate(`new Promise((done) => { const d = document.querySelector("dialog[open]"); d.addEventListener("close", () => done(d.querySelector("kbd") !== null), { once: true }); d.close(); d.showModal(); })`, &still, awaited))
+			if !still {
+				k.t.Error("a dialog was emptied after it had been opened again")
+			}
 			// Single keys are switched off, and on again; Ctrl+K and Escape stay.
 			k.tab(`dialog [name="keys"][value="off"]`)
 			k.press(kb.Enter)

@@ -21,6 +21,7 @@ export function dialogs() {
     }
   });
   dialog.addEventListener("close", () => {
+    if (dialog.open) return; // again already: this comes a moment after it was closed
     dialog.replaceChildren();
     if (opener?.isConnected) opener.focus();
   });
