@@ -115,12 +115,12 @@ func (l *load) undisturbed(t *testing.T, times ...away) {
 	}
 	for _, a := range times {
 		from, to := l.begin.Add(time.Duration(a.from*float64(time.Second))), l.begin.Add(time.Duration(a.to*float64(time.Second)))
-		its := make(map[int64]bool) // jobs that were its own before it stopped
+		its := make(map[int64]bool) // jobs that were its own when it stopped: it had claimed the newest of their fires
 		last := make(map[int64]int64)
 		for _, r := range runs {
-			// What it sent in its last second may have been taken over, and says another owner.
-			if time.UnixMilli(r.planned).Before(from.Add(-time.Second)) && r.planned > last[r.job] {
-				its[r.job], last[r.job] = r.owner == a.node, r.planned
+			claim, claimed := r.events.Last(event.Claimed)
+			if claimed && time.UnixMilli(claim.At).Before(from) && r.planned > last[r.job] {
+				its[r.job], last[r.job] = claim.Number(1) == a.node, r.planned
 			}
 		}
 		jobs := 0
