@@ -29,8 +29,8 @@ type Galera struct {
 }
 
 const (
-	galeraNodes   = 3
-	galeraAccount = "cluster"
+	galeraNodes = 3
+	tcpAccount  = "cluster"
 	// Nobody is missed while the nodes join, however long a busy machine lets one wait; then Galera's own times hold.
 	whileJoining = "evs.inactive_timeout=PT60S;evs.suspect_timeout=PT30S;pc.wait_prim_timeout=PT60S"
 	afterwards   = "evs.suspect_timeout=PT5S;evs.inactive_timeout=PT15S"
@@ -154,7 +154,7 @@ func (g *Galera) start() error {
 	}
 	// Who comes over TCP is another than who comes through the socket.
 	for _, host := range []string{"127.0.0.1", "localhost"} {
-		account := fmt.Sprintf("'%s'@'%s'", galeraAccount, host)
+		account := fmt.Sprintf("'%s'@'%s'", tcpAccount, host)
 		if err := errors.Join(g.exec("CREATE USER "+account), g.exec("GRANT ALL ON *.* TO "+account)); err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (g *Galera) Proxy(tb testing.TB, i int) *Proxy {
 
 // URL is that of a database on these addresses, as an operator writes it.
 func (g *Galera) URL(database string, addresses ...string) string {
-	return "mysql://" + galeraAccount + "@" + strings.Join(addresses, ",") + "/" + database
+	return "mysql://" + tcpAccount + "@" + strings.Join(addresses, ",") + "/" + database
 }
 
 // DSN is that of a database on one node.

@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // Replicated are two servers, of which the second copies what the first has committed, a moment later and asked by nobody:
@@ -26,8 +28,7 @@ func NewReplicated(tb testing.TB) *Replicated {
 	}
 	r := &Replicated{tb: tb}
 	for i := range r.ports {
-		port, err := freePort()
-		check(tb, err)
+		port := executortest.FreePort(tb)
 		s, err := prepare(chosen())
 		check(tb, err)
 		tb.Cleanup(s.remove)
@@ -42,9 +43,9 @@ func NewReplicated(tb testing.TB) *Replicated {
 		}
 	}
 	for _, s := range []*Server{r.source, r.replica} { // who comes over TCP is another than who comes through the socket
-		r.exec(s, "SET sql_log_bin = 0; CREATE USER '"+galeraAccount+"'@'127.0.0.1'; GRANT ALL ON *.* TO '"+galeraAccount+"'@'127.0.0.1' WITH GRANT OPTION")
+		r.exec(s, "SET sql_log_bin = 0; CREATE USER '"+tcpAccount+"'@'127.0.0.1'; GRANT ALL ON *.* TO '"+tcpAccount+"'@'127.0.0.1' WITH GRANT OPTION")
 	}
-	r.exec(r.replica, fmt.Sprintf(r.words("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%s, MASTER_USER='"+galeraAccount+"', MASTER_LOG_FILE='log.000001', MASTER_LOG_POS=4; START SLAVE"), r.ports[0]))
+	r.exec(r.replica, fmt.Sprintf(r.words("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=%s, MASTER_USER='"+tcpAccount+"', MASTER_LOG_FILE='log.000001', MASTER_LOG_POS=4; START SLAVE"), r.ports[0]))
 	r.exec(r.replica, "SET GLOBAL read_only = 1")
 	return r
 }
@@ -77,7 +78,7 @@ func (r *Replicated) exec(s *Server, statements string) {
 func (r *Replicated) URL() string {
 	r.tb.Helper()
 	r.exec(r.source, "CREATE DATABASE t CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
-	return "mysql://" + galeraAccount + "@" + net.JoinHostPort("127.0.0.1", r.ports[0]) + "," + net.JoinHostPort("127.0.0.1", r.ports[1]) + "/t"
+	return "mysql://" + tcpAccount + "@" + net.JoinHostPort("127.0.0.1", r.ports[0]) + "," + net.JoinHostPort("127.0.0.1", r.ports[1]) + "/t"
 }
 
 // FallBehind has the replica copy nothing from now on: what is committed now is on the source alone.
