@@ -14,7 +14,8 @@ const (
 	duePage = 2000
 	// helpAfter is how long a job of another's share may be overdue before a node that is not behind itself takes it: the
 	// second in line after this, the third after twice this. It is the net under the shares, not the way they move: a node
-	// that says that it cannot claim has no share, see [node.look].
+	// that says that it cannot claim has no share, see [node.look]. Nor does a time count in which this node could not read
+	// itself: the other could not claim either then, and where the database has gone back meanwhile, only it knows what it sent.
 	helpAfter = 10 * time.Second
 	// behindAfter is how long a job may be overdue before its node counts as behind.
 	behindAfter = 3 * time.Second
@@ -54,6 +55,8 @@ type claimer struct {
 	usual  time.Duration       // how long a batch takes that nobody holds up, on average
 	locked map[int64]time.Time // jobs whose rows were locked by others: until when they are left out
 	read   time.Time           // when a read ended well
+	cut    bool                // a read has failed since
+	back   time.Time           // when one ended well after one that failed, or after a long time without
 	behind time.Duration       // by how much the oldest due job of this node's share was overdue then
 	failed error               // of claims that have ended
 	ended  chan struct{}       // capacity 1: a claim has ended
@@ -127,6 +130,7 @@ func (c *claimer) round(ctx context.Context) error {
 		})
 		cancel()
 		if err != nil {
+			c.failRead()
 			return err
 		}
 		full := len(rows) == duePage
@@ -143,10 +147,10 @@ func (c *claimer) round(ctx context.Context) error {
 		if first {
 			helps = behind < behindAfter
 		}
-		c.endRead(first, behind)
+		reading := c.endRead(first, behind)
 		own := make([]db.ListDueJobsRow, 0, len(rows))
 		for i, r := range rows {
-			if place := places[i]; place == 0 || helps && now.Sub(time.UnixMilli(r.TriggerNextTime)) > time.Duration(place)*helpAfter {
+			if place := places[i]; place == 0 || helps && min(reading, now.Sub(time.UnixMilli(r.TriggerNextTime))) > time.Duration(place)*helpAfter {
 				own = append(own, r)
 			}
 		}
@@ -172,13 +176,25 @@ func (c *claimer) beginRead() {
 	}
 }
 
-func (c *claimer) endRead(first bool, behind time.Duration) {
+// endRead notes a read that ended well, and returns for how long reads have done so.
+func (c *claimer) endRead(first bool, behind time.Duration) (reading time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.read = c.now()
+	now := c.now()
+	if c.cut || now.Sub(c.read)-c.e.cfg.ClaimEvery > behindAfter {
+		c.cut, c.back = false, now
+	}
+	c.read = now
 	if first {
 		c.behind = behind
 	}
+	return now.Sub(c.back)
+}
+
+func (c *claimer) failRead() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = true
 }
 
 // batches parts what is to be claimed. Jobs that may hold a claim up, or need a guard of their own, are not put together with

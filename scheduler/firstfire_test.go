@@ -48,7 +48,7 @@ func TestTheFirstFireThatIsNotDecided(t *testing.T) {
 }
 
 // TestWhoIsNotBehindHelps: jobs of other shares are claimed when they are overdue for long, the longer the further back in their line
-// this admin stands, and not while its own are overdue.
+// this admin stands, and not while its own are overdue. A time in which it could not read itself does not count.
 func TestWhoIsNotBehindHelps(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.MySQL)
@@ -85,18 +85,38 @@ func TestWhoIsNotBehindHelps(t *testing.T) {
 		id := b.addJob(nil)
 		byPlace[rank(id)] = append(byPlace[rank(id)], id)
 	}
+	machine := b.engine.claimer.now()
+	b.engine.claimer.now = func() time.Time { return machine }
+	unread := b.engine.cfg.ClaimEvery + behindAfter // for so long no read may have ended, unnoticed
 	for _, tt := range []struct {
 		name        string
 		own, others time.Duration // by which they are overdue
 		want        int           // places in the line that are claimed
+		fails       bool          // a read does before
+		after       time.Duration // the read before
 	}{
-		{"not long enough", 0, helpAfter, 1},
-		{"long enough for the second", 0, helpAfter + time.Millisecond, 2},
-		{"not for the third", 0, 2 * helpAfter, 2},
-		{"for all", 0, 2*helpAfter + time.Millisecond, 3},
-		{"not behind yet", behindAfter - time.Millisecond, time.Hour, 3},
-		{"behind itself", behindAfter, time.Hour, 1},
+		{"not long enough", 0, helpAfter, 1, false, time.Second},
+		{"long enough for the second", 0, helpAfter + time.Millisecond, 2, false, time.Second},
+		{"not for the third", 0, 2 * helpAfter, 2, false, time.Second},
+		{"for all", 0, 2*helpAfter + time.Millisecond, 3, false, time.Second},
+		{"not behind yet", behindAfter - time.Millisecond, time.Hour, 3, false, time.Second},
+		{"behind itself", behindAfter, time.Hour, 1, false, time.Second},
+		{"back after a read that failed", 0, time.Hour, 1, true, time.Second},
+		{"back for as long as the second waits", 0, time.Hour, 1, false, helpAfter},
+		{"and longer", 0, time.Hour, 2, false, time.Millisecond},
+		{"for as long as the third waits", 0, time.Hour, 2, false, helpAfter - time.Millisecond},
+		{"and longer than that", 0, time.Hour, 3, false, time.Millisecond},
+		{"without a read for a while", 0, time.Hour, 3, false, unread},
+		{"for longer", 0, time.Hour, 1, false, unread + time.Millisecond},
 	} {
+		machine = machine.Add(tt.after)
+		if tt.fails {
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := b.engine.claimDue(ended); err == nil {
+				t.Fatal("a read did not fail")
+			}
+		}
 		var want []int64
 		got = nil
 		for place, ids := range byPlace {
