@@ -98,22 +98,32 @@ func IsLocked(err error) bool {
 
 // unavailableNumbers are a server's ways to say that it cannot serve now.
 var unavailableNumbers = map[uint16]bool{
+	3:    true, // cannot write a file: the disk is full
+	1021: true, // disk full
+	1026: true, // cannot write a file
+	1037: true, // out of memory
 	1040: true, // too many connections
+	1041: true, // out of memory
 	1042: true, // cannot get host name
 	1043: true, // bad handshake
 	1047: true, // Galera node not ready
 	1053: true, // shutdown in progress
+	1114: true, // a table's file cannot grow: the disk is full
 	1129: true, // host blocked
 	1152: true, // aborted connection
 	1158: true, // read error
 	1159: true, // read timeout
 	1160: true, // write error
 	1161: true, // write timeout
+	1180: true, // cannot commit
 	1203: true, // user has too many connections
 	1226: true, // user exceeded a resource
 	1290: true, // server is read-only, for example in a fail-over
+	1534: true, // cannot write its binary log
+	1598: true, // the same
 	1792: true, // read-only transaction
 	1836: true, // read-only mode
+	1878: true, // cannot write a temporary file
 	1927: true, // connection was killed
 	3100: true, // group replication: not in the group
 	4031: true, // disconnected for inactivity

@@ -13,6 +13,7 @@ import (
 // TestBrowserAdministration is what whoever looks after an installation does: finds out how to connect a program, takes an
 // address out of rotation and back by keyboard, sets up an alarm channel, tests it, and looks at the cluster.
 func TestBrowserAdministration(t *testing.T) {
+	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
 			works(t)

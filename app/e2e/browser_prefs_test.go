@@ -12,6 +12,7 @@ import (
 // TestBrowserPreferences is an administrator who decides for the installation, chooses how the console looks, and keeps a filter,
 // and takes a switch back; all of it with the page's scripts.
 func TestBrowserPreferences(t *testing.T) {
+	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
 			works(t)

@@ -63,6 +63,7 @@ func TestKillAdminsOfAnExecutorThatAsks(t *testing.T) {
 // TestFreezeAnAdminOfAnExecutorThatAsks stops an admin for longer than the executor, the calls and the other admin wait, while it holds
 // requests of the executor, and lets it go on: what it had is run once, by whomever, or said to be skipped.
 func TestFreezeAnAdminOfAnExecutorThatAsks(t *testing.T) {
+	t.Parallel()
 	const from, length = 3, 20
 	for name, test := range map[string]struct {
 		dialect  db.Dialect

@@ -37,10 +37,20 @@ func newDatabase(t testing.TB, dialect db.Dialect) *database {
 
 func openDatabase(t testing.TB, dsn string) *database {
 	t.Helper()
-	d := &database{url: dsn}
 	if dsn == "" {
-		d.dir = t.TempDir()
+		return openEmbedded(t, t.TempDir())
 	}
+	return (&database{url: dsn}).open(t)
+}
+
+// openEmbedded makes a migrated database in a folder.
+func openEmbedded(t testing.TB, dir string) *database {
+	t.Helper()
+	return (&database{dir: dir}).open(t)
+}
+
+func (d *database) open(t testing.TB) *database {
+	t.Helper()
 	d.seed(t, func(context.Context, *db.Pool) error { return nil })
 	d.read(t)
 	return d

@@ -113,6 +113,7 @@ func (p *lateProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestXXLJobCore has jobs with two retries on executors made of XXL-JOB's own library, of which every fourth answer is late:
 // none of the planned fires may be done twice, and none left out.
 func TestXXLJobCore(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}

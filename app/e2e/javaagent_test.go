@@ -104,6 +104,7 @@ func said(attributes []*commonpb.KeyValue, key string) string {
 // TestJavaAgent has runs of an executor made of XXL-JOB's own library, with OpenTelemetry's Java agent and our extension of it: the
 // trace of each is one, from its claim here to its handler there.
 func TestJavaAgent(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}

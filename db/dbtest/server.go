@@ -74,6 +74,27 @@ func NewServer(tb testing.TB) *Server {
 	return s
 }
 
+// NewServerOn starts a server for one test whose data are on the disk, with more arguments.
+func NewServerOn(tb testing.TB, disk *Disk, args ...string) *Server {
+	tb.Helper()
+	if outside != "" {
+		tb.Skip("this test wants a server on a disk of its own, and TEST_DATABASE_URL names another")
+	}
+	s, err := prepare(chosen())
+	check(tb, err)
+	tb.Cleanup(s.remove)
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("the end of the server's log: %s", s.log())
+		}
+	})
+	s.args = append([]string{"--innodb-file-per-table=ON"}, args...) // so that files grow in small steps
+	check(tb, os.Symlink(disk.Dir, s.data()))
+	check(tb, s.install())
+	check(tb, s.Start())
+	return s
+}
+
 func check(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
@@ -125,6 +146,7 @@ func (s *Server) exec(ctx context.Context, statement string) error {
 	return err
 }
 
+func (s *Server) data() string    { return filepath.Join(s.dir, "d") }
 func (s *Server) socket() string  { return filepath.Join(s.dir, "s") }
 func (s *Server) pidFile() string { return filepath.Join(s.dir, "pid") }
 
@@ -191,7 +213,7 @@ func (s *Server) watch() error {
 
 // install fills the data directory. root may enter without a password, but only through the socket.
 func (s *Server) install() error {
-	cmd := s.brand.install(filepath.Join(s.dir, "d"), s.dir)
+	cmd := s.brand.install(s.data(), s.dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, out)
 	}
@@ -216,7 +238,7 @@ func (s *Server) start(once ...string) error {
 		// A tmpdir of its own: a starting server removes the temporary tables it finds there, and a neighbour that is using
 		// them crashes.
 		"--tmpdir=" + s.dir,
-		"--datadir=" + filepath.Join(s.dir, "d"), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "server.pid"),
+		"--datadir=" + s.data(), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "server.pid"),
 		"--log-error=" + filepath.Join(s.dir, "log.err"), "--skip-networking", "--skip-name-resolve",
 		"--innodb-buffer-pool-size=128M", "--performance-schema=OFF", "--max-connections=500",
 		"--innodb-lock-wait-timeout=10", "--innodb-file-per-table=OFF",
@@ -272,6 +294,18 @@ func (s *Server) log() []byte {
 
 // Stop shuts the server down in order.
 func (s *Server) Stop() { s.end(syscall.SIGTERM) }
+
+// Crashed says whether the server has ended by itself.
+func (s *Server) Crashed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.done:
+		return s.cmd != nil
+	default:
+		return false
+	}
+}
 
 // Kill ends the server as a crash would.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
