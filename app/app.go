@@ -19,6 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/labstack/echo/v4"
 
@@ -163,6 +164,9 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.registry = prometheus.NewRegistry()
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
+	promauto.With(a.registry).NewCounterFunc(prometheus.CounterOpts{
+		Name: "punctual_log_lines_lost_total", Help: "Lines of this program's log that could not be written, or that whoever reads it did not take.",
+	}, func() float64 { return float64(opts.LogLost()) })
 	catalogue := locales.New()
 	a.webhooks, err = webhook.New(webhook.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: alarmKey, Now: func() time.Time { return a.engine.Now() },

@@ -132,6 +132,8 @@ type Options struct {
 	DrainTimeout time.Duration // how long Stop waits for runs to be sent; default 20 s
 	Version      string
 	Logger       *slog.Logger
+	// LogLost is how many lines of the log could not be written; nil: nobody counts them.
+	LogLost func() int64
 }
 
 // fixed are the settings that the options decide.
@@ -187,6 +189,9 @@ func (o Options) withDefaults() (_ Options, err error) {
 	o.HTTPJobs = cmp.Or(o.HTTPJobs, SampleAuto)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
 	o.Version = cmp.Or(o.Version, "dev")
+	if o.LogLost == nil {
+		o.LogLost = func() int64 { return 0 }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -72,9 +72,13 @@ type process struct {
 	cmd    *exec.Cmd
 	stdout executortest.Output
 	stderr executortest.Output // the log
+	reads  *os.File            // where that is read from
 	ended  chan struct{}
 	err    error // of its end; read after ended
 }
+
+// hangUp ends the reading of the program's log.
+func (p *process) hangUp() { _ = p.reads.Close() }
 
 // startProcess starts a program with these variables added to a clean environment. It is killed when the test ends, and
 // what it logged is shown if the test failed.
@@ -87,13 +91,26 @@ func startProcess(t testing.TB, path string, env []string, args ...string) *proc
 		}
 	}
 	p.cmd.Env = append(p.cmd.Env, env...)
-	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	dieWithTest(p.cmd)
-	if err := p.cmd.Start(); err != nil {
+	reads, writes, err := os.Pipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	p.reads, p.cmd.Stdout, p.cmd.Stderr = reads, &p.stdout, writes
+	dieWithTest(p.cmd)
+	err = p.cmd.Start()
+	_ = writes.Close() // the program has its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(&p.stderr, reads)
+		p.hangUp()
+	}()
 	go func() {
 		p.err = p.cmd.Wait()
+		<-read
 		close(p.ended)
 	}()
 	t.Cleanup(func() {

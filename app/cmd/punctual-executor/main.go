@@ -23,6 +23,7 @@ import (
 	"github.com/punctual-job/punctual/executor/builtin"
 	"github.com/punctual-job/punctual/executor/environ"
 	"github.com/punctual-job/punctual/executor/guard"
+	"github.com/punctual-job/punctual/executor/logpipe"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -93,10 +94,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if code >= 0 { // --help
 		return code
 	}
+	log := logpipe.New(stderr, logpipe.Line(s.Serve.handler))
+	defer log.Flush(lastLines)
+	stderr = log
 	protect(slog.New(slog.NewTextHandler(stderr, nil)))
 	if err == nil {
 		chosen.BindTo(stdout, (*io.Writer)(nil))
-		err = chosen.Run(loggers{stderr})
+		err = chosen.Run(logOutput{stderr})
 	}
 	var parseError *kong.ParseError
 	switch {
@@ -110,19 +114,24 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// loggers makes the program's log.
-type loggers struct{ out io.Writer }
+// logOutput is where the program's log goes.
+type logOutput struct{ io.Writer }
 
-func (l loggers) make(format string, level slog.Level) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(l.out, options))
+// lastLines is how long an end waits for its last lines to be taken.
+const lastLines = time.Second
+
+// handler writes the log.
+func (s *serve) handler(to io.Writer) slog.Handler {
+	options := &slog.HandlerOptions{Level: s.LogLevel}
+	if s.LogFormat == "json" {
+		return slog.NewJSONHandler(to, options)
 	}
-	return slog.New(slog.NewTextHandler(l.out, options))
+	return slog.NewTextHandler(to, options)
 }
 
 // Run runs jobs until SIGTERM or SIGINT, then drains; a second signal ends the program at once.
-func (s *serve) Run(logs loggers) error {
+func (s *serve) Run(log logOutput) error {
+	logpipe.OutliveReader()
 	var err error
 	if s.AccessToken, err = guard.Secret(s.AccessToken, s.AccessTokenFile); err != nil {
 		return badSetting{fmt.Errorf("PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE (--access-token-file): %w", err)}
@@ -142,7 +151,7 @@ func (s *serve) Run(logs loggers) error {
 	if s.LogRetention < 3 {
 		s.LogRetention = executor.KeepLogs
 	}
-	logger := logs.make(s.LogFormat, s.LogLevel)
+	logger := slog.New(s.handler(log))
 	for _, stray := range environ.Strays(os.Environ(), "PUNCTUAL_EXECUTOR_", append(ownVariables(), adminVariables...)) {
 		logger.Warn("this variable counts for nothing: there is none of its name", "variable", stray.Name, "meant", cmp.Or(stray.Meant, "unknown, see punctual-executor serve --help"))
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/punctual-job/punctual/app/cmd/punctual/bench"
 	"github.com/punctual-job/punctual/executor/environ"
 	"github.com/punctual-job/punctual/executor/guard"
+	"github.com/punctual-job/punctual/executor/logpipe"
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
@@ -188,6 +189,9 @@ type streams struct {
 	out, err io.Writer
 }
 
+// lastLines is how long an end waits for its last lines to be taken.
+const lastLines = time.Second
+
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is main with its surroundings as arguments. It returns the exit code: 2 for a wrong setting, 3 for an audit log that could not be
@@ -218,7 +222,10 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		err = nearCommand(parser.Model.Node, args, err)
 	} else if chosen.Command() == "serve" {
-		err = c.Serve.Run(streams{stdin, stdout, stderr}) // and not by the parser, which would be kept as long as it runs
+		log := logpipe.New(stderr, logpipe.Line(c.Serve.handler))
+		defer log.Flush(lastLines)
+		stderr = log
+		err = c.Serve.Run(streams{stdin, stdout, stderr}, log.Lost) // and not by the parser, which would be kept as long as it runs
 	} else {
 		if err = chosen.BindToProvider(interruptible); err != nil {
 			panic(err) // of its type
@@ -312,6 +319,17 @@ func wholeVersion() string {
 	return buildVersion() + " (commit " + of + ")"
 }
 
+// handler writes the log, from [database.LogLevel] on.
+func (d database) handler(to io.Writer) slog.Handler {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(d.LogLevel)) // see options
+	options := &slog.HandlerOptions{Level: level}
+	if d.LogFormat == "json" {
+		return slog.NewJSONHandler(to, options)
+	}
+	return slog.NewTextHandler(to, options)
+}
+
 // options turns the database's settings into the app's.
 func (d database) options(s streams) (app.Options, error) {
 	o := app.Options{DataDir: d.DataDir, Version: buildVersion()}
@@ -319,16 +337,10 @@ func (d database) options(s streams) (app.Options, error) {
 	if o.DatabaseURL, err = guard.Secret(d.DatabaseURL, d.DatabaseURLFile); err != nil {
 		return o, setting("PUNCTUAL_DATABASE_URL_FILE", err)
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(d.LogLevel)); err != nil {
+	if err := new(slog.Level).UnmarshalText([]byte(d.LogLevel)); err != nil {
 		return o, setting("PUNCTUAL_LOG_LEVEL", fmt.Errorf("%q is not debug, info, warn or error", d.LogLevel))
 	}
-	handler := &slog.HandlerOptions{Level: level}
-	if d.LogFormat == "json" {
-		o.Logger = slog.New(slog.NewJSONHandler(s.err, handler))
-	} else {
-		o.Logger = slog.New(slog.NewTextHandler(s.err, handler))
-	}
+	o.Logger = slog.New(d.handler(s.err))
 	for _, s := range environ.Strays(os.Environ(), "PUNCTUAL_", ownVariables()) {
 		if s.Meant == "" && strings.HasPrefix(s.Name, "PUNCTUAL_EXECUTOR_") {
 			continue // one of the executor's, which may share the environment

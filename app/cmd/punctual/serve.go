@@ -11,14 +11,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/executor/logpipe"
 )
 
-// Run serves until SIGINT or SIGTERM, then drains; a second signal ends the program at once.
-func (c *serveCmd) Run(s streams) error {
+// Run serves until SIGINT or SIGTERM, then drains; a second signal ends the program at once. lost is how many lines of the log were.
+func (c *serveCmd) Run(s streams, lost func() int64) error {
+	logpipe.OutliveReader()
 	o, err := c.options(s)
 	if err != nil {
 		return err
 	}
+	o.LogLost = lost
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	a, err := app.New(ctx, o)
