@@ -223,7 +223,11 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now, a.held.SignIn)
 	places := auth.NewPlaces(a.pool, signKey, a.engine.Now)
 	factors := auth.NewFactors(a.pool, signKey, sealing, places, a.engine.Now, a.logger)
-	a.logins = auth.NewLogins(a.pool, a.passwords, places, a.engine.Now)
+	loginNow := a.engine.Now
+	if opts.loginNow != nil {
+		loginNow = opts.loginNow
+	}
+	a.logins = auth.NewLogins(a.pool, a.passwords, places, loginNow)
 	directories, err := directory.New(opts.SignIn, time.Now)
 	if err != nil {
 		return nil, &OptionsError{Err: fmt.Errorf("sign-in: %w", err)}

@@ -575,7 +575,9 @@ func TestWhatANormalUserMayNot(t *testing.T) {
 
 func TestLoginOverHTTP(t *testing.T) {
 	t.Parallel()
-	a := start(t, testOptions(t))
+	o := testOptions(t)
+	o.loginNow = still()
+	a := start(t, o)
 	b := open(t, a)
 	first := b.get("/login")
 	if first.status != http.StatusOK || !strings.Contains(first.body, "printed once") {

@@ -119,6 +119,7 @@ func TestFormerRefusalsSayWhatToDo(t *testing.T) {
 func TestFormerLogins(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
+		o.loginNow = still()
 		a := start(t, o)
 		right := url.Values{"userName": {"admin"}, "password": {testPassword}}
 		list := url.Values{"start": {"0"}, "length": {"10"}}

@@ -66,8 +66,9 @@ type Options struct {
 	MaxConns    int            // of the database; 0 lets db choose
 	UnsafeDB    bool           // the embedded database does not wait for the disk, for tests only
 
-	readOnly     bool      // the embedded database is only read
-	apiLimit     api.Limit // of requests, for tests; default that of api
+	readOnly     bool             // the embedded database is only read
+	apiLimit     api.Limit        // of requests, for tests; default that of api
+	loginNow     func() time.Time // by which attempts to log in come back, for tests; default the engine's
 	auditTargets []auditlog.Target
 	proxies      []*net.IPNet
 	outputs      archive.Place
