@@ -2,19 +2,18 @@ package dbtest_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 const childEnv = "DBTEST_CHILD"
@@ -62,20 +61,12 @@ func TestServerDiesWithBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // "signal: killed"
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := os.Stat(socket); errors.Is(err, os.ErrNotExist) {
-			return
+	executortest.Eventually(t, "end of the server's files", func() error {
+		if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s is still there: %w", socket, err)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("%s is still there", socket)
-		}
-	}
+		return nil
+	})
 }
 
 // TestServerKeepsDataOverCrash kills a server and starts it again.
