@@ -99,7 +99,10 @@ func (p *Pool) handMoved(ctx context.Context) error {
 	return p.findBeside(ctx)
 }
 
-// restOfNodes refuses while an admin of ours beats, and names those that ended without saying so.
+// lookEvery is how often nodes are watched for a sign of life.
+const lookEvery = 200 * time.Millisecond
+
+// restOfNodes refuses as soon as an admin of ours beats within look, and names those that ended without saying so.
 func (p *Pool) restOfNodes(ctx context.Context, look time.Duration) (dead []string, err error) {
 	before, err := New().ListNodes(ctx, p)
 	if err != nil {
@@ -114,28 +117,34 @@ func (p *Pool) restOfNodes(ctx context.Context, look time.Duration) (dead []stri
 	if len(beats) == 0 {
 		return nil, nil
 	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(look):
-	}
-	after, err := New().ListNodes(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("list nodes: %w", Error(err))
-	}
-	var alive []string
-	for _, n := range after {
-		name := n.Name + " (" + n.Address + ")"
-		if beat, known := beats[n.ID]; n.State == 1 && (!known || beat != n.Beat) {
-			alive = append(alive, name)
-		} else if n.State == 1 {
-			dead = append(dead, name)
+	for ends := time.Now().Add(look); ; {
+		left := time.Until(ends)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(left, lookEvery)):
+		}
+		after, err := New().ListNodes(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("list nodes: %w", Error(err))
+		}
+		var alive []string
+		dead = nil
+		for _, n := range after {
+			name := n.Name + " (" + n.Address + ")"
+			if beat, known := beats[n.ID]; n.State == 1 && (!known || beat != n.Beat) {
+				alive = append(alive, name)
+			} else if n.State == 1 {
+				dead = append(dead, name)
+			}
+		}
+		if len(alive) > 0 {
+			return nil, fmt.Errorf("%w: %s still work on this database", ErrStillRunning, strings.Join(alive, ", "))
+		}
+		if left <= lookEvery {
+			return dead, nil
 		}
 	}
-	if len(alive) > 0 {
-		return nil, fmt.Errorf("%w: %s still work on this database", ErrStillRunning, strings.Join(alive, ", "))
-	}
-	return dead, nil
 }
 
 // noneCutShort refuses when there are runs of which nobody knows whether a dead admin has sent them.

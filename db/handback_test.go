@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // TestHandBack: an XXL-JOB admin that is put back finds what it needs, and Punctual may come again.
@@ -110,7 +111,7 @@ func TestHandBackRefuses(t *testing.T) {
 			}
 		}
 	}()
-	_, err := pool.HandBack(t.Context(), 3*time.Second, false)
+	_, err := pool.HandBack(t.Context(), executortest.Patience, false)
 	close(stop)
 	<-beating
 	if !errors.Is(err, db.ErrStillRunning) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // logged is a log with runs, of which the newest has been deleted again.
@@ -197,7 +198,6 @@ func TestPartitionsAreMadeWhileNobodyWorks(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Open(t, db.Config{URL: dbtest.MigratedInFiles(t)})
 	mustExec(t, pool.DB, "INSERT INTO punctual_node (name, address, state, beat) VALUES ('a', 'http://a', 1, 1)")
-	const look = 300 * time.Millisecond
 	stop := make(chan struct{})
 	beaten := make(chan struct{})
 	go func() {
@@ -206,13 +206,13 @@ func TestPartitionsAreMadeWhileNobodyWorks(t *testing.T) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(look / 20):
+			case <-time.After(15 * time.Millisecond):
 				_, _ = pool.ExecContext(t.Context(), "UPDATE punctual_node SET beat = ?", beat)
 			}
 		}
 	}()
 	plan := db.LogPlan{Last: 1, Width: 50, Bound: 50}
-	if err := pool.PartitionLog(t.Context(), plan, false, look); !errors.Is(err, db.ErrStillRunning) {
+	if err := pool.PartitionLog(t.Context(), plan, false, executortest.Patience); !errors.Is(err, db.ErrStillRunning) {
 		t.Errorf("beside an admin: %v, want %v", err, db.ErrStillRunning)
 	}
 	close(stop)
