@@ -188,15 +188,25 @@ func TestHandOverRefuses(t *testing.T) {
 		}
 		mustExec(t, pool.DB, "UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = '0 0 0 * * ?', time_zone = '', end_at = 0, glue_type = 'BEAN' WHERE id = 61")
 	}
-	short, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
-	defer cancel()
+	now := time.Now()
 	for what, change := range map[string]string{
-		"soon due": "trigger_next_time = " + fmt.Sprint(time.Now().Add(3*time.Second).UnixMilli()),
+		"soon due": "trigger_next_time = " + fmt.Sprint(now.Add(3*time.Second).UnixMilli()),
 		"put back": "claimed_until = trigger_next_time + 1",
 	} {
+		mustExec(t, pool.DB, "UPDATE xxl_job_info SET claimed_until = 0, trigger_next_time = "+fmt.Sprint(now.Add(time.Minute).UnixMilli())+" WHERE id = 61")
 		mustExec(t, pool.DB, "UPDATE xxl_job_info SET "+change+" WHERE id = 61")
-		if _, err := pool.HandOver(short, back); err == nil || statusOf(t, pool, 61) != 2 {
-			t.Errorf("a job that is %s was given back: %v", what, err)
+		// It waits for what is not so yet; whoever asks leaves when it looks for the second time.
+		asking, leave := context.WithCancel(t.Context())
+		looks := 0
+		_, err := pool.HandOver(asking, db.Hand{Groups: []int64{7}, Back: true, Now: func() time.Time {
+			if looks++; looks == 2 {
+				leave()
+			}
+			return now
+		}})
+		leave()
+		if err == nil || looks != 2 || statusOf(t, pool, 61) != 2 {
+			t.Errorf("a job that is %s was given back at look %d: %v", what, looks, err)
 		}
 	}
 	if moved, err := pool.MovedGroups(t.Context()); err != nil || !moved[7] {
