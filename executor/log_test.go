@@ -283,17 +283,19 @@ func TestQuietRunsHaveTheirFilesWhenTheExecutorEnds(t *testing.T) {
 // TestARunThatSpeaksIsNotTheQuietOneOfItsNumber is what happens when an admin's database was made anew.
 func TestARunThatSpeaksIsNotTheQuietOneOfItsNumber(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
-	now := time.Now()
-	opened(s, 1, now, "").close()
-	l := opened(s, 1, now, "")
-	_, _ = l.Write([]byte("news\n"))
-	l.close()
-	s.file(quietUnfiled)
-	if text, ok := s.remembered(1); ok {
-		t.Errorf("remembered: %q", text)
-	}
-	if got := s.content(t, 1, now); !strings.HasSuffix(got, "news\n") || strings.Count(got, "Param") != 1 {
-		t.Errorf("%q", got)
-	}
+	synctest.Test(t, func(t *testing.T) { // in which no file is made behind its back
+		s := newTestStore(t)
+		now := time.Now()
+		opened(s, 1, now, "").close()
+		l := opened(s, 1, now, "")
+		_, _ = l.Write([]byte("news\n"))
+		l.close()
+		s.file(quietUnfiled)
+		if text, ok := s.remembered(1); ok {
+			t.Errorf("remembered: %q", text)
+		}
+		if got := s.content(t, 1, now); !strings.HasSuffix(got, "news\n") || strings.Count(got, "Param") != 1 {
+			t.Errorf("%q", got)
+		}
+	})
 }
