@@ -29,6 +29,7 @@ func deepLog(t *testing.T, pool *db.Pool) {
 	exec("INSERT INTO punctual_audit (id, made_at, user_name, action, object_kind, object_id) SELECT id, id, 'ada', 'job.update', 'job', 1 FROM xxl_job_log")
 	exec("INSERT INTO punctual_webhook_delivery (id, webhook_id, type, log_id, happened_at) SELECT id, 1, 'punctual.run.finished', id, id FROM xxl_job_log")
 	for _, table := range []string{"xxl_job_log", "punctual_output", "punctual_audit", "punctual_webhook_delivery"} {
+		exec("ALTER TABLE " + table + " STATS_PERSISTENT = 1") // as it is by default, and not in other tests
 		rows, err := pool.QueryContext(t.Context(), "ANALYZE TABLE "+table)
 		if err != nil {
 			t.Fatal(err)
