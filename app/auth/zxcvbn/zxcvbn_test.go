@@ -7,6 +7,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,8 @@ import (
 
 	library "github.com/ccojocar/zxcvbn-go"
 	"github.com/ccojocar/zxcvbn-go/frequency"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // libraryWords are the words of all lists of the library, with the best rank of each.
@@ -51,7 +55,7 @@ func TestTheWordsAreTheLibrarys(t *testing.T) {
 		}
 		packed = b.Bytes()
 	}
-	got := known()
+	got := unpacked()
 	delete(got, "") // the line of a rank that none has
 	delete(want, "")
 	if !maps.Equal(got, want) {
@@ -60,6 +64,26 @@ func TestTheWordsAreTheLibrarys(t *testing.T) {
 	if len(got) > wordCount || len(got) < wordCount*9/10 {
 		t.Errorf("%d words; room is made for %d", len(got), wordCount)
 	}
+}
+
+// TestTheWordsAreReadOnceForMany, and kept by nobody.
+func TestTheWordsAreReadOnceForMany(t *testing.T) {
+	t.Parallel()
+	executortest.Eventually(t, "one reading for two", func() error { // unless the collector comes in between
+		if reflect.ValueOf(known()).Pointer() != reflect.ValueOf(known()).Pointer() {
+			return executortest.ErrNotYet
+		}
+		return nil
+	})
+	executortest.Eventually(t, "words that were let go", func() error {
+		runtime.GC()
+		kept.Lock()
+		defer kept.Unlock()
+		if kept.words.Value() != nil {
+			return executortest.ErrNotYet
+		}
+		return nil
+	})
 }
 
 // compare holds a judgement against the library's.
