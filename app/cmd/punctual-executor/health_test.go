@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 func TestHealth(t *testing.T) {
 	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"code":200}`)) }))
 	defer admin.Close()
 	const token = "some-lamp-otter-1"
-	ex, err := executor.New(executor.Config{AppName: "well", Admins: []string{admin.URL}, Token: token, Listen: "127.0.0.1:0", DataDir: t.TempDir(), NoSync: true})
+	ex, err := executor.New(executor.Config{AppName: "well", Admins: []string{admin.URL}, Token: token, Listen: "127.0.0.1:" + executortest.FreePort(t), DataDir: t.TempDir(), NoSync: true})
 	if err == nil {
 		err = ex.Start(t.Context())
 	}
@@ -25,7 +26,7 @@ func TestHealth(t *testing.T) {
 	}
 	health := func(token string) int {
 		var out bytes.Buffer
-		return run([]string{"health", "--access-token", token, "--app-name", "well", "--listen", ex.Addr().String()}, &out, &out)
+		return run([]string{"health", "--timeout", executortest.Patience.String(), "--access-token", token, "--app-name", "well", "--listen", ex.Addr().String()}, &out, &out)
 	}
 	if code := health(token); code != 0 {
 		t.Errorf("of one that runs: %d", code)

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:"+executortest.FreePort(t)) // that nobody else has when it is stopped
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,7 @@ func TestHealth(t *testing.T) {
 	}
 	health := func(args ...string) int {
 		var out bytes.Buffer
-		return run(append([]string{"health", "--listen", listener.Addr().String()}, args...), &out, &out)
+		return run(append([]string{"health", "--timeout", executortest.Patience.String(), "--listen", listener.Addr().String()}, args...), &out, &out)
 	}
 	if code := health(); code != 0 {
 		t.Errorf("of one that runs: %d", code)
