@@ -310,7 +310,7 @@ func TestAnEngineAccountsForItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			return func() {
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), executortest.Patience) // what is claimed is sent first
 				defer cancel()
 				if err := engine.Stop(ctx); err != nil {
 					t.Error(err)
