@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -21,14 +23,30 @@ func (b *bundle) stands(key ConditionKey) bool {
 	return slices.ContainsFunc(b.engine.Conditions(), func(c Condition) bool { return c.Key == key })
 }
 
-// ready checks what probes get: for a condition that keeps the engine from scheduling that one, else nothing.
+// ready checks what probes get: for a condition that keeps the engine from scheduling that one, else nothing. A busy machine may keep the
+// engine from something else first, such as its beat.
 func (b *bundle) ready(want ConditionKey) {
 	b.t.Helper()
-	err := b.engine.Ready()
-	c, _ := errors.AsType[Condition](err)
-	if c.Key != want {
-		b.t.Errorf("ready says %v, want %q", err, want)
+	b.await("ready says "+strconv.Quote(string(want)), func() bool {
+		c, _ := errors.AsType[Condition](b.engine.Ready())
+		return c.Key == want
+	})
+}
+
+// soon waits for what the engine says within five seconds of its looks: who looks as often sees it by then, and what stops the one stops the
+// other.
+func (b *bundle) soon(what string, ok func() bool) {
+	b.t.Helper()
+	look := time.NewTicker(healthEvery)
+	defer look.Stop()
+	for range 5*time.Second/healthEvery + 1 {
+		if ok() {
+			return
+		}
+		<-look.C
 	}
+	b.t.Errorf("not within five seconds: %s", what)
+	b.await(what, ok)
 }
 
 func TestReadyMeansThatWhatIsDueIsClaimed(t *testing.T) {
@@ -42,12 +60,8 @@ func TestReadyMeansThatWhatIsDueIsClaimed(t *testing.T) {
 		b.startEngine(b.engine)
 		t.Cleanup(open)
 		b.ready("")
-		began := time.Now()
-		b.start(b.addJob(nil), began)
-		b.await("it says that a fire is due and not claimed", func() bool { return b.stands(ConditionDue) })
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("after %s", took)
-		}
+		b.start(b.addJob(nil), time.Now())
+		b.soon("it says that a fire is due and not claimed", func() bool { return b.stands(ConditionDue) })
 		b.ready(ConditionDue)
 		if f := b.engine.Load(); !f.MayAct || !slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Key == ConditionDue && c.Late >= lateBound }) {
 			t.Errorf("the page of the nodes hears %+v", f.Conditions)
@@ -84,14 +98,17 @@ func TestReadyAnswersWhileTheDatabaseHangs(t *testing.T) {
 	if _, err := conn.ExecContext(t.Context(), "FLUSH TABLES WITH READ LOCK"); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	b.await("it says that the database does not answer", func() bool { return b.stands(ConditionDatabase) })
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("after %s", took)
+	b.soon("it says that the database does not answer", func() bool { return b.stands(ConditionDatabase) })
+	quickest := time.Hour // a machine that stops for a second does not do so each time
+	for range 5 {
+		asked := time.Now()
+		if err := b.engine.Ready(); err == nil {
+			t.Error("ready says that all is well")
+		}
+		quickest = min(quickest, time.Since(asked))
 	}
-	asked := time.Now()
-	if err := b.engine.Ready(); err == nil || time.Since(asked) > time.Second {
-		t.Errorf("ready says %v after %s", err, time.Since(asked))
+	if quickest > time.Second {
+		t.Errorf("ready answers after %s", quickest)
 	}
 	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)
@@ -123,12 +140,12 @@ func TestResultsThatWaitAreSaidAlthoughEachWriteIsQuick(t *testing.T) {
 				}
 			})
 		}
-		began, done := time.Now(), make(chan struct{})
+		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			tick := time.NewTicker(30 * time.Millisecond)
 			defer tick.Stop()
-			for !b.stands(ConditionResults) && time.Since(began) < 20*time.Second {
+			for began := time.Now(); !b.stands(ConditionResults) && time.Since(began) < executortest.Patience; {
 				select {
 				case step <- struct{}{}: // the writes go on
 				case <-tick.C:
@@ -136,10 +153,7 @@ func TestResultsThatWaitAreSaidAlthoughEachWriteIsQuick(t *testing.T) {
 				<-tick.C
 			}
 		}()
-		b.await("it says that results wait", func() bool { return b.stands(ConditionResults) })
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("after %s", took)
-		}
+		b.soon("it says that results wait", func() bool { return b.stands(ConditionResults) })
 		<-done
 		b.ready(ConditionResults)
 		if f := b.engine.Load(); !slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Key == ConditionResults && c.Late >= lateBound && c.Count > 0 }) {

@@ -119,7 +119,7 @@ func TestAnEngineThatWasNeverStartedRefuses(t *testing.T) {
 func TestADrainSendsWhatIsClaimedAndLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.RetryBackoff = time.Hour }, addressA)
+		b := setup(t, pool, func(c *Config) { c.RetryBackoff, c.MisfireAfter = time.Hour, time.Hour }, addressA)
 		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
 			if req.ExecutorParams == "fails" {
 				return wire.Answer{Code: 500}, nil
