@@ -15,7 +15,8 @@ import (
 // this waits for a moment, and a result that comes meanwhile takes it along: one update of the row instead of two, and while many runs are
 // to be sent at once, the database has that to do later.
 
-// carryFor is how long the outcome of a sending waits for the run's result. Whether it has is looked at every carryEvery.
+// carryFor is how long the outcome of a sending waits for the run's result, unless [Config] says otherwise. Whether it has is looked at every
+// carryEvery.
 const (
 	carryFor   = 300 * time.Millisecond
 	carryEvery = 25 * time.Millisecond
@@ -106,7 +107,7 @@ func (e *Engine) carryLoop(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			long := carryFor
+			long := e.cfg.CarryFor
 			if e.draining.Load() {
 				long = 0
 			}

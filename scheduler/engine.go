@@ -97,6 +97,7 @@ type Config struct {
 	IdleAfter     time.Duration // a run is lost when its executor has had nothing of its job, and no result came, for this long; 40 s
 	MissedAfter   time.Duration // an executor that has not renewed its registration for this long is asked whether it lives; 35 s
 	SweepEvery    time.Duration // period of the sweeps; 5 s
+	CarryFor      time.Duration // the outcome of a sending waits for the run's result, which takes it along, for so long; 300 ms
 	PerAddress    int           // calls to one executor address at a time; 256
 	PerJob        int           // of these, calls for one job; 64
 	MaxQueued     int           // runs unsent on this node, from which on nothing more is claimed; 100,000
@@ -153,6 +154,7 @@ func (c Config) withDefaults() Config {
 	c.MissedAfter = cmp.Or(c.MissedAfter, 35*time.Second)
 	c.watchTick = cmp.Or(c.watchTick, time.Second)
 	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
+	c.CarryFor = cmp.Or(c.CarryFor, carryFor)
 	c.PerAddress = cmp.Or(c.PerAddress, 256)
 	c.PerJob = cmp.Or(c.PerJob, 64)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)

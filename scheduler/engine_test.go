@@ -142,6 +142,7 @@ func newEngine(t *testing.T, pool *db.Pool, executors Executors, configure func(
 		Pool: pool, Executors: executors, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "test",
 		Registerer: prometheus.NewRegistry(),
 		ClaimEvery: 20 * time.Millisecond, SweepEvery: 150 * time.Millisecond, RetryBackoff: 10 * time.Millisecond, UnansweredFor: 100 * time.Millisecond,
+		CarryFor: 2 * carryEvery, // what tests wait for most
 	}
 	if configure != nil {
 		configure(&cfg)
