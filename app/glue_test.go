@@ -139,3 +139,93 @@ func TestALateEditShowsBoth(t *testing.T) {
 		t.Errorf("saved over it: %d", got.status)
 	}
 }
+
+// TestALateEditIsMergedWithTheFirst: what somebody else stored while a form was open stays where the form's writer did not touch it; of
+// what both changed the writer chooses.
+func TestALateEditIsMergedWithTheFirst(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+	b.post("/jobs", form(nil))
+	posted := func(doc *goquery.Document, change url.Values) url.Values {
+		v := make(url.Values)
+		doc.Find("form.form").Find("input, select, textarea").Each(func(_ int, f *goquery.Selection) {
+			value, _ := f.Attr("value")
+			switch {
+			case f.Is("textarea"):
+				value = f.Text()
+			case f.Is("select"):
+				value = f.Find("option[selected]").AttrOr("value", f.Find("option").First().AttrOr("value", ""))
+			case f.Is("[type=radio], [type=checkbox]") && !f.Is("[checked]"):
+				return
+			}
+			v.Set(f.AttrOr("name", ""), value)
+		})
+		for name := range change {
+			v[name] = change[name]
+		}
+		return v
+	}
+	rows := func(doc *goquery.Document) string {
+		var rows []string
+		doc.Find(".changes tbody tr").Each(func(_ int, row *goquery.Selection) {
+			rows = append(rows, row.Find("td").First().Text()+": "+row.Find(".theirs").Text()+" / "+row.Find(".mine").Text()+" → "+strings.TrimSpace(row.Find("td").Last().Find("span").Text()))
+		})
+		return strings.Join(rows, "\n")
+	}
+	stored := func() string {
+		doc := b.get("/jobs/1/edit").document(t)
+		v := posted(doc, nil)
+		return strings.Join([]string{v.Get("name"), v.Get("author"), v.Get("schedule_type"), v.Get("cron"), v.Get("seconds"), v.Get("param"), v.Get("retries"), v.Get("tags")}, "|")
+	}
+	mine, theirs := b.get("/jobs/1/edit").document(t), b.get("/jobs/1/edit").document(t)
+	first := posted(theirs, url.Values{"author": {"mina"}, "schedule_type": {"FIX_RATE"}, "seconds": {"30"}, "param": {"theirs"}, "retries": {"2"}})
+	if got := b.post("/jobs/1", first); got.status != http.StatusSeeOther {
+		t.Fatalf("the first edit: %d %s", got.status, got.body)
+	}
+	if got, want := stored(), "close the day|mina|FIX_RATE||30|theirs|2|"; got != want {
+		t.Fatalf("the first edit stored %q, want %q", got, want)
+	}
+	late := b.post("/jobs/1", posted(mine, url.Values{"name": {"end the day"}, "param": {"mine"}, "retries": {"3"}, "tags": {"night"}}))
+	if late.status != http.StatusUnprocessableEntity {
+		t.Fatalf("the late edit: %d", late.status)
+	}
+	doc := late.document(t)
+	want := strings.Join([]string{
+		"Description: close the day / end the day → Yours",
+		"Owner: mina / ann → What is stored",
+		"Schedule: Fixed rate · 30 / Cron · 0 0 2 * * ? → What is stored",
+		"Parameter: theirs / mine → Yours; both changed it",
+		"Retries: 2 / 3 → Yours; both changed it",
+		"Tags: – / night → Yours",
+	}, "\n")
+	if got := rows(doc); got != want {
+		t.Errorf("the late edit shows\n%s\nwant\n%s", got, want)
+	}
+	if got, want := posted(doc, nil).Get("author")+"|"+posted(doc, nil).Get("schedule_type")+"|"+posted(doc, nil).Get("param"), "mina|FIX_RATE|mine"; got != want {
+		t.Errorf("the form is filled with %q, want %q", got, want)
+	}
+	if got, want := stored(), "close the day|mina|FIX_RATE||30|theirs|2|"; got != want {
+		t.Errorf("it stored %q, want %q", got, want)
+	}
+	// Their parameter is taken. What both changed beside it is still marked.
+	take := b.post("/jobs/1", posted(doc, url.Values{"take": {doc.Find(".changes button[name=take]").Eq(1).AttrOr("value", "")}}))
+	doc = take.document(t)
+	want = "Description: close the day / end the day → Yours\nRetries: 2 / 3 → Yours; both changed it\nTags: – / night → Yours"
+	if got := rows(doc); take.status != http.StatusOK || got != want {
+		t.Errorf("taken: %d\n%s\nwant\n%s", take.status, got, want)
+	}
+	if got := b.post("/jobs/1", posted(doc, nil)); got.status != http.StatusSeeOther {
+		t.Fatalf("saved what was merged: %d %s", got.status, got.body)
+	}
+	if got, want := stored(), "end the day|mina|FIX_RATE||30|theirs|3|night"; got != want {
+		t.Errorf("merged to %q, want %q", got, want)
+	}
+	// Who comes late with the same has nothing to decide.
+	mine, theirs = b.get("/jobs/1/edit").document(t), b.get("/jobs/1/edit").document(t)
+	for who, form := range map[string]*goquery.Document{"first": theirs, "late": mine} {
+		if got := b.post("/jobs/1", posted(form, url.Values{"author": {"jonas"}})); got.status != http.StatusSeeOther {
+			t.Errorf("the same, %s: %d", who, got.status)
+		}
+	}
+}

@@ -2,9 +2,7 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -36,7 +34,7 @@ func drawCall(v jobs.FormValues) {
 	if v[jobs.FieldHandler] != httpcall.Handler || strings.TrimSpace(v[jobs.FieldParam]) == "" {
 		return
 	}
-	call, ok := plainCall(v[jobs.FieldParam])
+	call, ok := manage.PlainCall(v[jobs.FieldParam])
 	if !ok {
 		v[jobs.FieldCallAs] = jobs.CallAsText
 		return
@@ -57,27 +55,6 @@ func drawCall(v jobs.FormValues) {
 	if call.Async {
 		v[jobs.FieldCallAsync] = "1"
 	}
-}
-
-// plainCall reads a call of which the fields can hold everything.
-func plainCall(param string) (httpcall.Call, bool) {
-	call, err := httpcall.Parse(param)
-	if err != nil || len(call.Cookies)+len(call.Form) > 0 || strings.Contains(string(call.Data), "\r") { // a browser makes one line end of all
-		return call, false
-	}
-	if strings.HasPrefix(strings.TrimSpace(param), "{") {
-		known := json.NewDecoder(strings.NewReader(param))
-		known.DisallowUnknownFields()
-		if known.Decode(&httpcall.Call{}) != nil || known.Decode(new(any)) != io.EOF {
-			return call, false
-		}
-	}
-	for name, value := range call.Headers {
-		if strings.ContainsAny(name+value, "\r\n") {
-			return call, false
-		}
-	}
-	return call, true
 }
 
 // readCall makes the parameter of what was typed into the fields of a call, if the job is one of the group of HTTP jobs.

@@ -1,78 +1,91 @@
 package console
 
 import (
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// addChanges shows what was stored while a form was open, beside what was typed, and lets the form be saved over it.
-func (c *jobPages) addChanges(ec echo.Context, page *jobs.FormPage, mine jobs.FormValues) error {
-	if page.ID == 0 {
-		return nil
-	}
-	j, err := c.jobs.Get(ec.Request().Context(), who(ec), page.ID)
+// merge fills the form with what somebody else stored while it was open, where its writer had not touched it, and shows what differs.
+// Nothing is stored by that.
+func (c *jobPages) merge(ec echo.Context, page *jobs.FormPage, mine jobs.FormValues, in manage.JobInput) (jobs.FormValues, error) {
+	ctx := ec.Request().Context()
+	j, err := c.jobs.Get(ctx, who(ec), page.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	theirs := c.storedValues(j)
-	if theirs[jobs.FieldVersion] == mine[jobs.FieldVersion] {
-		return nil // the conflict is of another kind
+	theirs := manage.JobInput{Job: j.Spec(), Group: j.JobGroup}
+	in.Glue = j.GlueType // is not typed
+	if in.KeepOptions {
+		in.Job = in.WithOptionsOf(theirs.Job)
 	}
+	manage.TakeJobPart(mine[jobs.FieldTake], &in, theirs)
+	out, parts := manage.MergeJobs(mine[jobs.FieldBase], in, theirs)
 	groups, err := c.groupTitles(ec)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	group := func(v jobs.FormValues) string {
-		n, _ := strconv.ParseInt(v[jobs.FieldGroup], 10, 64)
-		return groups.byID[n]
+	was := strings.Split(mine[jobs.FieldBoth], ",")
+	var both []string
+	for _, part := range parts {
+		change := jobs.Change{Name: part.Name, Label: page.T("jobs.field.group"), Theirs: groups.byID[theirs.Group], Mine: groups.byID[in.Group]}
+		if len(part.Fields) > 0 {
+			change.Label = page.T(part.Fields[0].Label)
+			change.Theirs, change.Mine = c.words(page.Page, part, theirs.Job), c.words(page.Page, part, in.Job)
+		}
+		change.Taken = part.By == manage.ChangedByThem
+		change.Both = part.By == manage.ChangedByBoth || part.By == manage.ChangedByMe && slices.Contains(was, part.Name)
+		if change.Both {
+			both = append(both, part.Name)
+		}
+		page.Changes = append(page.Changes, change)
 	}
-	mine[jobs.FieldVersion] = theirs[jobs.FieldVersion]
-	would := c.wouldStore(j, mine)
-	add := func(label, theirs, mine string) {
-		if theirs != mine && !(isNothing(theirs) && isNothing(mine)) {
-			page.Changes = append(page.Changes, jobs.Change{Label: page.T(label), Theirs: theirs, Mine: mine})
+	merged := c.storedValues(j)
+	maps.Copy(merged, c.valuesOf(out.Job))
+	merged[jobs.FieldGroup], merged[jobs.FieldRemark], merged[jobs.FieldBoth] = strconv.FormatInt(out.Group, 10), mine[jobs.FieldRemark], strings.Join(both, ",")
+	if out.Param == in.Param && out.Handler == in.Handler {
+		for name, value := range mine {
+			if strings.HasPrefix(name, jobs.PartOfCall) {
+				merged[name] = value
+			}
 		}
 	}
-	for _, f := range jobspec.Fields {
-		switch {
-		case f.Name == jobspec.FieldGlue, f.Name == jobspec.FieldRemark: // stays as it is; says something of the change itself
-			continue
-		case f.Name == jobspec.FieldAuthor: // behind the name
-			add("jobs.field.group", group(theirs), group(mine))
-		}
-		add(f.Label, word(page.Page, f, theirs[f.Name]), word(page.Page, f, would[f.Name]))
+	if len(parts) == 0 {
+		return merged, nil
 	}
-	if len(page.Changes) == 0 {
-		return nil
-	}
-	page.Problem = page.T("problem.changed.compare")
-	last, err := c.audit.JobChanges(ec.Request().Context(), page.ID, 1)
+	last, err := c.audit.JobChanges(ctx, page.ID, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, change := range last {
 		page.Saved = append(page.Saved, c.drawnChange(page.Page, change))
 	}
-	return nil
+	return merged, nil
 }
 
-// wouldStore is what saving a form would store, as the form shows it. A form posts a choice also where that says nothing, and people write
-// lists and times in more than one way; none of it is a difference.
-func (c *jobPages) wouldStore(j db.Job, typed jobs.FormValues) jobs.FormValues {
-	in, faults := c.typedJob(typed)
-	in.Glue = j.GlueType // is not typed
-	v := c.valuesOf(in.Normalize())
-	for _, f := range faults {
-		v[f.Name] = typed[f.Name]
+// words are a part of a job as people read it: the field, and what is a detail of it.
+func (c *jobPages) words(page layout.Page, part manage.MergedPart, j jobspec.Job) string {
+	v := c.valuesOf(j.WithDefaults().Normalize())
+	var words []string
+	for _, f := range part.Fields {
+		text := word(page, f, v[f.Name])
+		if f.Kind == jobspec.Flag {
+			text = map[bool]string{true: page.T("audit.yes"), false: page.T("audit.no")}[text != ""]
+		}
+		if len(part.Fields) == 1 || !isNothing(text) {
+			words = append(words, text)
+		}
 	}
-	return v
+	return strings.Join(words, " · ")
 }
 
 // word is a value as people read it: that of a choice has a name.

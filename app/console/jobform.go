@@ -39,6 +39,7 @@ func (c *jobPages) jobNew(ec echo.Context) error {
 		}
 		values = c.storedValues(j)
 		delete(values, jobs.FieldVersion)
+		delete(values, jobs.FieldBase)
 		page.CopyOf, page.Name = from, j.JobDesc
 	}
 	return c.jobForm(ec, http.StatusOK, page, values)
@@ -92,11 +93,29 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 	values := typedValues(ec)
 	in, err := c.jobInput(ctx, p, values)
 	in.KeepOptions = !ec.Request().PostForm.Has(jobs.FieldZone) // a script that posts what XXL-JOB's form had
+	page := jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}
+	if err == nil && values[jobs.FieldTake] != "" {
+		merged, err := c.merge(ec, &page, values, in)
+		if err != nil {
+			return err
+		}
+		return c.jobForm(ec, http.StatusOK, page, merged)
+	}
 	if err == nil {
 		err = c.jobs.Update(ctx, p, jobID, in)
 	}
-	if err != nil {
-		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}, values, err)
+	if err != nil && problem.From(err).Key == "problem.changed" {
+		merged, err := c.merge(ec, &page, values, in)
+		if err != nil {
+			return err
+		}
+		if len(page.Changes) > 0 {
+			page.Problem = page.T("jobs.changes.problem")
+			return c.jobForm(ec, http.StatusUnprocessableEntity, page, merged)
+		}
+		in.KeepOptions = true // what is stored says the same
+	} else if err != nil {
+		return c.jobFormAgain(ec, page, values, err)
 	}
 	said := done("jobs.flash.saved", "Name", in.Name)
 	if args, err := c.tight(ec, jobID, in.Job); err != nil {
@@ -112,11 +131,6 @@ func (c *jobPages) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs
 	var ok bool
 	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 		return err
-	}
-	if page.Errors == nil {
-		if err := c.addChanges(ec, &page, values); err != nil {
-			return err
-		}
 	}
 	return c.jobForm(ec, http.StatusUnprocessableEntity, page, values)
 }
@@ -205,6 +219,7 @@ func (c *jobPages) declared(ctx context.Context, jobID int64, groups groupTitles
 func (c *jobPages) storedValues(j db.Job) jobs.FormValues {
 	v := c.valuesOf(j.Spec())
 	v[jobs.FieldGroup], v[jobs.FieldVersion] = strconv.FormatInt(j.JobGroup, 10), manage.JobVersion(j)
+	v[jobs.FieldBase] = manage.JobMarks(manage.JobInput{Job: j.Spec(), Group: j.JobGroup})
 	delete(v, jobs.FieldRemark) // each change has its own
 	return v
 }

@@ -1,6 +1,19 @@
 // Package manage holds the use cases that every face of the program shares: what the console does with a click and the job
 // API with a request. Each takes the [auth.Principal] who asks and enforces what it may do, so that no face can forget it.
 // Refusals are [problem.Error]s, which say a kind and a message; how they are drawn is for the faces.
+//
+// # Two people at one job
+//
+// A form of a job is open for minutes, and somebody else may save meanwhile. What it holds is then merged with what is stored, part by
+// part: what only one of the two changed is taken from that one, and of what both changed the form's is kept and told of. Nothing is
+// saved by that: two changes that do not touch may still not go together, so the form is shown again, filled with what came out.
+//
+// A merge has to know what both began with. It is not in the database: the audit log leaves long values out, goes after its time, and
+// knows nothing of an XXL-JOB admin beside ours. Nor is it needed: whether a part was changed can be told from a mark of what it was. So
+// the form carries a short digest of each part, some 300 characters whatever the length of a script. Two values with one mark would take
+// a change for none; of 48 bits a mark that does not happen by chance, and nobody can do it to another, since who posts a form made it.
+//
+// Programs have no part in this: who writes by API v1 says with If-Match what was read, and is refused when it is no more.
 package manage
 
 import (

@@ -1,7 +1,9 @@
 package manage
 
 import (
+	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/punctual-job/punctual/app/problem"
@@ -47,4 +49,25 @@ func checkHTTPJob(j jobspec.Job, public bool) []problem.Field {
 		fields = append(fields, problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.async.public"})
 	}
 	return fields
+}
+
+// PlainCall reads a call of which the fields of a form can hold everything.
+func PlainCall(param string) (httpcall.Call, bool) {
+	call, err := httpcall.Parse(param)
+	if err != nil || len(call.Cookies)+len(call.Form) > 0 || strings.Contains(string(call.Data), "\r") { // a browser makes one line end of all
+		return call, false
+	}
+	if strings.HasPrefix(strings.TrimSpace(param), "{") {
+		known := json.NewDecoder(strings.NewReader(param))
+		known.DisallowUnknownFields()
+		if known.Decode(&httpcall.Call{}) != nil || known.Decode(new(any)) != io.EOF {
+			return call, false
+		}
+	}
+	for name, value := range call.Headers {
+		if strings.ContainsAny(name+value, "\r\n") {
+			return call, false
+		}
+	}
+	return call, true
 }

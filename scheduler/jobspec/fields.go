@@ -28,6 +28,8 @@ type Field struct {
 	Required  bool
 	Explained bool // each of the Options has words that explain it, with keys that end in .help
 	Advanced  bool // stands among the options of the form's last section
+	// Of is the name of a field before it that it is a detail of: the one says nothing, or something else, without the other.
+	Of string
 
 	check func(v *validation, f *Field, j *Job) // the rule of its own; nil for that of its kind
 	part  part
@@ -166,6 +168,9 @@ func (f *Field) Put(j *Job, text string, zone *time.Location) *invalid.Field {
 	}
 	return nil
 }
+
+// Copy puts the value of one definition into another.
+func (f *Field) Copy(to, from *Job) { f.part.put(to, f.part.get(from)) }
 
 // Set is Put for a number of a program: one that no definition can have is cut to what [Validate] refuses.
 func (f *Field) Set(j *Job, number int64) { f.part.put(j, max(-1, min(number, 1<<31-1))) }

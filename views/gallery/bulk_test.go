@@ -64,9 +64,13 @@ func (f fakes) rerunDone() jobs.BulkPage {
 
 func (f fakes) jobConflict() jobs.FormPage {
 	p := f.jobEdit()
-	p.Problem = f.T("problem.changed.compare")
+	p.Problem = f.T("jobs.changes.problem")
 	p.Preview.Others = 12
-	p.Changes = []jobs.Change{{Label: f.T("jobs.field.cron"), Theirs: "0 0 4 * * ?", Mine: "0 30 3 ? * MON-FRI"}, {Label: f.T("jobs.field.param"), Theirs: "", Mine: "7"}}
+	p.Changes = []jobs.Change{
+		{Name: jobs.FieldAuthor, Label: f.T("jobs.field.author"), Theirs: "mina", Mine: "jonas", Taken: true},
+		{Name: jobs.FieldScheduleType, Label: f.T("jobs.field.type"), Theirs: f.T("schedule.CRON") + " · 0 0 4 * * ?", Mine: f.T("schedule.CRON") + " · 0 30 3 ? * MON-FRI", Both: true},
+		{Name: jobs.FieldParam, Label: f.T("jobs.field.param"), Theirs: "", Mine: "7"},
+	}
 	return p
 }
 

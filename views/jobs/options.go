@@ -41,6 +41,9 @@ func (p FormPage) field(name string) ui.Field {
 	if p.Declared.decides(f) {
 		c.Mark = p.T("jobs.declared.mark")
 	}
+	if change, ok := p.changeOf(name); ok && change.Both {
+		c.Mark = p.T("jobs.changes.mark")
+	}
 	switch f.Kind {
 	case jobspec.Number:
 		c.Data = numeric

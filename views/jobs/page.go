@@ -99,7 +99,7 @@ type FormPage struct {
 	Preview   Preview        // the next times of Values, as for the preview
 	Zone      string         // in which the schedule is read
 	CanScript bool           // the script editor is open to the user
-	Changes   []Change       // what somebody else stored meanwhile, where it differs from what was typed
+	Changes   []Change       // what differs where somebody else stored something meanwhile
 	Saved     []ui.Change    // who stored it, and when; at most the newest
 	Children  []ui.PickedJob // of Values
 	Pickable  bool           // nothing but ids stands in Values.Children, so that they can be picked by a search
@@ -173,6 +173,12 @@ const (
 	FieldUntil        = jobspec.FieldEnd   // as FieldMoment
 	// FieldVersion is hidden: the job's last change as the form saw it, so that a concurrent edit is noticed.
 	FieldVersion = "version"
+	// FieldBase is hidden: marks of what the form began with (manage.JobMarks), by which it is merged after such an edit.
+	FieldBase = "base"
+	// FieldBoth is hidden: the names of the fields, separated by commas, that both changed.
+	FieldBoth = "both"
+	// FieldTake is a submit button: the name of a field in which the form is to say what is stored.
+	FieldTake = "take"
 	// FieldStart is the second submit button of a new job: save and start ("1").
 	FieldStart = "start"
 	// FieldCurl is a curl command to fill the form from.
@@ -181,7 +187,8 @@ const (
 	FieldCallAs  = "call_as"
 	CallAsFields = "fields"
 	CallAsText   = "text"
-	// The parts of a call.
+	// PartOfCall begins the names of the parts of a call.
+	PartOfCall        = "call_"
 	FieldCallURL      = "call_url"
 	FieldCallMethod   = "call_method"
 	FieldCallHeaders  = "call_headers" // a "Name: value" a line
