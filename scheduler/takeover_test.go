@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -118,4 +120,162 @@ func TestP3WhatIsDecidedMeanwhileIsNotTakenOver(t *testing.T) {
 			t.Errorf("%d runs wait for their time, want 1", n)
 		}
 	})
+}
+
+// TestP3WhatIsTakenOverIsAsItsRowSays: which of them may have been sent, and to whom.
+func TestP3WhatIsTakenOverIsAsItsRowSays(t *testing.T) {
+	t.Parallel()
+	clock := newHandClock()
+	b := setup(t, dbtest.New(t, db.SQLite), clock.rule, addressA)
+	row, err := b.engine.queries.GetJob(t.Context(), b.pool, b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := jobOf(&row, b.pool)
+	row.ExecutorRouteStrategy = jobspec.RouteShardingBroadcast
+	all := jobOf(&row, b.pool)
+	const (
+		first = clockSkew                    // the last moment that may have come on the other's clock
+		later = clockSkew + time.Millisecond // not come yet
+	)
+	whole := wireShard{Total: 1}
+	for name, tt := range map[string]struct {
+		trigger   jobspec.TriggerType
+		job       *job
+		in        time.Duration // until its time
+		address   string
+		shard     string
+		wantShard wireShard
+		taken     bool
+		pinned    bool
+		dead      bool
+		limit     int
+	}{
+		"it was time":                      {jobspec.TriggerCron, one, -time.Second, addressA, "", whole, true, true, false, 2},
+		"it was time, for whom is open":    {jobspec.TriggerCron, one, -time.Second, "", "", whole, true, false, false, 2},
+		"it may have been time":            {jobspec.TriggerCron, one, first, addressA, "", whole, true, true, false, 2},
+		"it was not time":                  {jobspec.TriggerCron, one, later, addressA, "", whole, false, false, false, 2},
+		"by hand":                          {jobspec.TriggerManual, one, later, addressA, "", whole, false, true, false, 2},
+		"by hand, for whom is open":        {jobspec.TriggerManual, one, later, "", "", whole, false, false, false, 2},
+		"a trial":                          {jobspec.TriggerTrial, one, later, addressA, "", whole, false, true, false, 0},
+		"a retry":                          {jobspec.TriggerRetry, one, later, addressA, "", whole, false, false, false, 2},
+		"a shard":                          {jobspec.TriggerCron, all, later, addressA, "1/3", wireShard{1, 3}, false, true, false, 2},
+		"a shard, whose is open":           {jobspec.TriggerCron, all, later, "", "1/3", wireShard{1, 3}, false, false, false, 2},
+		"who is passed over by all":        {jobspec.TriggerCron, all, later, addressA, "", whole, false, false, true, 2},
+		"for all, before they are counted": {jobspec.TriggerCron, all, later, "", "", whole, false, false, false, 2},
+		"its job is gone":                  {jobspec.TriggerCron, nil, later, addressA, "", whole, false, false, false, 0},
+	} {
+		at := b.engine.now().Add(tt.in).Truncate(0)
+		d := b.engine.adopted(&db.ListUnsentRunsOfNodeRow{
+			ID: 7, JobID: 3, JobGroup: 5, ExecutorHandler: "h", TriggerType: tt.trigger, PlannedAt: at.UnixMilli(), ExecutorAddress: db.Text(tt.address), ExecutorShardingParam: db.Text(tt.shard),
+		}, 9, tt.job)
+		if d.owner != 9 || d.id != 7 || d.address != tt.address || d.planned.UnixMilli() != at.UnixMilli() || d.recheck != (tt.trigger == jobspec.TriggerRetry) || !d.read {
+			t.Errorf("%s: %+v", name, d)
+		}
+		if d.shard != tt.wantShard || d.taken != tt.taken || d.pinned != tt.pinned || d.dead.IsZero() == tt.dead || d.job.limit != tt.limit {
+			t.Errorf("%s: shard %v, taken %v, pinned %v, dead %v, limit %d", name, d.shard, d.taken, d.pinned, d.dead, d.job.limit)
+		}
+		if tt.job == nil && (d.job.id != 3 || d.job.group != 5 || d.job.handler != "h") {
+			t.Errorf("%s: %+v", name, d.job)
+		}
+	}
+}
+
+// TestP3WhatExecutorsSayOfARunThatIsTakenOver decides whether it is sent, and to whom. The first is A. Whoever is
+// chosen is asked once more as it leaves.
+func TestP3WhatExecutorsSayOfARunThatIsTakenOver(t *testing.T) {
+	t.Parallel()
+	refused := &wire.CallError{Stage: wire.StageDial, Err: errors.New("refused")}
+	silent := &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: errors.New("silence")}
+	asked := func(a, what, answer string) string { return "asked " + a + " " + what + " " + answer }
+	noLog := func(a string) string { return asked(a, event.AskLog, event.AnswerNo) }
+	busyAt := func(a string) string { return asked(a, event.AskIdle, event.AnswerNo) }
+	mayHave := func(a string) string { return "mayhave " + a }
+	for name, tt := range map[string]struct {
+		address string           // in its row
+		log     map[string]error // who does not answer whether it has a log
+		knows   string           // who has one
+		idle    map[string]error // who does not say what it is busy with
+		busy    string           // who has something of the job
+		kill    bool             // somebody wants it ended
+		again   bool             // its job would rather be done twice
+		outcome event.Outcome
+		sent    string // to whom
+		events  []string
+	}{
+		"nobody has it":                    {outcome: event.Open, sent: addressA, events: []string{noLog(addressA), noLog(addressB), noLog(addressA)}},
+		"the one that it was for has not":  {address: addressB, outcome: event.Open, sent: addressB, events: []string{noLog(addressB)}},
+		"the second has it":                {knows: addressB, outcome: event.Open, events: []string{noLog(addressA), "known " + addressB + " " + event.KnownLog}},
+		"the second may have it waiting":   {busy: addressB, outcome: event.Open, sent: addressB, events: []string{noLog(addressA), noLog(addressB), busyAt(addressB), noLog(addressB), busyAt(addressB)}},
+		"what the second does is not said": {idle: map[string]error{addressB: silent}, outcome: event.Open, sent: addressA, events: []string{noLog(addressA), noLog(addressB), noLog(addressA)}},
+		"nobody is at the first, to whom it would go": {log: map[string]error{addressA: refused}, outcome: event.Unconfirmed,
+			events: []string{asked(addressA, event.AskLog, event.AnswerUnknown), noLog(addressB), mayHave(addressA)}},
+		"the first is silent":               {log: map[string]error{addressA: silent}, outcome: event.Unconfirmed, events: []string{mayHave(addressA)}},
+		"the second is silent":              {log: map[string]error{addressB: silent}, outcome: event.Unconfirmed, events: []string{noLog(addressA), mayHave(addressB)}},
+		"nobody is where it was to go":      {address: addressB, log: map[string]error{addressB: refused}, outcome: event.Unconfirmed, events: []string{mayHave(addressB)}},
+		"the same, and twice is better":     {address: addressB, log: map[string]error{addressB: refused}, again: true, outcome: event.Unconfirmed, events: []string{mayHave(addressB)}},
+		"nobody has it, nor is it wanted":   {kill: true, outcome: event.Killed, events: []string{noLog(addressA), noLog(addressB)}},
+		"it may wait somewhere, and is not": {kill: true, busy: addressB, outcome: event.Open, sent: addressB, events: []string{noLog(addressA), noLog(addressB), busyAt(addressB), noLog(addressB), busyAt(addressB)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, dbtest.New(t, db.SQLite), func(c *Config) { alone(c); c.AskAfter = time.Hour }, addressA, addressB)
+			job := b.addJob(func(p *db.InsertJobParams) {
+				if tt.again {
+					p.WhenLost = string(jobspec.WhenLostAgain)
+				}
+			})
+			dead := db.Node{Name: "dead", ID: b.deadNode(db.NewRun{JobID: job, PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerCron, Address: tt.address})}
+			id := b.runsOf(job)[0].ID
+			if tt.knows != "" {
+				b.executors.has[id] = tt.knows
+			}
+			b.executors.log = func(a string) error { return tt.log[a] }
+			b.executors.idle = func(a string) (wire.Answer, error) {
+				if tt.kill {
+					b.engine.pending.kill(id, "ada")
+				}
+				if err := tt.idle[a]; err != nil {
+					return wire.Answer{}, err
+				}
+				if a == tt.busy {
+					return wire.Answer{Code: wire.CodeFail, Msg: "busy"}, nil
+				}
+				return yes, nil
+			}
+			if err := b.engine.takeOver(t.Context(), dead); err != nil {
+				t.Fatal(err)
+			}
+			b.await("it is settled", func() bool { return b.run(id).TriggerCode != 0 })
+			if r := b.run(id); r.Outcome != tt.outcome && (!tt.kill || r.Outcome != event.Killed) {
+				t.Errorf("it is %v, want %v: %s", r.Outcome, tt.outcome, b.eventsOf(id))
+			}
+			sent := ""
+			for _, r := range b.executors.received() {
+				if r.req.LogID == id {
+					sent += r.to.Address
+				}
+			}
+			if sent != tt.sent {
+				t.Errorf("sent to %q, want %q", sent, tt.sent)
+			}
+			var said []string
+			for _, e := range b.events(id) {
+				switch e.Key {
+				case event.Asked:
+					said = append(said, asked(e.Text(0), e.Text(1), e.Text(2)))
+				case event.MayHave:
+					said = append(said, mayHave(e.Text(0)))
+				case event.Known:
+					said = append(said, "known "+e.Text(0)+" "+e.Text(1))
+				}
+			}
+			if !slices.Equal(said, tt.events) {
+				t.Errorf("it says %q, want %q", said, tt.events)
+			}
+			if n, want := len(b.runsOf(job)), map[bool]int{false: 1, true: 2}[tt.again]; n != want {
+				t.Errorf("%d attempts, want %d", n, want)
+			}
+		})
+	}
 }
