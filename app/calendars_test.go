@@ -251,3 +251,25 @@ func TestACalendarThatEndsIsSaidOnEveryPage(t *testing.T) {
 		t.Errorf("the year is there, and the alert %q", text)
 	}
 }
+
+// TestARefusedCalendarSaysWhere: the line and what is wrong in it, in the reader's language.
+func TestARefusedCalendarSaysWhere(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	for _, tt := range []struct{ name, file, zh, en string }{
+		{"a comma is missing", "{\n  \"name\": \"plant\"\n  \"week\": [\"sun\"]\n}", "这不是日历文件，或文件不完整。第 3 行：“\"”之前缺少逗号，或列表、对象没有结束", "This is no calendar file, or not the whole of one. Line 3: before “\"” a comma is missing, or the end of the list or object"},
+		{"it is cut off", "{\n  \"name\": \"plant\",\n  \"days\": [\n", "这不是日历文件，或文件不完整。第 4 行：内容提前结束，可能被截断", "This is no calendar file, or not the whole of one. Line 4: it ends too early; perhaps it was cut off"},
+		{"a field that there is not", "{\n  \"name\": \"plant\",\n  \"colour\": 1}", "这不是日历文件，或文件不完整。第 3 行：不存在字段“colour”。", "This is no calendar file, or not the whole of one. Line 3: There is no field “colour”."},
+		{"no list", "{\n  \"name\": \"plant\",\n  \"days\": 7}", "这不是日历文件，或文件不完整。第 3 行：“days”应为列表。", "This is no calendar file, or not the whole of one. Line 3: “days” takes a list."},
+		{"it goes on", "{\"name\": \"plant\"}\n}", "这不是日历文件，或文件不完整。第 2 行：内容结束之后还有多余的文本", "This is no calendar file, or not the whole of one. Line 2: it goes on after its end"},
+		{"no object", "[]", "这不是日历文件，或文件不完整。第 1 行：应为花括号括起的对象", "This is no calendar file, or not the whole of one. Line 1: it must be an object, in braces"},
+		{"an iCalendar file that is cut off", "BEGIN:VCALENDAR\nBEGIN:VEVENT\n", "这不是日历文件，或文件不完整。缺少 END:VCALENDAR 这一行。", "This is no calendar file, or not the whole of one. There is no line END:VCALENDAR."},
+	} {
+		for lang, want := range map[string]string{"zh-CN": tt.zh, "en": tt.en} {
+			got := b.do("POST", "/calendars", url.Values{"file": {tt.file}}, "Accept-Language", lang)
+			if text := strings.TrimSpace(got.document(t).Find("form .error").First().Text()); got.status != http.StatusUnprocessableEntity || text != want {
+				t.Errorf("%s in %s: %d %q, want %q", tt.name, lang, got.status, text, want)
+			}
+		}
+	}
+}

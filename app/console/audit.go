@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/glue"
@@ -45,7 +46,7 @@ func (c *auditPages) auditList(ec echo.Context) error {
 	}
 	page.Page, page.Filter = c.pageOfList(ec, link.Audit(f)), f
 	for _, x := range c.shipping() {
-		page.Unshipped = append(page.Unshipped, audit.Unshipped{Target: x.Target, Since: c.at(page.Page, x.Since), Why: x.Err.Error()})
+		page.Unshipped = append(page.Unshipped, audit.Unshipped{Target: x.Target, Since: c.at(page.Page, x.Since), Why: problem.Reason(page.Printer, x.Err)})
 	}
 	filter := c.auditFilter(f, c.zoneFor(who(ec)))
 	filter.Before, filter.After, filter.Deep, filter.Limit = f.Before, f.After, f.Deep, auditPerPage

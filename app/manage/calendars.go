@@ -266,7 +266,18 @@ func CalendarFault(err error) error {
 	if e.Reason == calendar.ReasonName {
 		name = CalendarName
 	}
-	return problem.InvalidFields(problem.Field{Name: name, Key: calendarFault + string(e.Reason), Args: []any{"Value", e.Value}})
+	var value any = e.Value
+	switch {
+	case e.Fault != nil:
+		text := e.Fault.Field
+		if why, ok := e.Fault.Why(); ok {
+			text = why
+		}
+		value = problem.Field{Key: "calendar.format.line", Args: []any{"Line", e.Fault.Line, "Text", text}}
+	case e.Reason == calendar.ReasonFormat: // of an iCalendar file
+		value = problem.Field{Key: "calendar.format.missing", Args: []any{"Line", e.Value}}
+	}
+	return problem.InvalidFields(problem.Field{Name: name, Key: calendarFault + string(e.Reason), Args: []any{"Value", value}})
 }
 
 // CalendarYear is the year that a calendar is shown for when nobody asks for one.

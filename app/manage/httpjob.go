@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/document"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -29,6 +30,16 @@ func CallFault(f *httpcall.Fault) problem.Field {
 	return problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.call", Args: []any{"Reason", f.Error()}}
 }
 
+// unreadableCall is where and why a parameter is not the JSON of a call.
+func unreadableCall(param string) problem.Field {
+	fault := document.JSONFault([]byte(param), json.Unmarshal([]byte(param), new(httpcall.Call)), 0)
+	text := fault.Field
+	if why, ok := fault.Why(); ok {
+		text = why
+	}
+	return problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.json", Args: []any{"Line", fault.Line, "Text", text}}
+}
+
 // checkHTTPJob judges a job of that group: its parameter is a call. public says that the installation has a public address.
 func checkHTTPJob(j jobspec.Job, public bool) []problem.Field {
 	if j.Glue != wire.GlueBean {
@@ -38,7 +49,9 @@ func checkHTTPJob(j jobspec.Job, public bool) []problem.Field {
 		return []problem.Field{{Name: jobspec.FieldHandler, Key: "job.error.http.handler", Args: []any{"Handler", httpcall.Handler}}}
 	}
 	call, err := httpcall.Check(j.Param)
-	if f, ok := errors.AsType[*httpcall.Fault](err); ok {
+	if f, ok := errors.AsType[*httpcall.Fault](err); ok && f.Field == "" {
+		return []problem.Field{unreadableCall(j.Param)}
+	} else if ok {
 		return []problem.Field{CallFault(f)}
 	}
 	var fields []problem.Field

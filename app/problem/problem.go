@@ -105,7 +105,7 @@ func InvalidFields(fields ...Field) *Error { return &Error{Kind: Invalid, Fields
 // Text says more than the kind does, in a language; empty when there is no more to say.
 func (e *Error) Text(p *locales.Printer) string {
 	switch {
-	case e.saysFault():
+	case saysFault(e.Fault):
 		return p.T(e.Key, append(slices.Clone(e.Args), "Reason", p.Word("fault.", string(e.Fault)))...)
 	case e.Key != "":
 		return p.T(e.Key, e.Args...)
@@ -116,13 +116,21 @@ func (e *Error) Text(p *locales.Printer) string {
 }
 
 // saysFault is false where the words of the library or of the executor say more than the kind of fault does.
-func (e *Error) saysFault() bool {
-	switch e.Fault {
+func saysFault(f wire.Fault) bool {
+	switch f {
 	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultNotFetched, wire.FaultSilent, wire.FaultLate, wire.FaultBroken, wire.FaultStopped:
 		return true
 	case "", wire.FaultCertificate, wire.FaultTLS, wire.FaultStatus, wire.FaultProtocol, wire.FaultAnswer, wire.FaultOther:
 	}
 	return false
+}
+
+// Reason is why something could not be asked, in a language where there are words for it.
+func Reason(p *locales.Printer, err error) string {
+	if f := wire.FaultOf(err); saysFault(f) {
+		return p.Word("fault.", string(f))
+	}
+	return err.Error()
 }
 
 // Because adds the cause, for the log.

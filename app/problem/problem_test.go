@@ -80,3 +80,16 @@ func TestCallsThatFailAreSaidInWords(t *testing.T) {
 		}
 	}
 }
+
+// A reason is told in the reader's language where there are words for it, and in those of the error where it says more.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	p := locales.New().Printer("zh-CN")
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	if got, want := Reason(p, fmt.Errorf("send: %w", refused)), p.T("fault.refused"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := Reason(p, errors.New("HTTP status 500")); got != "HTTP status 500" {
+		t.Error(got)
+	}
+}

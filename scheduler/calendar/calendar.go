@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/scheduler/document"
 )
 
 // What a calendar may hold.
@@ -103,7 +105,8 @@ var Reasons = []Reason{
 // Error is a file that is refused.
 type Error struct {
 	Reason Reason
-	Value  string // what of it
+	Value  string          // what of it
+	Fault  *document.Fault // with [ReasonFormat], if it is in a line
 }
 
 func (e *Error) Error() string { return "calendar: " + string(e.Reason) + ": " + e.Value }
@@ -121,13 +124,14 @@ func Parse(data []byte) (*Calendar, error) {
 		return nil, refuse(ReasonSize, "")
 	}
 	c := new(Calendar)
-	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
-		return nil, refuse(ReasonFormat, err.Error())
+		return nil, &Error{Reason: ReasonFormat, Value: err.Error(), Fault: document.JSONFault(data, err, d.InputOffset())}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, refuse(ReasonFormat, "")
+		return nil, &Error{Reason: ReasonFormat, Value: "more after its end", Fault: document.JSONFault(data, nil, d.InputOffset())}
 	}
 	return c, c.Check()
 }

@@ -28,7 +28,7 @@ const (
 	CodeEmpty     = "import.error.empty"
 	CodeSize      = "import.error.size"      // Max: megabytes
 	CodeUTF8      = "import.error.utf8"      // the text is not UTF-8
-	CodeSyntax    = "import.error.syntax"    // Reason: in the parser's English
+	CodeSyntax    = "import.error.syntax"    // Reason: a field that says why
 	CodeDocuments = "import.error.documents" // a second YAML document begins
 	CodeAnchor    = "import.error.anchor"    // an anchor, an alias or a tag
 	CodeDeep      = "import.error.deep"

@@ -75,14 +75,14 @@ func yamlFault(raw []byte, err error) *Fault {
 		line, _ = strconv.Atoi(place[1])
 		reason = strings.TrimPrefix(reason, place[0])
 	}
+	lines := bytes.SplitAfter(raw, []byte("\n"))
 	if len(raw) <= maxBisected {
-		lines := bytes.SplitAfter(raw, []byte("\n"))
 		line = sort.Search(len(lines)-1, func(i int) bool {
 			var document yaml.Node
 			return yaml.Unmarshal(bytes.Join(lines[:i+1], nil), &document) != nil
 		}) + 1
 	}
-	return FaultAt(line, CodeSyntax, "Reason", reason)
+	return FaultAt(line, CodeSyntax, "Reason", yamlWhy(reason, lines[min(max(line, 1), len(lines))-1]))
 }
 
 // FromYAML is a tree that the library has read.
@@ -137,7 +137,7 @@ func readJSON(raw []byte) (Node, *Fault) {
 		return n, fault
 	}
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
-		return n, FaultAt(r.here(), CodeSyntax, "Reason", "there is more after the end of the value")
+		return n, JSONFault(raw, nil, r.decoder.InputOffset())
 	}
 	return n, nil
 }
@@ -165,14 +165,7 @@ func (r *jsonReader) token() (json.Token, *Fault) {
 	if err == nil {
 		return t, nil
 	}
-	line, reason := r.here(), err.Error()
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		line = r.at(int(syntax.Offset))
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		line, reason = r.at(len(r.raw)), "unexpected end of the text"
-	}
-	return nil, FaultAt(line, CodeSyntax, "Reason", reason)
+	return nil, JSONFault(r.raw, err, r.decoder.InputOffset())
 }
 
 func (r *jsonReader) value(depth int) (Node, *Fault) {
