@@ -40,14 +40,14 @@ func (e *Engine) fillIn(ctx context.Context, d *dispatch, req *wire.RunRequest) 
 		return event.New(e.now(), event.SecretsHeld, d.address), false
 	}
 	if e.cfg.Secrets == nil {
-		return event.New(e.now(), event.SecretsShut, secret.ErrNoKey), false
+		return event.New(e.now(), event.SecretsShut, because(secret.ErrNoKey)), false
 	}
 	values, missing, err := e.cfg.Secrets.Resolve(ctx, e.cfg.Pool, d.job.group, names)
 	switch {
 	case errors.Is(err, secret.ErrNoKey):
-		return event.New(e.now(), event.SecretsShut, secret.ErrNoKey), false
+		return event.New(e.now(), event.SecretsShut, because(secret.ErrNoKey)), false
 	case err != nil:
-		return event.New(e.now(), event.SecretsShut, err), false
+		return event.New(e.now(), event.SecretsShut, because(err)), false
 	case len(missing) > 0:
 		return event.New(e.now(), event.NoSecret, strings.Join(missing, ", ")), false
 	}

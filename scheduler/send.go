@@ -50,7 +50,7 @@ func (e *Engine) fire(d *dispatch) {
 		if addresses := e.candidates(d); len(addresses) > 0 {
 			address, err := e.routes.Pick(d.job.route, d.job.id, addresses)
 			if err != nil {
-				e.fail(d, "", event.NotSent, event.New(e.now(), event.NoRoute, err))
+				e.fail(d, "", event.NotSent, event.New(e.now(), event.NoRoute, because(err)))
 				return
 			}
 			d.goTo(e.now(), address, len(addresses))
@@ -157,7 +157,7 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 	if !route.Probing(d.job.route) {
 		address, err := e.routes.Pick(d.job.route, d.job.id, addresses)
 		if err != nil {
-			e.fail(d, "", event.NotSent, event.New(e.now(), event.NoRoute, err))
+			e.fail(d, "", event.NotSent, event.New(e.now(), event.NoRoute, because(err)))
 			return false
 		}
 		d.goTo(e.now(), address, len(addresses))
@@ -233,7 +233,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	if d.job.glue != wire.GlueBean {
 		source, updated, err := e.scriptOf(ctx, d)
 		if err != nil {
-			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoSource, err))
+			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoSource, because(err)))
 			return
 		}
 		if source == "" { // a new one waits for a second person, and an empty program would succeed

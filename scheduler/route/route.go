@@ -49,8 +49,16 @@ func (t *Table) Pick(s jobspec.Route, jobID int64, addresses []string) (string, 
 	case jobspec.RouteLeastRecentlyUsed:
 		return t.leastRecent(jobID, addresses), nil
 	default:
-		return "", fmt.Errorf("route strategy %q cannot choose an address", s)
+		return "", &StrategyError{s}
 	}
+}
+
+// StrategyError is a strategy that chooses no address: it is not known, or is no choice of one.
+type StrategyError struct{ Strategy jobspec.Route }
+
+// Error implements error.
+func (e *StrategyError) Error() string {
+	return fmt.Sprintf("route strategy %q cannot choose an address", e.Strategy)
 }
 
 // nextRound counts a job's uses from a random start, so that many jobs do not all begin at the first executor.

@@ -12,6 +12,18 @@ import (
 // ErrNoKey means that the installation has no secret key, without which it keeps no secrets of jobs.
 var ErrNoKey = errors.New("this admin has no secret key (PUNCTUAL_SECRET_KEY_FILE)")
 
+// OpenError is a secret that was sealed with another key.
+type OpenError struct {
+	Name string
+	Err  error
+}
+
+// Error implements error.
+func (e *OpenError) Error() string { return "open secret " + e.Name + ": " + e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *OpenError) Unwrap() error { return e.Err }
+
 // Store keeps secrets in the database, sealed.
 type Store struct {
 	queries *db.Queries
@@ -54,7 +66,7 @@ func (s *Store) Resolve(ctx context.Context, tx db.DBTX, group int64, names []st
 		}
 		plain, err := s.seal.Open(text, purpose(group, name))
 		if err != nil {
-			return nil, nil, fmt.Errorf("open secret %s: %w", name, err)
+			return nil, nil, &OpenError{Name: name, Err: err}
 		}
 		values[key(name)] = string(plain)
 	}
