@@ -28,6 +28,21 @@ func TestOneWordForOneThing(t *testing.T) {
 	}
 }
 
+// TestWhatRunsHasOneWord: what English calls running is 运行中 (執行中) everywhere. 进行中 (進行中) is what is under way, sent or not yet.
+func TestWhatRunsHasOneWord(t *testing.T) {
+	t.Parallel()
+	running := regexp.MustCompile(`(?i)\brunning\b`)
+	english := messages(t, English)
+	for lang, other := range map[string]string{Chinese: "进行中", Traditional: "進行中"} {
+		for key, message := range messages(t, lang) {
+			said, _ := json.Marshal(message)
+			if original, _ := json.Marshal(english[key]); strings.Contains(string(said), other) && running.Match(original) {
+				t.Errorf("%s: %s: %s is %s", lang, key, original, said)
+			}
+		}
+	}
+}
+
 // TestOneWordForOneDeed: a deed that English names with one word has one in each Chinese too, whatever it is done to. What is made is
 // 创建 (建立); the button and the page that lead there are 新建 (新增). 新增 in the Chinese of the mainland is what came to a list by itself.
 func TestOneWordForOneDeed(t *testing.T) {
