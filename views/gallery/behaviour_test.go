@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,10 +21,12 @@ import (
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -349,4 +353,86 @@ func TestBehaviour(t *testing.T) {
 			t.Errorf("asked for lines %v, want %v", got, want)
 		}
 	})
+}
+
+// TestAPageThatIsSeldomDrawnNoticesALostServer as soon as any other: between two drawings it looks whether the server is there.
+func TestAPageThatIsSeldomDrawnNoticesALostServer(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	var away atomic.Bool
+	drawn, looks := make(chan bool, 100), make(chan bool, 100)
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("GET /forecast", func(w http.ResponseWriter, r *http.Request) {
+		drawn <- true
+		render(w, r, 200, dashboard.Forecast(f.forecastPage()), "")
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		looks <- true
+		fmt.Fprintln(w, "ok")
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			panic(http.ErrAbortHandler) // the connection goes
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	do := doer(open(t))
+	const mark = `document.documentElement.dataset.live`
+	do(t, chromedp.Navigate(server.URL+"/forecast"), until(mark+` === "live"`))
+	<-drawn
+	select {
+	case <-looks:
+	case <-time.After(executortest.Patience / 2):
+		t.Fatal("nobody looks whether the server is there")
+	}
+	if len(drawn) > 0 {
+		t.Error("a look draws it anew")
+	}
+	away.Store(true)
+	do(t, until(mark+` === "lost"`))
+	away.Store(false)
+	do(t, until(mark+` === "live"`))
+	<-drawn // at once, since much may have happened meanwhile
+}
+
+// TestTheChoiceInThePaletteStaysWithItsHit: hits that come late do not take what an arrow key has chosen, if it is still there. What is
+// typed after that chooses the first again.
+func TestTheChoiceInThePaletteStaysWithItsHit(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	asked, answer := make(chan bool, 10), make(chan bool, 10)
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("GET /palette", func(w http.ResponseWriter, r *http.Request) {
+		p := f.palette()
+		if r.FormValue("part") == "" {
+			render(w, r, 200, palette.Palette(p), "")
+			return
+		}
+		asked <- true
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+		slices.Reverse(p.Sections)
+		render(w, r, 200, palette.Palette(p), palette.FragmentHits)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	do := doer(open(t))
+	chosen := func(hit string) chromedp.Action {
+		return until(`(hit => hit?.getAttribute("href") === ` + strconv.Quote(hit) + ` && document.querySelector("[name=q]").getAttribute("aria-activedescendant") === hit.id)(document.querySelector("[data-hit][aria-selected=true]"))`)
+	}
+	const run, stop, group = "/jobs/8/run", "/jobs/8", "/jobs?group=1"
+	do(t, chromedp.Navigate(server.URL+"/palette"), chromedp.SendKeys(`[name=q]`, "s"))
+	<-asked
+	do(t, chromedp.KeyEvent(kb.ArrowDown), chosen(run), chromedp.KeyEvent(kb.ArrowDown), chosen(stop))
+	answer <- true
+	do(t, until(`document.querySelector("[data-hit]").textContent.includes("order-service")`), chosen(stop), chromedp.KeyEvent(kb.ArrowUp), chosen(run), chromedp.SendKeys(`[name=q]`, "t"))
+	<-asked
+	answer <- true
+	do(t, chosen(group))
 }

@@ -7,7 +7,7 @@ import { dialogs } from "./dialogs.js";
 import { forms } from "./forms.js";
 import { jobPicker } from "./jobpicker.js";
 import { keys } from "./keys.js";
-import { drawJobs } from "./jobs.js";
+import { callbacks, drawJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
@@ -32,22 +32,15 @@ tab();
 times();
 rounds((shown, fresh) => {
   if (shown.matches("[data-live-jobs]")) return drawJobs(shown, fresh);
-  const changed = Idiomorph.morph(shown, fresh, { callbacks: {
-    // The script's own doings are nothing the server knows: the page's mark, the schedules in words, what is open.
-    beforeNodeMorphed: (old, now) => !(old.nodeType === 1 && (old.matches("[data-live-mark]") || (old.matches("[data-cron]") && old.dataset.cron === now.dataset?.cron))),
-    beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches(".menu-list")),
-  } });
+  const changed = Idiomorph.morph(shown, fresh, { callbacks: callbacks(".menu-list") });
   for (const part of changed) htmx.process(part);
 });
-// What a page asks for by itself, because time has passed, does not keep its session alive.
-document.addEventListener("htmx:configRequest", (event) => {
-  if (!event.detail.triggeringEvent) event.detail.headers["Punctual-Live"] = "1";
-});
-// A filter's empty fields say nothing: they stay out of the address.
-document.addEventListener("htmx:configRequest", (event) => {
-  if (event.detail.verb !== "get") return;
-  const form = event.detail.formData;
-  for (const [name, value] of [...form.entries()]) if (value === "") form.delete(name);
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  // What a page asks for by itself, because time has passed, does not keep its session alive.
+  if (!detail.triggeringEvent) detail.headers["Punctual-Live"] = "1";
+  // A filter's empty fields say nothing: they stay out of the address.
+  if (detail.verb !== "get") return;
+  for (const [name, value] of [...detail.formData.entries()]) if (value === "") detail.formData.delete(name);
 });
 htmx.onLoad((root) => {
   jobPicker(root);

@@ -1,4 +1,6 @@
 // Jobs of a form: picked by a search, shown by their names, stored as the ids of a text field that stays in the form.
+import { mark } from "./keys.js";
+
 export function jobPicker(root) {
   const field = root.querySelector?.("[data-job-picker]:not([data-ready])");
   if (!field) return;
@@ -11,17 +13,10 @@ export function jobPicker(root) {
 
   const options = () => [...popup.querySelectorAll("[role=option]")];
   const current = () => popup.querySelector("[aria-selected=true]");
-  const mark = (option) => {
-    current()?.setAttribute("aria-selected", "false");
-    option?.setAttribute("aria-selected", "true");
-    option?.scrollIntoView({ block: "nearest" });
-    if (option) search.setAttribute("aria-activedescendant", option.id);
-    else search.removeAttribute("aria-activedescendant");
-  };
   const show = (open) => {
     popup.hidden = !open;
     search.setAttribute("aria-expanded", open);
-    if (!open) mark(null);
+    if (!open) mark(popup, search);
   };
   const store = () => {
     ids.value = [...chips.children].map((chip) => chip.dataset.chip).join(",");
@@ -78,7 +73,7 @@ export function jobPicker(root) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       if (popup.hidden) search.dispatchEvent(new Event("focus"));
-      else if (list.length) mark(list[(at + (event.key === "ArrowDown" ? 1 : at < 0 ? 0 : -1) + list.length) % list.length]);
+      else if (list.length) mark(popup, search, list[(at + (event.key === "ArrowDown" ? 1 : at < 0 ? 0 : -1) + list.length) % list.length]);
     } else if (event.key === "Enter") {
       event.preventDefault();
       pick(current() ?? (search.value.trim() && list[0]));

@@ -3,12 +3,12 @@
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 
-const callbacks = {
-  // The script's own doings on the page are nothing the server knows: what is open, what is current, the boxes, the
-  // schedules in words.
-  beforeNodeMorphed: (old, fresh) => !(old.nodeType === 1 && (old.matches(".pick") || (old.matches("[data-cron]") && old.dataset.cron === fresh.dataset?.cron))),
-  beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches("tr, .menu-list")),
-};
+// The script's own doings on a page are nothing the server knows: the page's mark, the boxes, the schedules in words; what is open, and
+// the classes of some elements.
+export const callbacks = (kept) => ({
+  beforeNodeMorphed: (old, fresh) => !(old.nodeType === 1 && (old.matches("[data-live-mark], .pick") || (old.matches("[data-cron]") && old.dataset.cron === fresh.dataset?.cron))),
+  beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches(kept)),
+});
 const rows = (list) => [...list.querySelectorAll("tbody tr")];
 const ids = (list) => rows(list).map((row) => row.id).join();
 const busy = (list) => list.querySelector("details[open], .pick:checked") || list.contains(document.activeElement) || document.querySelector("dialog[open]");
@@ -18,7 +18,7 @@ export function drawJobs(list, fresh) {
   if (ids(list) === ids(fresh) || busy(list)) {
     const now = new Map(rows(fresh).map((row) => [row.id, row]));
     for (const row of rows(list).filter((row) => now.has(row.id))) {
-      Idiomorph.morph(row, now.get(row.id), { callbacks });
+      Idiomorph.morph(row, now.get(row.id), { callbacks: callbacks("tr, .menu-list") });
       htmx.process(row);
     }
   } else {

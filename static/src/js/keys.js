@@ -7,12 +7,14 @@ export function keys() {
     const palette = event.target.closest("[data-palette-box]");
     if (!palette) return;
     event.preventDefault();
-    (current(palette) ?? palette.querySelector("[data-hit]"))?.click();
+    (selected(palette) ?? palette.querySelector("[data-hit]"))?.click();
   });
-  // The first hit is the current one, so that Enter does what is said.
+  // The first hit is the current one, so that Enter does what is said; or still the one that a key led to before these hits came.
   document.addEventListener("htmx:afterSettle", (event) => {
     const palette = event.target.closest?.("[data-palette-box]") ?? event.target.querySelector?.("[data-palette-box]");
-    if (palette) mark(palette, palette.querySelector("[data-hit]"));
+    if (!palette) return;
+    const hits = [...palette.querySelectorAll("[data-hit]")];
+    mark(palette, palette.querySelector("input"), hits.find((hit) => what(hit) === palette.led) ?? hits[0]);
   });
   // A deed is done where it was asked for: its message tells of it.
   document.addEventListener("htmx:afterRequest", (event) => {
@@ -106,25 +108,27 @@ function walkCells(from, [down, right]) {
   }
 }
 
-const current = (palette) => palette.querySelector("[data-hit][aria-selected=true]");
+const selected = (list) => list.querySelector("[aria-selected=true]");
+const what = (hit) => hit.href + hit.getAttribute("hx-post");
 
-// mark makes a hit the current one: the field keeps the focus, and names it for screen readers.
-function mark(palette, hit) {
-  current(palette)?.setAttribute("aria-selected", "false");
-  const field = palette.querySelector("input");
-  if (!hit) return field.removeAttribute("aria-activedescendant");
-  hit.setAttribute("aria-selected", "true");
-  field.setAttribute("aria-activedescendant", hit.id);
-  hit.scrollIntoView({ block: "nearest" });
+// mark makes an option of a list the current one, or none: the field keeps the focus, and names it for screen readers.
+export function mark(list, field, option) {
+  selected(list)?.setAttribute("aria-selected", "false");
+  if (!option) return field.removeAttribute("aria-activedescendant");
+  option.setAttribute("aria-selected", "true");
+  field.setAttribute("aria-activedescendant", option.id);
+  option.scrollIntoView({ block: "nearest" });
 }
 
 function walkHits(palette, event) {
   const hits = [...palette.querySelectorAll("[data-hit]")];
   const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
   const step = steps[event.key];
+  palette.led = ""; // by now something else is typed
   if (!step || !hits.length) return;
   event.preventDefault();
-  const at = hits.indexOf(current(palette));
+  const at = hits.indexOf(selected(palette));
   const next = Math.abs(step) > 1 ? Math.min(Math.max(at + step, 0), hits.length - 1) : (at + step + hits.length + (at < 0 && step < 0 ? 1 : 0)) % hits.length;
-  mark(palette, hits[next]);
+  mark(palette, palette.querySelector("input"), hits[next]);
+  palette.led = what(hits[next]);
 }

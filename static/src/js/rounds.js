@@ -5,6 +5,7 @@ import { arrived, known } from "./say.js";
 
 const patience = 10000; // ms for an answer
 const idle = 1000; // between two looks whether the page has such a part by now
+const glance = 5000; // between two looks whether the server is there, where a part is drawn less often
 const again = 2000; // after a round that failed, and so much more after each further one
 
 export function rounds(draw) {
@@ -12,15 +13,17 @@ export function rounds(draw) {
   let timer = 0;
   let asking = false;
   let failed = 0;
+  let due; // when the part is to be drawn again
   let listed = ""; // the address whose list was drawn last
 
+  // Without a part it asks whether the server is there.
   const ask = async (shown) => {
     const address = location.href;
     try {
-      const answer = await fetch(shown.dataset.liveFrom ?? address, { headers: { "HX-Request": "true", "Punctual-Live": "1" }, signal: AbortSignal.timeout(patience) });
+      const answer = await fetch(shown ? (shown.dataset.liveFrom ?? address) : "/healthz", { headers: { "HX-Request": "true", "Punctual-Live": "1" }, signal: AbortSignal.timeout(patience) });
       if (own.over(answer.redirected ? 401 : answer.status)) return;
       if (!answer.ok) throw new Error(answer.status);
-      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(shown.id);
+      const fresh = shown && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(shown.id);
       failed = 0;
       // Another filter may have been drawn meanwhile.
       if (fresh && shown.isConnected && address === location.href) {
@@ -47,12 +50,16 @@ export function rounds(draw) {
       own = null;
     } else if (!document.hidden && own) {
       asking = true;
-      await ask(shown);
+      const left = due - Date.now();
+      const draws = failed || every <= glance || left <= 0 || left > every; // of another part
+      if (draws) due = Date.now() + every;
+      await ask(draws && shown);
       asking = false;
     } else {
+      due = own ? 0 : Date.now() + every; // at once when it is looked at again
       own ??= source(2 * every + 2000);
     }
-    timer = setTimeout(round, failed ? Math.min(every, again * failed) : every);
+    timer = setTimeout(round, Math.min(every, failed ? again * failed : glance));
   };
   round();
   document.addEventListener("visibilitychange", round);

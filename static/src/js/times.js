@@ -6,23 +6,19 @@ import { cutOff, knows } from "./live.js";
 export function times() {
   const words = JSON.parse(document.body.dataset.timeWords ?? "null");
   if (!words) return;
-  const say = (millis) => {
-    const seconds = Math.floor(Math.abs(millis) / 1000);
-    if (seconds === 0) return words.now;
+  const span = (millis) => {
+    const seconds = Math.abs(millis) / 1000;
     const [unit, size] = units.find(([, size]) => seconds >= size);
-    const span = words[unit].replace("{N}", Math.floor(seconds / size));
-    return (millis > 0 ? words.in : words.ago).replace("{Span}", span);
+    return words[unit].replace("{N}", Math.floor(seconds / size));
   };
+  const say = (millis) => (Math.abs(millis) < 1000 ? words.now : (millis > 0 ? words.in : words.ago).replace("{Span}", span(millis)));
   // What is due and has not happened is due now for a while, then late; the server says the same (format.Due). A page that does
   // not know whether it has happened, or whether it is still to, says for when it was planned.
-  const lateAfter = 10;
+  const lateAfter = 11000; // ms
   const due = (millis, time) => {
     if (cutOff() || (millis < 1000 && !knows())) return time.title.slice("2006-".length);
     if (millis >= 1000) return say(millis);
-    const seconds = Math.floor(-millis / 1000);
-    if (seconds <= lateAfter) return words.due;
-    const [unit, size] = units.find(([, size]) => seconds >= size);
-    return words.late.replace("{Span}", words[unit].replace("{N}", Math.floor(seconds / size)));
+    return millis > -lateAfter ? words.due : words.late.replace("{Span}", span(millis));
   };
   setInterval(() => {
     if (document.hidden) return;
