@@ -35,6 +35,55 @@ steps:
     job: {id: 1}
 `
 
+// TestARunOfAFlowOutlivesThoseOfItsSteps: retention of their jobs, or somebody, has deleted them. What they came to is still told, and no
+// link leads to what is not there.
+func TestARunOfAFlowOutlivesThoseOfItsSteps(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		ex := executortest.New(t, admin.base, executortest.Handlers{
+			"work": func(_ context.Context, r *executor.Run) error { r.SetResult("did " + r.Param); return nil },
+		}, func(c *executor.Config) { c.Token, c.AppName = o.AccessToken, "orders" })
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {ex.URL}})
+		admin.post("/jobs", form(url.Values{"name": {"the work"}, "handler": {"work"}, "schedule_type": {"NONE"}, "cron": {""}}))
+		source := "steps:\n  - {id: first, job: 1, parameter: alone}\n  - {id: each, needs: first, job: 1, foreach: {items: '[7, 8]', parallel: 1}, parameter: \"item ${{ item }}\"}\n"
+		if got := admin.post("/jobs", form(url.Values{"name": {"counted"}, "glue": {"FLOW"}, "handler": {""}, "source": {source}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create the flow: %d %s", got.status, got.body)
+		}
+		path := admin.runOnce("/jobs/2", nil)
+		executortest.Eventually(t, "it has succeeded", func() error {
+			if class := admin.get(path).document(t).Find("#step-each").AttrOr("class", ""); class != "at-success" {
+				return fmt.Errorf("the last step is %q", class)
+			}
+			return nil
+		})
+		items := path + "/steps/each"
+		if href := admin.get(path).document(t).Find("#step-each a").First().AttrOr("href", ""); href != items {
+			t.Fatalf("the items are at %q", href)
+		}
+		gone := []string{admin.get(path).document(t).Find(`#step-first a[href^="/runs/"]`).AttrOr("href", ""), admin.get(items).document(t).Find(`tbody a[href^="/runs/"]`).First().AttrOr("href", "")}
+		for _, run := range gone {
+			if _, err := a.pool.ExecContext(t.Context(), "DELETE FROM xxl_job_log WHERE id = ?", strings.TrimPrefix(run, "/runs/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, at := range []string{path, items} {
+			page := admin.get(at)
+			doc := page.document(t)
+			if page.status != http.StatusOK || doc.Find(`[href="`+gone[0]+`"], [href="`+gone[1]+`"]`).Length() != 0 {
+				t.Errorf("%s: %d, and it leads to a run that is not there", at, page.status)
+			}
+			if !strings.Contains(doc.Find("main").Text(), "(no longer kept)") || !strings.Contains(page.body, "did ") {
+				t.Errorf("%s does not tell of it, or what it came to", at)
+			}
+		}
+		if doc := admin.get(items).document(t); doc.Find(`tbody a[href^="/runs/"]`).Length() != 1 || doc.Find("tbody tr").Length() != 2 {
+			t.Error("the other item has lost its run")
+		}
+	})
+}
+
 // TestAFlowIsMadeSeenAndSteeredInTheConsole goes the way of an operator: write it, with its picture and faults beside it, run it, answer its
 // approval, leave out and repeat steps.
 func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {

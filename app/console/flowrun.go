@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -76,7 +77,8 @@ type flowView struct {
 	f     manage.FlowRun
 	texts map[string]db.FlowStep
 	jobs  map[int64]db.Job
-	may   bool // steer it
+	kept  map[int64]bool // runs of steps that there still are
+	may   bool           // steer it
 }
 
 // flowRun draws a run of a flow, and says what was wrong in the step because of which it failed, where that was an expression.
@@ -91,6 +93,9 @@ func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Princi
 		ids = append(ids, s.JobID)
 	}
 	if v.jobs, err = c.jobs.ByID(ctx, ids); err != nil {
+		return nil, nil, err
+	}
+	if v.kept, err = c.keptRuns(ctx, p, slices.Collect(maps.Values(v.texts))); err != nil {
 		return nil, nil, err
 	}
 	out := &runs.FlowRun{Graph: flows.Graph{Label: page.T("flow.picture")}, Repeats: f.FromLogID, CanRepeat: v.may && f.Over() && len(again(f, "")) > 0}
@@ -111,6 +116,22 @@ func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Princi
 	v.time(out)
 	failed := v.texts[f.FailedStep]
 	return out, manage.WhyOfStep(&failed).Fault, nil
+}
+
+// keptRuns are those of the runs of some steps or items that there still are: each job has a time of its own for which its runs are kept.
+func (c *timelines) keptRuns(ctx context.Context, p auth.Principal, rows []db.FlowStep) (map[int64]bool, error) {
+	var ids []int64
+	for i := range rows {
+		if rows[i].RunID != 0 {
+			ids = append(ids, rows[i].RunID)
+		}
+	}
+	found, err := c.runs.ByID(ctx, p, ids)
+	kept := make(map[int64]bool, len(found))
+	for _, r := range found {
+		kept[r.ID] = true
+	}
+	return kept, err
 }
 
 // step is a step as the page lists it. Of a job that the reader may not see only the state is told.
@@ -143,6 +164,7 @@ func (v *flowView) step(i int) runs.FlowStep {
 	}
 	s.Message = shorten(v.said(v.page, &text))
 	s.RunID, s.Param, s.Output = text.RunID, shorten(string(text.Param)), shorten(string(text.Output))
+	s.RunGone = s.RunID != 0 && !v.kept[s.RunID]
 	switch {
 	case def.Approve != nil:
 		s.Text, s.Param = s.Param, ""
@@ -203,7 +225,7 @@ func (v *flowView) deeds(s *runs.FlowStep) []runs.Deed {
 func (v *flowView) node(s runs.FlowStep) flows.Node {
 	n := flows.Node{ID: s.ID, Title: s.Title, Kind: s.Kind, Ran: true, State: s.State, Allowed: s.Allowed, Needs: s.Needs, URL: "#step-" + s.ID, Note: flows.StateWord(v.page.Printer, s.State, s.Allowed)}
 	switch {
-	case s.RunID != 0:
+	case s.RunID != 0 && !s.RunGone:
 		n.URL = link.Run(s.RunID)
 	case s.ItemsURL != "":
 		n.URL = s.ItemsURL
@@ -415,9 +437,13 @@ func (c *runPages) stepItems(ec echo.Context) error {
 		rows = rows[:itemsOnPage]
 		page.Pager.Next = link.RunStep(logID, page.Step.ID, rows[itemsOnPage-1].Item)
 	}
+	kept, err := c.keptRuns(ctx, p, rows)
+	if err != nil {
+		return err
+	}
 	for i := range rows {
 		row := &rows[i]
-		item := runs.Item{Number: format.Digits(row.Item + 1), State: flow.State(row.State), RunID: row.RunID, Param: shorten(string(row.Param)), Message: shorten(c.said(page.Page, row))}
+		item := runs.Item{RunGone: row.RunID != 0 && !kept[row.RunID], Number: format.Digits(row.Item + 1), State: flow.State(row.State), RunID: row.RunID, Param: shorten(string(row.Param)), Message: shorten(c.said(page.Page, row))}
 		if row.BeganAt > 0 {
 			end := c.now()
 			if row.EndedAt > 0 {

@@ -31,6 +31,7 @@ type FlowStep struct {
 	Needs    []string
 	If       string
 	RunID    int64 // the newest attempt; 0 for none
+	RunGone  bool  // it has been deleted
 	JobID    int64
 	JobName  string
 	Began    format.Time
@@ -117,6 +118,7 @@ type Item struct {
 	Number   string // from 1
 	State    flow.State
 	RunID    int64
+	RunGone  bool // it has been deleted
 	Param    string
 	Duration string
 	Message  string
