@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // Galera is three private MariaDB servers that are one cluster: each has all data, and each may be written to.
@@ -95,7 +96,7 @@ func newGalera(tb testing.TB, network *network) *Galera {
 			tb.Cleanup(s.remove)
 			g.Nodes = append(g.Nodes, s)
 		}
-		if err = g.start(); err == nil {
+		if err = g.start(tb); err == nil {
 			return g
 		}
 		for i, s := range g.Nodes {
@@ -107,13 +108,10 @@ func newGalera(tb testing.TB, network *network) *Galera {
 	return nil
 }
 
-func (g *Galera) start() error {
+func (g *Galera) start(tb testing.TB) error {
+	tb.Helper()
 	for range 3 * galeraNodes {
-		port, err := freePort()
-		if err != nil {
-			return err
-		}
-		g.ports = append(g.ports, port)
+		g.ports = append(g.ports, executortest.FreePort(tb))
 	}
 	tools := filepath.Join(g.Nodes[0].dir, "bin")
 	if err := errors.Join(os.Mkdir(tools, 0o755), os.WriteFile(filepath.Join(tools, "wsrep_sst_same"), []byte(stateTransfer), 0o755)); err != nil {
@@ -310,16 +308,4 @@ func (g *Galera) Heal(tb testing.TB, i int) {
 	if err := g.network.plug(i, true); err != nil {
 		tb.Fatal(err)
 	}
-}
-
-// freePort is a port outside the range from which the system takes ports by itself.
-func freePort() (string, error) {
-	for range 200 {
-		port := strconv.Itoa(10000 + rand.IntN(10000))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			return port, l.Close()
-		}
-	}
-	return "", errors.New("no free port")
 }

@@ -386,12 +386,21 @@ func plainEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PUNCTUAL_") })
 }
 
-// freePort is a port that nobody gets by chance before its program is there: it lies below the range from which systems take ports.
+// freePort is a port that nobody gets by chance before its program is there: it lies below the range from which systems take ports. Nor is it
+// one that a test keeps for a program of its own, by the port of the same number of UDP.
 func freePort() (string, error) {
 	for range 200 {
 		port := strconv.Itoa(20000 + rand.IntN(12000))
-		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			return port, l.Close()
+		kept, err := net.ListenPacket("udp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			err = l.Close()
+		}
+		if err = errors.Join(err, kept.Close()); err == nil {
+			return port, nil
 		}
 	}
 	return "", errors.New("no free port")
