@@ -14,13 +14,10 @@ import (
 func TestBenchMeasuresARealSystem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "punctual")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := playing(t, dir)
 	cmd := exec.CommandContext(t.Context(), program, "bench", "--only", "lateness at 100/", "--seconds", "2", "--output", "json")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "PUNCTUAL_DATABASE_URL=mysql://nobody:nothing@127.0.0.1:1/live", "PUNCTUAL_TLS_CERT=/none")
+	cmd.Env = append(os.Environ(), "PLAY_PUNCTUAL=1", "TMPDIR="+t.TempDir(), "PUNCTUAL_DATABASE_URL=mysql://nobody:nothing@127.0.0.1:1/live", "PUNCTUAL_TLS_CERT=/none")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -85,9 +85,7 @@ func TestComplete(t *testing.T) {
 // TestShellsComplete asks real shells, with a punctual in their path that is this test.
 func TestShellsComplete(t *testing.T) {
 	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/punctual", ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	playing(t, bin)
 	for shell, tt := range map[string]struct{ script, want string }{
 		"bash": {`source <(punctual completion bash)
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _punctual; printf '%s|' "${COMPREPLY[@]}"; }
@@ -113,7 +111,7 @@ end`, "start|stop\n--state=running\na b\n"},
 			}
 			none := map[string]string{"bash": "--norc", "zsh": "-f", "fish": "--no-config"}[shell]
 			cmd := exec.CommandContext(t.Context(), program, none, "-c", tt.script)
-			cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "PUNCTUAL_CONTEXTS=" + home + "/contexts.yaml", "LC_ALL=C.UTF-8"}
+			cmd.Env = []string{"PLAY_PUNCTUAL=1", "PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "PUNCTUAL_CONTEXTS=" + home + "/contexts.yaml", "LC_ALL=C.UTF-8"}
 			out, err := cmd.CombinedOutput()
 			if err != nil || string(out) != tt.want {
 				t.Errorf("%v, completed\n%s\nwant\n%s", err, out, tt.want)

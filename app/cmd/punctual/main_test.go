@@ -11,6 +11,28 @@ import (
 	"github.com/punctual-job/punctual/app"
 )
 
+// TestMain lets the test program play the real one.
+func TestMain(m *testing.M) {
+	if os.Getenv("PLAY_PUNCTUAL") != "" {
+		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// playing puts a punctual into a folder that is this test program, which plays it where PLAY_PUNCTUAL is set.
+func playing(t *testing.T, dir string) (program string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err == nil {
+		program = filepath.Join(dir, "punctual")
+		err = os.Symlink(self, program)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 func TestCommands(t *testing.T) {
 	data := t.TempDir()
 	tests := []struct {

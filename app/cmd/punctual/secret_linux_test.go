@@ -11,14 +11,6 @@ import (
 	"testing"
 )
 
-// TestMain lets the test program play the real one.
-func TestMain(m *testing.M) {
-	if os.Getenv("PLAY_PUNCTUAL") != "" {
-		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
 func TestARunningAdminShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()
