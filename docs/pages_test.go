@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/yuin/goldmark/ast"
@@ -61,12 +62,20 @@ type file struct {
 
 func readFile(t *testing.T, name string) file {
 	t.Helper()
+	if f, known := readBefore.Load(name); known {
+		return f.(file)
+	}
 	raw, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file{sheet: read(raw), path: name}
+	f := file{sheet: read(raw), path: name}
+	readBefore.Store(name, f)
+	return f
 }
+
+// readBefore are the files that were read, by their names: each link leads to one.
+var readBefore sync.Map
 
 // outline is what a page and its translation have in common, part by part: the headings with their levels, and under each the code blocks,
 // the tables and what stands in code spans.
