@@ -3,6 +3,8 @@ package executortest
 import (
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
@@ -36,4 +38,18 @@ func FreePort(t testing.TB) string {
 	}
 	t.Fatal("no free port")
 	return ""
+}
+
+// NewServer starts a server on such a port, where nobody listens when a test has closed it.
+func NewServer(t testing.TB, handler http.Handler) *httptest.Server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:"+FreePort(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(handler)
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	return server
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
@@ -50,7 +51,7 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, secret: NewSecret()}
-	r.server = httptest.NewServer(r)
+	r.server = executortest.NewServer(t, r)
 	t.Cleanup(r.server.Close)
 	return r
 }

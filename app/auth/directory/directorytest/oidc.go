@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // OIDC is an OpenID Connect provider. Whoever comes is the user that was set last.
@@ -51,10 +53,13 @@ const (
 	ClientSecret = "s3cret+/=&"
 )
 
-// NewOIDC starts a provider, gone when the test ends.
+// ownKey is that of all providers, since one takes a quarter of a second to make.
+var ownKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
+// NewOIDC starts a provider, gone when the test ends. When it is closed, nobody else listens there.
 func NewOIDC(t testing.TB) *OIDC {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := ownKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +70,7 @@ func NewOIDC(t testing.TB) *OIDC {
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
 	mux.HandleFunc("GET /userinfo", p.userinfo)
-	p.server = httptest.NewServer(mux)
+	p.server = executortest.NewServer(t, mux)
 	p.URL = p.server.URL
 	t.Cleanup(p.server.Close)
 	return p
