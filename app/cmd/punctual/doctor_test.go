@@ -28,13 +28,21 @@ func TestTheDoctorSaysByItsExitCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = a.Stop(context.Background()) })
-	look := func(want int, output string) string {
+	// A busy machine is not always well: its beat may be late at any look.
+	look := func(want int, output string) (text string) {
 		t.Helper()
-		var out, said bytes.Buffer
-		if code := run([]string{"doctor", "--data-dir", data, "--output", output}, &out, &said); code != want || said.Len() > 0 && !strings.HasPrefix(said.String(), "time=") {
-			t.Errorf("exit code %d, want %d\n%s%s", code, want, &out, &said)
-		}
-		return out.String()
+		executortest.Eventually(t, fmt.Sprintf("exit code %d", want), func() error {
+			var out, said bytes.Buffer
+			code := run([]string{"doctor", "--data-dir", data, "--output", output}, &out, &said)
+			if said.Len() > 0 && !strings.HasPrefix(said.String(), "time=") {
+				t.Errorf("it says %s", &said)
+			}
+			if text = out.String(); code != want {
+				return fmt.Errorf("%d: %s%s", code, &out, &said)
+			}
+			return nil
+		})
+		return text
 	}
 	type report struct {
 		Verdict app.CheckVerdict
@@ -51,13 +59,6 @@ func TestTheDoctorSaysByItsExitCode(t *testing.T) {
 		}
 		return r
 	}
-	executortest.Eventually(t, "an installation is well", func() error { // which a busy machine is not at once
-		r, err := app.Doctor(t.Context(), app.Options{DataDir: data, Version: "dev", Logger: slog.New(slog.DiscardHandler)})
-		if err == nil && r.Verdict != app.CheckReady {
-			err = fmt.Errorf("%+v", r.Points)
-		}
-		return err
-	})
 	if r := read(0); r.Verdict != app.CheckReady || len(r.Points) != 0 {
 		t.Errorf("of one that is well: %+v", r)
 	}
