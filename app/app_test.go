@@ -110,6 +110,18 @@ func open(t *testing.T, a *App) *browser {
 	}}
 }
 
+// eventually asks until the answer has a status: a busy machine is not ready at each moment.
+func (b *browser) eventually(path string, status int) (got answer) {
+	b.t.Helper()
+	executortest.Eventually(b.t, fmt.Sprintf("%d of %s", status, path), func() error {
+		if got = b.get(path); got.status != status {
+			return fmt.Errorf("%d %s", got.status, got.body)
+		}
+		return nil
+	})
+	return got
+}
+
 // answer is what came back.
 type answer struct {
 	status int
@@ -489,9 +501,7 @@ func TestEveryAddressWithBadInput(t *testing.T) {
 				t.Errorf("%s %s gives back what it was sent", tt.method, tt.path)
 			}
 		}
-		if got := b.get("/readyz"); got.status != http.StatusOK {
-			t.Errorf("not ready afterwards: %s", got.body)
-		}
+		b.eventually("/readyz", http.StatusOK)
 		for _, wrong := range []string{"", "wrong"} {
 			got := b.do("POST", "/api/registry", url.Values{"a": {"b"}}, "XXL-JOB-ACCESS-TOKEN", wrong)
 			if got.status != http.StatusOK || !strings.Contains(got.body, "The access token is wrong.") {
@@ -628,12 +638,9 @@ func TestOperationsEndpoints(t *testing.T) {
 	a := start(t, testOptions(t))
 	b := open(t, a)
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
-		executortest.Eventually(t, path, func() error { // a busy machine is not ready at each moment
-			if got := b.get(path); got.status != http.StatusOK || got.body != want {
-				return fmt.Errorf("%d %q", got.status, got.body)
-			}
-			return nil
-		})
+		if got := b.eventually(path, http.StatusOK); got.body != want {
+			t.Errorf("%s: %q", path, got.body)
+		}
 	}
 	if got := b.get("/metrics"); !strings.Contains(got.body, "punctual_") || !strings.Contains(got.body, "go_goroutines") {
 		t.Error("metrics are missing")
