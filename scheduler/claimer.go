@@ -365,5 +365,5 @@ func (c *claimer) idle() time.Duration {
 
 // stuck reports whether this node cannot claim its share now, so that the others are to divide it among themselves.
 func (e *Engine) stuck() bool {
-	return e.full() || e.node.MayAct() && e.claimer.idle() > stuckAfter
+	return e.full() || e.node.MayAct() && e.claimer.idle() > stuckAfter || e.shortage.lasts() > 0
 }

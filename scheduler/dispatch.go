@@ -59,6 +59,7 @@ type dispatch struct {
 	told       int        // how many of the events are in its row
 	held       bool       // put back because the node might not act
 	waited     bool       // for a slot of its job's limit
+	short      bool       // put back because this machine could call nobody
 	fired      time.Time  // when the timer let it go
 	dead       time.Time  // since when nobody listens at the address that a broadcast passes over: it is not sent
 	unanswered time.Time  // when it was sent, if that brought no answer and it is not settled; see unanswered.go

@@ -213,7 +213,8 @@ type Engine struct {
 	pending   pendingSet // runs of this node that are committed but not recorded as sent
 	signed    atomic.Pointer[signature]
 
-	crowd *crowd
+	crowd    *crowd
+	shortage shortage
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 

@@ -34,6 +34,7 @@ const (
 	ConditionDue      ConditionKey = "due"      // fires of its share are overdue by Late, and not claimed
 	ConditionFull     ConditionKey = "full"     // Count runs are unsent, so that nothing more is claimed
 	ConditionCrowded  ConditionKey = "crowded"  // for Late more has been due than the executors of Count groups take, so that their jobs wait
+	ConditionShort    ConditionKey = "short"    // for Late this machine has had no sockets or memory left to call executors with
 	ConditionUnsent   ConditionKey = "unsent"   // claimed runs are overdue by Late, and not on their way to an executor
 	ConditionOutcomes ConditionKey = "outcomes" // what became of a sent run waits for Late to be written; Count wait in the queue
 	ConditionResults  ConditionKey = "results"  // an executor's result waits for Late to be written; Count wait in the queue
@@ -57,8 +58,8 @@ func (c Condition) Stops() bool {
 	switch c.Key {
 	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput, ConditionCrowded:
 		return false
-	case ConditionStopping, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent,
-		ConditionOutcomes, ConditionResults:
+	case ConditionStopping, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionShort,
+		ConditionUnsent, ConditionOutcomes, ConditionResults:
 		return true
 	}
 	return true
@@ -140,6 +141,8 @@ func (e *Engine) conditions() (list []Condition) {
 	if groups, since := e.crowd.waiting(); groups > 0 {
 		add(true, Condition{Key: ConditionCrowded, Late: e.now().Sub(since), Count: groups})
 	}
+	short := e.shortage.lasts()
+	add(short > 0, Condition{Key: ConditionShort, Late: short})
 	unsent := e.timer.overdue()
 	add(unsent > lateBound, Condition{Key: ConditionUnsent, Late: unsent})
 	outcomes := e.recorder.oldest()
@@ -213,8 +216,8 @@ func (e *Engine) lookAtHealth() {
 	}
 }
 
-var conditionKeys = []ConditionKey{ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionCrowded, ConditionUnsent, ConditionOutcomes,
-	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput}
+var conditionKeys = []ConditionKey{ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionCrowded, ConditionShort, ConditionUnsent,
+	ConditionOutcomes, ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput}
 
 // standing are the conditions that the loop has found.
 func (e *Engine) standing() []Condition {

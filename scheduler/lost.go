@@ -268,7 +268,7 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 			answer, err := e.cfg.Executors.IdleBeat(call, e.target(q.group, q.address), wire.IdleBeatRequest{JobID: q.job})
 			s := signBusy
 			switch {
-			case ctx.Err() != nil:
+			case ctx.Err() != nil, e.shortage.own(err):
 				return nil
 			case err != nil && !wire.Delivered(err) && call.Err() == nil:
 				s = signRefused

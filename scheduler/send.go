@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -147,7 +148,7 @@ func (e *Engine) mayReach(d *dispatch) func() bool {
 	return func() bool { return e.node.MayAct() && e.node.ID() == d.owner }
 }
 
-// find chooses the executor of a run whose strategy asks first. It reports false when it ended the run.
+// find chooses the executor of a run whose strategy asks first. It reports false when it ended the run, or put it back.
 func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 	addresses := e.candidates(d)
 	if len(addresses) == 0 {
@@ -163,15 +164,23 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 		d.goTo(e.now(), address, len(addresses))
 		return true
 	}
+	var short atomic.Bool
 	address, replies := route.Probe(ctx, addresses, func(ctx context.Context, a string) route.Reply {
 		ctx, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 		defer cancel()
 		answer, err := e.probe(ctx, d, a)
 		if err != nil {
+			if e.shortage.own(err) {
+				short.Store(true)
+			}
 			return route.Reply{Address: a, Silent: true, Text: err.Error()}
 		}
 		return route.Reply{Address: a, OK: answer.OK(), Text: answerText(answer)}
 	})
+	if address == "" && short.Load() {
+		e.later(d)
+		return false
+	}
 	d.events = append(d.events, e.asked(d, replies)...)
 	if address == "" {
 		e.fail(d, "", event.NotSent, event.New(e.now(), event.Nobody))
@@ -280,6 +289,8 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 			d.at = e.now()
 			e.timer.add(d)
 		}
+	case e.shortage.own(err):
+		e.later(d)
 	default:
 		e.uncertain(ctx, d, began, took, err)
 	}
@@ -439,6 +450,8 @@ func (e *Engine) noteLate(d *dispatch, sentAt int64) {
 	switch {
 	case d.held:
 		cause = event.LateLease
+	case d.short:
+		cause = event.LateShort
 	case d.trigger == jobspec.TriggerMisfire, d.waited:
 		return
 	case d.taken:

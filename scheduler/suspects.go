@@ -142,7 +142,7 @@ func (e *Engine) sweepBeats(ctx context.Context) {
 				e.noteDialect(ctx, to.AppName, q.address, wire.DialectRun)
 			}
 			switch {
-			case ctx.Err() != nil:
+			case ctx.Err() != nil, e.shortage.own(err):
 			case err == nil || wire.Delivered(err) && call.Err() == nil: // whatever it answers, it is there
 				e.directory.trust(q.address)
 			default:

@@ -181,7 +181,7 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 }
 
 // settleTaken finds out whether a run that was taken over has been sent already. It reports true when it is to be sent,
-// with the address to send it to set where that matters; otherwise it has ended the run.
+// with the address to send it to set where that matters; otherwise it has ended the run, or put it back.
 //
 // An executor that has a log of the run has it. One that has none but is busy with the job may have it waiting: the run is
 // sent to that one, because an executor refuses a run id that waits there (docs/compat.md §1.7), and ours any it has seen. It
@@ -201,6 +201,10 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		idle, silent := e.idleBeat(ctx, d, a)
 		known, err := e.knows(ctx, d, a)
 		if err != nil {
+			if e.shortage.own(err) {
+				e.later(d)
+				return false
+			}
 			if wire.Delivered(err) || len(addresses) == 1 {
 				d.orAgain()
 				e.fail(d, a, event.Unconfirmed, append(asked, event.New(e.now(), event.MayHave, a, faultOf(err), err))...)

@@ -250,6 +250,9 @@ func TestP3WhatExecutorsSayOfARunThatIsTakenOver(t *testing.T) {
 			if r := b.run(id); r.Outcome != tt.outcome && (!tt.kill || r.Outcome != event.Killed) {
 				t.Errorf("it is %v, want %v: %s", r.Outcome, tt.outcome, b.eventsOf(id))
 			}
+			if r := b.run(id); tt.knows != "" && string(r.ExecutorAddress) != tt.knows {
+				t.Errorf("it is at %s", r.ExecutorAddress)
+			}
 			sent := ""
 			for _, r := range b.executors.received() {
 				if r.req.LogID == id {

@@ -39,7 +39,7 @@ func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 	switch {
 	case why != "":
 		e.sent(d, d.unanswered, "ok", wire.CodeSuccess, event.Open, event.New(now, event.Known, d.address, why))
-	case !killed && now.Sub(d.unanswered) < e.unansweredFor(err):
+	case e.shortage.own(err), !killed && now.Sub(d.unanswered) < e.unansweredFor(err):
 		d.at = now.Add(e.cfg.UnansweredFor * 2 / 5)
 		e.timer.add(d)
 	case err != nil:

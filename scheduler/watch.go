@@ -39,7 +39,7 @@ func (a asking) away() bool { return Away(a.fault) }
 // Away reports whether the failure of a question means that nobody was there.
 func Away(fault wire.Fault) bool {
 	switch fault {
-	case "", wire.FaultAnswer, wire.FaultStatus, wire.FaultProtocol, wire.FaultBroken, wire.FaultStopped:
+	case "", wire.FaultAnswer, wire.FaultStatus, wire.FaultProtocol, wire.FaultBroken, wire.FaultStopped, wire.FaultOwn:
 		return false
 	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS, wire.FaultNotFetched, wire.FaultSilent,
 		wire.FaultLate, wire.FaultOther:
@@ -216,8 +216,8 @@ func (w *watcher) ask(ctx context.Context, q watchedAddress) error {
 	call, cancel := context.WithTimeout(ctx, min(watchWithin, e.cfg.Limits().CallTimeout))
 	answer, err := e.cfg.Executors.Beat(call, to)
 	cancel()
-	if ctx.Err() != nil {
-		return nil // the admin stops, which says nothing about the executor
+	if ctx.Err() != nil || e.shortage.own(err) {
+		return nil // the admin stops, or can call nobody, which says nothing about the executor
 	}
 	if err == nil && answer.OK() && to.Dialect == wire.DialectTooOld { // it has been upgraded
 		e.noteDialect(ctx, to.AppName, q.address, wire.DialectRun)

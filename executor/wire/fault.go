@@ -30,6 +30,7 @@ const (
 	FaultProtocol    Fault = "protocol"    // an answer that is not the protocol's
 	FaultAnswer      Fault = "answer"      // an answer of the protocol that says no
 	FaultStopped     Fault = "stopped"     // the caller gave up
+	FaultOwn         Fault = "own"         // the caller's machine has no socket or no memory left for the call, which says nothing of the executor
 	FaultOther       Fault = "other"
 )
 
@@ -37,7 +38,7 @@ const (
 var AllFaults = []Fault{
 	FaultRefused, FaultUnreachable, FaultHost, FaultConnect, FaultNotFetched, FaultSilent, FaultCertificate, FaultTLS, FaultLate, FaultBroken,
 	FaultStatus,
-	FaultProtocol, FaultAnswer, FaultStopped, FaultOther,
+	FaultProtocol, FaultAnswer, FaultStopped, FaultOwn, FaultOther,
 }
 
 // FaultOf says what kind of failure an error of a call is; "" for nil. It reads types, never words.
@@ -69,6 +70,8 @@ func FaultOf(err error) Fault {
 	switch {
 	case errors.Is(err, ErrNotFetched):
 		return FaultNotFetched
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM):
+		return FaultOwn
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return FaultRefused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

@@ -5,11 +5,14 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,6 +82,7 @@ func TestFaultOfOtherErrors(t *testing.T) {
 		wire.FaultOther:    errors.New("connection refused"), // words decide nothing
 		wire.FaultConnect:  &wire.CallError{Stage: wire.StageDial, Err: context.DeadlineExceeded},
 		wire.FaultStopped:  &wire.CallError{Stage: wire.StageDial, Err: context.Canceled},
+		wire.FaultOwn:      &wire.CallError{Stage: wire.StageDial, Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}},
 		wire.FaultProtocol: &wire.CallError{Stage: wire.StageDecode, Err: errors.New("x")},
 	} {
 		if got := wire.FaultOf(err); got != want {

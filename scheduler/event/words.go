@@ -37,6 +37,7 @@ const (
 	LateClaim    = "claim"    // the job was claimed late
 	LateTakeover = "takeover" // another admin's, which is gone
 	LateAgain    = "again"    // it was sent before, and did not arrive
+	LateShort    = "short"    // the admin's machine had no sockets left
 	LateUnknown  = "unknown"
 
 	// Why a child was not started.
@@ -56,7 +57,7 @@ var Vocabulary = map[string][]string{
 	"known.":   {KnownLog, KnownBusy, KnownRepeated, KnownReported},
 	"killed.":  {KilledUnsent, KilledWaiting, KilledSending, KilledRunning},
 	"lost.":    {LostSilent, LostIdle, LostForgot, LostGone},
-	"late.":    {LateLease, LateQueue, LateClaim, LateTakeover, LateAgain, LateUnknown},
+	"late.":    {LateLease, LateQueue, LateClaim, LateTakeover, LateAgain, LateShort, LateUnknown},
 	"nochild.": {NoChildID, NoChildItself, NoChildJob, NoChildAgain},
 	"nottold.": {NotToldToken},
 }
