@@ -57,6 +57,7 @@ func newConsole(t *testing.T) (*console, *httptest.Server) {
 		p.Preview = jobs.Preview{Times: []jobs.NextTime{{Time: format.At(c.Printer, c.now.Add(time.Hour), c.now)}, {Time: format.At(c.Printer, c.now.Add(2*time.Hour), c.now)}}}
 		render(w, r, 200, jobs.Form(p), "")
 	})
+	mux.HandleFunc("GET /jobs/15/edit", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Form(c.jobConflict()), "") })
 	mux.HandleFunc("POST /jobs/8/stop", c.stop)
 	mux.HandleFunc("POST /jobs/33/stop", func(w http.ResponseWriter, r *http.Request) {
 		render(w, r, 403, layout.Toast(c.page("/jobs"), layout.Flash{Kind: layout.FlashError, Text: "You may not do this"}), "")
@@ -296,6 +297,10 @@ func TestBehaviour(t *testing.T) {
 			until(`document.querySelector("#preview").textContent.includes("understood FIX_RATE")`),
 			chromedp.SendKeys(`#param`, "${{ planned }}"), until(`document.querySelector("#preview").textContent.includes("${{ planned }}")`),
 			chromedp.SetValue(`#glue`, "GLUE_SHELL"), until(`document.querySelector("#source").checkVisibility() && !document.querySelector("#handler").checkVisibility()`))
+	})
+	t.Run("a form that was merged with what somebody else saved is not left without a question", func(t *testing.T) {
+		const stays = `dispatchEvent(new Event("beforeunload", {cancelable: true}))`
+		do(t, visit("/jobs/new"), until(`document.readyState === "complete" && `+stays), visit("/jobs/15/edit"), until(`!`+stays))
 	})
 	t.Run("a misfire strategy shows the number it has", func(t *testing.T) {
 		const seen = `(ids => ids.filter(id => document.getElementById(id).checkVisibility()).join())(["misfire_last", "misfire_within"])`

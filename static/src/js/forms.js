@@ -35,8 +35,8 @@ export function forms() {
 
   const form = document.querySelector(large);
   if (!form) return;
-  // One that came back with errors holds what is not stored.
-  const before = form.querySelector("[aria-invalid=true]") ? null : typed(form);
+  // One that came back with errors, or with what somebody else changed, holds what is not stored.
+  const before = form.querySelector("[aria-invalid=true], .changes") ? null : typed(form);
   addEventListener("beforeunload", (event) => {
     if (!sent && typed(form) !== before) event.preventDefault();
   });

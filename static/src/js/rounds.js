@@ -50,9 +50,9 @@ export function rounds(draw) {
       own = null;
     } else if (!document.hidden && own) {
       asking = true;
-      const left = due - Date.now();
-      const draws = failed || every <= glance || left <= 0 || left > every; // of another part
-      if (draws) due = Date.now() + every;
+      const now = Date.now();
+      const draws = failed || every <= glance || now >= due || now + every < due; // of another part
+      if (draws) due = now + every;
       await ask(draws && shown);
       asking = false;
     } else {

@@ -14,11 +14,10 @@ export function times() {
   const say = (millis) => (Math.abs(millis) < 1000 ? words.now : (millis > 0 ? words.in : words.ago).replace("{Span}", span(millis)));
   // What is due and has not happened is due now for a while, then late; the server says the same (format.Due). A page that does
   // not know whether it has happened, or whether it is still to, says for when it was planned.
-  const lateAfter = 11000; // ms
   const due = (millis, time) => {
     if (cutOff() || (millis < 1000 && !knows())) return time.title.slice("2006-".length);
     if (millis >= 1000) return say(millis);
-    return millis > -lateAfter ? words.due : words.late.replace("{Span}", span(millis));
+    return millis > -11000 ? words.due : words.late.replace("{Span}", span(millis)); // after ten whole seconds
   };
   setInterval(() => {
     if (document.hidden) return;
