@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // certificate writes a self-signed certificate for 127.0.0.1 and its key, and gives a pool that trusts it.
@@ -70,7 +72,7 @@ func TestTheAdminServesHTTPSAndItsSampleRegistersOverIt(t *testing.T) {
 	}
 	changes, cancel := a.engine.Subscribe()
 	defer cancel()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(executortest.Patience)
 	for {
 		var registered int
 		if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_registry").Scan(&registered); err != nil {

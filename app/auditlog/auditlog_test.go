@@ -233,7 +233,7 @@ func (c *collector) until(t *testing.T, from, to int64) {
 	for s := from; s <= to; s++ {
 		want = append(want, s)
 	}
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(executortest.Patience)
 	for {
 		if got := slices.Compact(slices.Sorted(slices.Values(c.seqs()))); slices.Equal(got, want) {
 			return
@@ -531,7 +531,7 @@ func TestSyslogOverTLSChecksWhoIsThere(t *testing.T) {
 			if !strings.Contains(line, "certificate signed by unknown authority") || !strings.Contains(line, "cannot be shipped") {
 				t.Errorf("the log: %s", line)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(executortest.Patience):
 			t.Fatal("the log says nothing")
 		}
 		if list := s.Troubles(); len(list) != 1 || list[0].Target != to || !strings.Contains(list[0].Err.Error(), "unknown authority") || list[0].Since.IsZero() {
