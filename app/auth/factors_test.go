@@ -2,6 +2,7 @@ package auth
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -41,13 +42,29 @@ func TestASecondFactorsCodeCountsOnce(t *testing.T) {
 			}
 			return text
 		}
+		// wrong is a code that is none of those of now.
+		wrong := func() string {
+			right := make(map[string]bool)
+			for steps := -2; steps <= 2; steps++ {
+				text, err := totp.GenerateCode(setup.Secret, now.Add(time.Duration(steps)*codeStep))
+				if err != nil {
+					t.Fatal(err)
+				}
+				right[text] = true
+			}
+			for n := 0; ; n++ {
+				if text := fmt.Sprintf("%06d", n); !right[text] {
+					return text
+				}
+			}
+		}
 		for what, try := range map[string]struct {
 			who   Principal
 			token string
 			code  string
 			want  error
 		}{
-			"a wrong code":        {p, setup.Token, "000000", ErrWrongCode},
+			"a wrong code":        {p, setup.Token, wrong(), ErrWrongCode},
 			"somebody else":       {Principal{UserID: p.UserID + 1}, setup.Token, code(), ErrSetupExpired},
 			"a token of nobody's": {p, "x", code(), ErrSetupExpired},
 		} {
@@ -84,7 +101,7 @@ func TestASecondFactorsCodeCountsOnce(t *testing.T) {
 		show("a recovery code", strings.ToUpper(codes[0]), nil)
 		show("the same again", codes[0], ErrWrongCode)
 		for range attemptsOnFactor - 1 {
-			show("a wrong one", "000000", ErrWrongCode)
+			show("a wrong one", wrong(), ErrWrongCode)
 		}
 		now = now.Add(codeStep)
 		show("after too many", code(), ErrTooManyLogins)
