@@ -56,11 +56,14 @@ export function rounds(draw) {
       await ask(draws && shown);
       asking = false;
     } else {
-      due = own ? 0 : Date.now() + every; // at once when it is looked at again
+      due = Date.now() + every;
       own ??= source(2 * every + 2000);
     }
     timer = setTimeout(round, Math.min(every, failed ? again * failed : glance));
   };
   round();
-  document.addEventListener("visibilitychange", round);
+  document.addEventListener("visibilitychange", () => {
+    due = 0;
+    round();
+  });
 }
