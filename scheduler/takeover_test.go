@@ -262,15 +262,15 @@ func TestP3WhatExecutorsSayOfARunThatIsTakenOver(t *testing.T) {
 			if sent != tt.sent {
 				t.Errorf("sent to %q, want %q", sent, tt.sent)
 			}
+			tells := map[event.Key]func(e event.Event) string{
+				event.Asked:   func(e event.Event) string { return asked(e.Text(0), e.Text(1), e.Text(2)) },
+				event.MayHave: func(e event.Event) string { return mayHave(e.Text(0)) },
+				event.Known:   func(e event.Event) string { return "known " + e.Text(0) + " " + e.Text(1) },
+			}
 			var said []string
 			for _, e := range b.events(id) {
-				switch e.Key {
-				case event.Asked:
-					said = append(said, asked(e.Text(0), e.Text(1), e.Text(2)))
-				case event.MayHave:
-					said = append(said, mayHave(e.Text(0)))
-				case event.Known:
-					said = append(said, "known "+e.Text(0)+" "+e.Text(1))
+				if tell := tells[e.Key]; tell != nil {
+					said = append(said, tell(e))
 				}
 			}
 			if !slices.Equal(said, tt.events) {
