@@ -439,7 +439,8 @@ func TestEveryAddressWithBadInput(t *testing.T) {
 			{"POST", "/jobs", form(url.Values{"name": {strings.Repeat("长", 256)}}), 422},
 			{"POST", "/jobs", form(url.Values{"source": {huge}}), 413},
 			{"POST", "/jobs/1", form(url.Values{"handler": {""}}), 422},
-			{"POST", "/jobs/1", form(url.Values{"version": {"old"}}), 422},
+			{"POST", "/jobs/1", form(url.Values{"version": {"old"}, "author": {"mina"}}), 422},
+			{"POST", "/jobs/1", form(url.Values{"version": {"old"}}), 303}, // what is stored says the same
 			{"POST", "/jobs/999", form(nil), 404},
 			{"POST", "/jobs/999/start", url.Values{}, 404},
 			{"POST", "/jobs/999/stop", url.Values{}, 404},
