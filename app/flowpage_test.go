@@ -68,6 +68,24 @@ func TestARunOfAFlowOutlivesThoseOfItsSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		// Who may see the flow and not its steps' jobs hears of no run, neither that it is there nor that it is gone.
+		admin.post("/executors", url.Values{"app_name": {"others"}, "title": {"others"}})
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 2 WHERE id = 2"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET job_group = 2 WHERE job_id = 2"); err != nil {
+			t.Fatal(err)
+		}
+		if got := admin.post("/users", url.Values{"name": {"looker"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"2.view"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("a user: %d %s", got.status, got.body)
+		}
+		looker := open(t, a)
+		if got := looker.login("looker", testPassword); got.status != http.StatusSeeOther {
+			t.Fatalf("login: %d", got.status)
+		}
+		if doc := looker.get(items).document(t); doc.Find("tbody tr").Length() != 2 || strings.Contains(doc.Find("main").Text(), "(no longer kept)") || doc.Find(`tbody a[href^="/runs/"]`).Length() != 0 {
+			t.Errorf("somebody without the right hears %s", doc.Find("main").Text())
+		}
 		for _, at := range []string{path, items} {
 			page := admin.get(at)
 			doc := page.document(t)

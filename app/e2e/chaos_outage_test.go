@@ -27,15 +27,7 @@ func TestDatabaseAway(t *testing.T) {
 	})
 	server.Stop()
 	stopped := time.Now()
-	eventually(t, "no from readyz", func() error {
-		if a.status("/readyz") != http.StatusServiceUnavailable {
-			return errNotYet
-		}
-		return nil
-	})
-	if code := a.status("/healthz"); code != http.StatusOK {
-		t.Errorf("healthz answers %d while the database is away: the process would be killed for nothing", code)
-	}
+	a.waitUnready(t)
 	if code := a.status("/login"); code >= 500 && code != http.StatusServiceUnavailable {
 		t.Errorf("a page answers %d while the database is away", code)
 	}

@@ -210,6 +210,20 @@ func (a *admin) waitReady(t testing.TB) {
 	})
 }
 
+// waitUnready waits until the admin says that it does not schedule, as one that lives all the same.
+func (a *admin) waitUnready(t testing.TB) {
+	t.Helper()
+	eventually(t, "no from readyz", func() error {
+		if a.status("/readyz") != http.StatusServiceUnavailable {
+			return errNotYet
+		}
+		return nil
+	})
+	if code := a.status("/healthz"); code != http.StatusOK {
+		t.Errorf("healthz answers %d meanwhile: the process would be killed for nothing", code)
+	}
+}
+
 // status is the HTTP status of a GET without a session; 0 when there is no answer.
 func (a *admin) status(path string) int {
 	client := http.Client{Timeout: 5 * time.Second}

@@ -54,6 +54,16 @@ func TestChangesAreWrittenDown(t *testing.T) {
 		if after := b.story(t, AuditFilter{}); len(after) != before {
 			t.Errorf("nothing changed, and yet: %v", after[before:])
 		}
+		// What a form says where nothing was said is no change.
+		if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET concurrency_policy = '' WHERE id = ?", id); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Jobs.Update(ctx, b.user, id, b.job(func(in *JobInput) { in.Concurrency = jobspec.ConcurrencyQueue })); err != nil {
+			t.Fatal(err)
+		}
+		if after := b.story(t, AuditFilter{}); len(after) != before {
+			t.Errorf("a default was named, and yet: %v", after[before:])
+		}
 		changed := b.job(func(in *JobInput) { in.ScheduleConf, in.TimeoutSeconds = "0 0 3 * * ?", 30 })
 		for _, err := range []error{
 			b.Jobs.Update(ctx, b.user, id, changed),

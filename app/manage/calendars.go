@@ -269,11 +269,7 @@ func CalendarFault(err error) error {
 	var value any = e.Value
 	switch {
 	case e.Fault != nil:
-		text := e.Fault.Field
-		if why, ok := e.Fault.Why(); ok {
-			text = why
-		}
-		value = problem.Field{Key: "calendar.format.line", Args: []any{"Line", e.Fault.Line, "Text", text}}
+		value = problem.Field{Key: "calendar.format.line", Args: []any{"Line", e.Fault.Line, "Text", e.Fault.Said()}}
 	case e.Reason == calendar.ReasonFormat: // of an iCalendar file
 		value = problem.Field{Key: "calendar.format.missing", Args: []any{"Line", e.Value}}
 	}

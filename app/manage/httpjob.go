@@ -33,11 +33,7 @@ func CallFault(f *httpcall.Fault) problem.Field {
 // unreadableCall is where and why a parameter is not the JSON of a call.
 func unreadableCall(param string) problem.Field {
 	fault := document.JSONFault([]byte(param), json.Unmarshal([]byte(param), new(httpcall.Call)), 0)
-	text := fault.Field
-	if why, ok := fault.Why(); ok {
-		text = why
-	}
-	return problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.json", Args: []any{"Line", fault.Line, "Text", text}}
+	return problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.json", Args: []any{"Line", fault.Line, "Text", fault.Said()}}
 }
 
 // checkHTTPJob judges a job of that group: its parameter is a call. public says that the installation has a public address.

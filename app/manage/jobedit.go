@@ -358,7 +358,7 @@ func (s *Jobs) recordJob(ctx context.Context, tx *sql.Tx, p auth.Principal, acti
 	}
 	e := Entry{Action: action, Kind: ObjectJob, ID: id, Name: now.JobDesc, Group: now.JobGroup, After: jobSnapshot(now)}
 	if old.ID != 0 {
-		e.Before = jobSnapshot(old)
+		e.Before, e.After = changeSnapshots(old, now)
 	}
 	return s.audit.Record(ctx, tx, p, e)
 }

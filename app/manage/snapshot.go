@@ -11,8 +11,15 @@ import (
 )
 
 // jobSnapshot is a job's definition for the audit log, by the names of its columns.
-func jobSnapshot(j db.Job) Snapshot {
-	snapshot, spec := Snapshot{"job_group": j.JobGroup}, j.Spec()
+func jobSnapshot(j db.Job) Snapshot { return specSnapshot(j.JobGroup, j.Spec()) }
+
+// changeSnapshots are two of them. A choice that says nothing is its default: who saves a form that names that has changed nothing.
+func changeSnapshots(before, after db.Job) (Snapshot, Snapshot) {
+	return specSnapshot(before.JobGroup, before.Spec().WithDefaults()), specSnapshot(after.JobGroup, after.Spec().WithDefaults())
+}
+
+func specSnapshot(group int64, spec jobspec.Job) Snapshot {
+	snapshot := Snapshot{"job_group": group}
 	for _, f := range jobspec.Fields {
 		snapshot[f.Column] = f.Value(&spec)
 	}

@@ -63,13 +63,14 @@ func yamlWhy(said string, line []byte) invalid.Field {
 	return invalid.Field{Key: whyOther}
 }
 
-// Why is the reason of a fault of a text that is no YAML or JSON; ok is false of any other.
-func (f *Fault) Why() (why invalid.Field, ok bool) {
-	if f.Key != CodeSyntax || len(f.Args) != 2 {
-		return why, false
+// Said is what is wrong, without its line: why a text is no YAML or JSON, or else the fault itself.
+func (f *Fault) Said() invalid.Field {
+	if f.Key == CodeSyntax && len(f.Args) == 2 {
+		if why, ok := f.Args[1].(invalid.Field); ok {
+			return why
+		}
 	}
-	why, ok = f.Args[1].(invalid.Field)
-	return why, ok
+	return f.Field
 }
 
 func lineOf(raw []byte, offset int) int {
