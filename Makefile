@@ -91,7 +91,7 @@ deps: ## install what the tests need and the machine lacks (Debian packages, as 
 
 .PHONY: test
 # As the programs are built.
-test test/galera lint: export CGO_ENABLED = 0
+test test/galera test/upgrade lint: export CGO_ENABLED = 0
 
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
 	@# Vetted is by make lint, with more than go test asks. Most tests wait more than they compute: on two processors two at once are too few.
@@ -135,6 +135,10 @@ test/galera: deps ## admins on the nodes of a private Galera cluster, of Debian'
 .PHONY: test/flows
 test/flows: deps ## kill admins while flows go on, five times over (some minutes)
 	TEST_DB=required TEST_FLOW_KILLS=1 go test -vet=off -count=5 -timeout 30m -run TestKillAdminsUnderFlows ./app/e2e
+
+.PHONY: test/upgrade
+test/upgrade: deps ## put admins of today in the place of older ones under load, on both databases: make test/upgrade FROM=v1.2.3 (a tag or commit)
+	@.ci/upgrade $(FROM)
 
 .PHONY: test/bench
 test/bench: deps ## each measurement that docs/performance.md names, in small (a quarter of an hour)

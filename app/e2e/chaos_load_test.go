@@ -49,17 +49,7 @@ func newLoad(t *testing.T, dialect db.Dialect, admins, jobs, fires int) *load {
 
 func newLoadOn(t *testing.T, d *database, admins, jobs, fires int, options ...func(*executor.Config)) *load {
 	t.Helper()
-	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int), received: make(map[int64]time.Time), unsent: 5}
-	var urls []string
-	for range admins {
-		port := executortest.FreePort(t)
-		l.ports = append(l.ports, port)
-		urls = append(urls, "http://127.0.0.1:"+port)
-	}
-	l.executor = executortest.New(t, "", executortest.Handlers{"count": l.handle}, append([]func(*executor.Config){func(c *executor.Config) {
-		c.Token, c.Admins = testToken, urls
-	}}, options...)...)
-	program(t, "punctual") // so that building it is not part of the time until the first fire
+	l := newLoadWithoutJobs(t, d, admins, fires, options...)
 	preparing := time.Now()
 	d.seed(t, func(ctx context.Context, pool *db.Pool) error {
 		// What is still to come, more jobs and the start of the admins, takes longer where making the tables did.
@@ -69,9 +59,9 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int, options ...fu
 			return err
 		}
 		for i := range jobs {
-			first := l.begin.Add(time.Duration(i) * every / time.Duration(jobs)).Truncate(time.Millisecond)
+			first, last := l.span(i, jobs)
 			id, err := addJob(ctx, pool, group, func(p *db.InsertJobParams) {
-				p.JobDesc, p.ScheduleConf, p.EndAt = fmt.Sprintf("load %d", i), "1", first.Add(time.Duration(fires-1)*every).UnixMilli()
+				p.JobDesc, p.ScheduleConf, p.EndAt = fmt.Sprintf("load %d", i), "1", last.UnixMilli()
 			})
 			if err != nil {
 				return err
@@ -83,6 +73,29 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int, options ...fu
 		}
 		return nil
 	})
+	return l
+}
+
+// span is the first and the last fire of one of some jobs.
+func (l *load) span(i, jobs int) (first, last time.Time) {
+	first = l.begin.Add(time.Duration(i) * every / time.Duration(jobs)).Truncate(time.Millisecond)
+	return first, first.Add(time.Duration(l.fires-1) * every)
+}
+
+// newLoadWithoutJobs starts the executor, and chooses where the admins are to be.
+func newLoadWithoutJobs(t *testing.T, d *database, admins, fires int, options ...func(*executor.Config)) *load {
+	t.Helper()
+	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int), received: make(map[int64]time.Time), unsent: 5}
+	var urls []string
+	for range admins {
+		port := executortest.FreePort(t)
+		l.ports = append(l.ports, port)
+		urls = append(urls, "http://127.0.0.1:"+port)
+	}
+	l.executor = executortest.New(t, "", executortest.Handlers{"count": l.handle}, append([]func(*executor.Config){func(c *executor.Config) {
+		c.Token, c.Admins = testToken, urls
+	}}, options...)...)
+	program(t, "punctual") // so that building it is not part of the time until the first fire
 	return l
 }
 

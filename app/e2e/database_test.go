@@ -59,17 +59,24 @@ func (d *database) open(t testing.TB) *database {
 // read opens the connections that the tests look at the database with.
 func (d *database) read(t testing.TB) {
 	t.Helper()
+	d.sql = d.connect(t, "query_only(1)")
+}
+
+// connect opens connections beside the programs, one of which holds the lock of an embedded database's folder: SQLite allows it, and
+// the tests are not an admin.
+func (d *database) connect(t testing.TB, pragmas ...string) *sql.DB {
+	t.Helper()
 	driver, source := "mysql", cmp.Or(d.dsn, d.url)
 	if d.url == "" {
-		// A reader beside the program, which holds the lock of the folder: SQLite allows it, and the tests are not an admin.
 		driver = "sqlite"
-		source = "file:" + filepath.Join(d.dir, "punctual.db") + "?" + url.Values{"_pragma": {"busy_timeout(5000)", "query_only(1)"}}.Encode()
+		source = "file:" + filepath.Join(d.dir, "punctual.db") + "?" + url.Values{"_pragma": append(pragmas, "busy_timeout(5000)")}.Encode()
 	}
-	var err error
-	if d.sql, err = sql.Open(driver, source); err != nil {
+	pool, err := sql.Open(driver, source)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { d.sql.Close() })
+	t.Cleanup(func() { pool.Close() })
+	return pool
 }
 
 // settings are those of an admin on this database.

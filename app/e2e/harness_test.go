@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -165,6 +166,7 @@ type adminSettings struct {
 	databaseURL string   // empty: the embedded one in dataDir
 	dataDir     string   // default: a new one
 	port        string   // default: a free one
+	program     string   // default: the one under test
 	env         []string // more PUNCTUAL_… variables; they override
 }
 
@@ -185,11 +187,15 @@ func launchAdmin(t testing.TB, s adminSettings) *admin {
 	if s.dataDir == "" {
 		s.dataDir = t.TempDir()
 	}
-	env := append([]string{
+	return &admin{process: startProcess(t, cmp.Or(s.program, program(t, "punctual")), s.environment()), url: "http://127.0.0.1:" + s.port, port: s.port}
+}
+
+// environment is the settings as variables.
+func (s adminSettings) environment() []string {
+	return append([]string{
 		"PUNCTUAL_LISTEN=127.0.0.1:" + s.port, "PUNCTUAL_DATABASE_URL=" + s.databaseURL, "PUNCTUAL_DATA_DIR=" + s.dataDir,
 		"PUNCTUAL_ACCESS_TOKEN=" + testToken, "PUNCTUAL_ADMIN_PASSWORD=" + testPassword, "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off", "PUNCTUAL_TIME_ZONE=UTC",
 	}, s.env...)
-	return &admin{process: startProcess(t, program(t, "punctual"), env), url: "http://127.0.0.1:" + s.port, port: s.port}
 }
 
 func (a *admin) waitReady(t testing.TB) {
