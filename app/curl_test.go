@@ -31,7 +31,7 @@ func formOf(doc *goquery.Document) url.Values {
 			}
 			values.Set(name, option.AttrOr("value", ""))
 		case goquery.NodeName(s) == "textarea":
-			values.Set(name, strings.TrimPrefix(s.Text(), "\n"))
+			values.Set(name, s.Text())
 		case s.AttrOr("type", "") == "radio" || s.AttrOr("type", "") == "checkbox":
 			if _, checked := s.Attr("checked"); checked {
 				values.Set(name, s.AttrOr("value", "on"))

@@ -10,10 +10,28 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 )
+
+// whole is what was typed, with what the form does not say, and what is stored.
+func whole(in manage.JobInput, j db.Job) (typed, stored manage.JobInput) {
+	stored = manage.JobInput{Job: j.Spec(), Group: j.JobGroup}
+	in.Glue = j.GlueType
+	if in.KeepOptions {
+		in.Job = in.WithOptionsOf(stored.Job)
+	}
+	return in, stored
+}
+
+// asStored is what was typed; what means the same as what is stored is written as it is there, where a form writes it in its own way.
+func (c *jobPages) asStored(in manage.JobInput, j db.Job) manage.JobInput {
+	typed, stored := whole(in, j)
+	merged, _ := manage.MergeJobs("", typed, stored, c.zone)
+	return merged
+}
 
 // merge fills the form with what somebody else stored while it was open, where its writer had not touched it, and shows what differs.
 // Nothing is stored by that.
@@ -23,13 +41,9 @@ func (c *jobPages) merge(ec echo.Context, page *jobs.FormPage, mine jobs.FormVal
 	if err != nil {
 		return nil, err
 	}
-	theirs := manage.JobInput{Job: j.Spec(), Group: j.JobGroup}
-	in.Glue = j.GlueType // is not typed
-	if in.KeepOptions {
-		in.Job = in.WithOptionsOf(theirs.Job)
-	}
+	in, theirs := whole(in, j)
 	manage.TakeJobPart(mine[jobs.FieldTake], &in, theirs)
-	out, parts := manage.MergeJobs(mine[jobs.FieldBase], in, theirs)
+	out, parts := manage.MergeJobs(mine[jobs.FieldBase], in, theirs, c.zone)
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 		return c.jobForm(ec, http.StatusOK, page, merged)
 	}
 	if err == nil {
-		err = c.jobs.Update(ctx, p, jobID, in)
+		err = c.jobs.Update(ctx, p, jobID, c.asStored(in, j))
 	}
 	if err != nil && problem.From(err).Key == "problem.changed" {
 		merged, err := c.merge(ec, &page, values, in)
@@ -219,7 +219,7 @@ func (c *jobPages) declared(ctx context.Context, jobID int64, groups groupTitles
 func (c *jobPages) storedValues(j db.Job) jobs.FormValues {
 	v := c.valuesOf(j.Spec())
 	v[jobs.FieldGroup], v[jobs.FieldVersion] = strconv.FormatInt(j.JobGroup, 10), manage.JobVersion(j)
-	v[jobs.FieldBase] = manage.JobMarks(manage.JobInput{Job: j.Spec(), Group: j.JobGroup})
+	v[jobs.FieldBase] = manage.JobMarks(manage.JobInput{Job: j.Spec(), Group: j.JobGroup}, c.zone)
 	delete(v, jobs.FieldRemark) // each change has its own
 	return v
 }

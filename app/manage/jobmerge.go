@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
@@ -37,8 +38,11 @@ var jobParts = func() (parts []jobPart) {
 	return parts
 }()
 
-// text is what a job says in a part. What is written otherwise and means the same is the same.
-func (p jobPart) text(in JobInput) string {
+// lineEnds makes one of all, as browsers do.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// text is what a job says in a part; home is the zone of jobs that name none. What is written otherwise and means the same is the same.
+func (p jobPart) text(in JobInput, home *time.Location) string {
 	if p.fields == nil {
 		return strconv.FormatInt(in.Group, 10)
 	}
@@ -49,9 +53,9 @@ func (p jobPart) text(in JobInput) string {
 		if !f.In(&j) || f.Name == jobspec.FieldCron && j.ScheduleType == jobspec.ScheduleNone {
 			continue
 		}
-		text := strings.ReplaceAll(f.Text(&j, n), "\r\n", "\n") // browsers make one of the other
-		if at, err := jobspec.Moment(text, time.UTC); err == nil && f.Name == jobspec.FieldMoment {
-			text = at.UTC().Format(time.RFC3339Nano)
+		text := lineEnds.Replace(f.Text(&j, n))
+		if f.Name == jobspec.FieldMoment {
+			text = onceMoment(text, j.Zone, home)
 		}
 		if call, ok := PlainCall(text); ok && f.Name == jobspec.FieldParam && j.Handler == httpcall.Handler {
 			text = call.String()
@@ -59,6 +63,19 @@ func (p jobPart) text(in JobInput) string {
 		texts = append(texts, text)
 	}
 	return strings.Join(texts, "\x00")
+}
+
+// onceMoment is which one a text means, with the zone in which it is read; what means none is left as it is, for others to refuse.
+func onceMoment(text, zone string, home *time.Location) string {
+	loc, err := jobspec.Location(zone)
+	if err != nil {
+		return text
+	}
+	at, err := jobspec.Moment(text, cmp.Or(loc, home))
+	if err != nil {
+		return text
+	}
+	return at.UTC().Format(time.RFC3339Nano) + " " + zone
 }
 
 func (p jobPart) copy(to, from *JobInput) {
@@ -88,10 +105,10 @@ var partsMark = func() string {
 }()
 
 // JobMarks are marks of a job's parts, for a form to carry: with them [MergeJobs] knows what somebody changed in it.
-func JobMarks(in JobInput) string {
+func JobMarks(in JobInput, home *time.Location) string {
 	marks := partsMark
 	for _, p := range jobParts {
-		marks += mark(p.text(in))
+		marks += mark(p.text(in, home))
 	}
 	return marks
 }
@@ -115,11 +132,11 @@ type MergedPart struct {
 
 // MergeJobs merges what somebody typed into a form with what is stored, by the marks ([JobMarks]) of what both began with; without
 // them every difference counts as a change by both. What both changed to the same is no change.
-func MergeJobs(marks string, mine, theirs JobInput) (merged JobInput, changed []MergedPart) {
+func MergeJobs(marks string, mine, theirs JobInput, home *time.Location) (merged JobInput, changed []MergedPart) {
 	merged = mine
 	known := len(marks) == markLength*(1+len(jobParts)) && strings.HasPrefix(marks, partsMark)
 	for i, p := range jobParts {
-		my, their := p.text(mine), p.text(theirs)
+		my, their := p.text(mine, home), p.text(theirs, home)
 		if my == their {
 			p.copy(&merged, &theirs) // as it is written there
 			continue

@@ -84,6 +84,19 @@ func TestMergeJobs(t *testing.T) {
 			mine: func(in *JobInput) { in.ScheduleConf = "2030-01-02 03:04" },
 		},
 		{
+			name: "a moment is the same in another notation",
+			base: func(in *JobInput) {
+				in.ScheduleType, in.ScheduleConf = jobspec.ScheduleOnce, "2030-01-02T11:04:00+08:00"
+			},
+			mine: func(in *JobInput) { in.ScheduleConf = "2030-01-02 03:04" },
+		},
+		{
+			name: "a moment that is read in another zone is not the same, though it may be as late",
+			base: func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleOnce, "2030-01-02 03:04:00" },
+			mine: func(in *JobInput) { in.ScheduleConf, in.Zone = "2030-01-02 11:04:00", "Asia/Shanghai" },
+			want: func(in *JobInput) { in.ScheduleConf, in.Zone = "2030-01-02 11:04:00", "Asia/Shanghai" }, changed: "schedule_type:me time_zone:me",
+		},
+		{
 			name: "a bound is a moment, whatever its zone", base: func(in *JobInput) { in.Start = 1_900_000_000_000 }, theirs: func(in *JobInput) { in.Zone = "UTC" },
 			want: func(in *JobInput) { in.Zone = "UTC" }, changed: "time_zone:them",
 		},
@@ -108,14 +121,14 @@ func TestMergeJobs(t *testing.T) {
 				}
 				return in
 			}
-			marks := JobMarks(from(nil))
+			marks := JobMarks(from(nil), time.UTC)
 			if len(marks) > 400 {
 				t.Errorf("a form carries %d characters", len(marks))
 			}
 			if tt.noMarks {
 				marks = "of another version"
 			}
-			merged, changed := MergeJobs(marks, from(tt.mine), from(tt.theirs))
+			merged, changed := MergeJobs(marks, from(tt.mine), from(tt.theirs), time.UTC)
 			var got []string
 			for _, c := range changed {
 				got = append(got, c.Name+":"+map[ChangedBy]string{ChangedByMe: "me", ChangedByThem: "them", ChangedByBoth: "both"}[c.By])
@@ -125,8 +138,8 @@ func TestMergeJobs(t *testing.T) {
 			}
 			want := from(tt.want)
 			for _, p := range jobParts {
-				if p.text(merged) != p.text(want) {
-					t.Errorf("%s is %q, want %q", p.name, p.text(merged), p.text(want))
+				if p.text(merged, time.UTC) != p.text(want, time.UTC) {
+					t.Errorf("%s is %q, want %q", p.name, p.text(merged, time.UTC), p.text(want, time.UTC))
 				}
 			}
 		})
@@ -166,11 +179,11 @@ func TestEveryFieldIsMerged(t *testing.T) {
 		if fault := f.Put(&theirs.Job, text, time.UTC); fault != nil {
 			t.Fatal(fault)
 		}
-		merged, changed := MergeJobs(JobMarks(base), mine, theirs)
+		merged, changed := MergeJobs(JobMarks(base, time.UTC), mine, theirs, time.UTC)
 		if len(changed) != 1 || changed[0].By != ChangedByThem || !slices.Contains(changed[0].Fields, f) || f.Value(&merged.Job) != f.Value(&theirs.Job) {
 			t.Errorf("%s: changed %+v, merged to %v", f.Name, changed, f.Value(&merged.Job))
 		}
-		if merged, changed = MergeJobs(JobMarks(base), theirs, base); len(changed) != 1 || changed[0].By != ChangedByMe || f.Value(&merged.Job) != f.Value(&theirs.Job) {
+		if merged, changed = MergeJobs(JobMarks(base, time.UTC), theirs, base, time.UTC); len(changed) != 1 || changed[0].By != ChangedByMe || f.Value(&merged.Job) != f.Value(&theirs.Job) {
 			t.Errorf("%s of mine: changed %+v, merged to %v", f.Name, changed, f.Value(&merged.Job))
 		}
 	}
