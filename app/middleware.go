@@ -20,6 +20,9 @@ const (
 	requestTime = time.Minute
 )
 
+// Who is not told in time that the database does not answer sees a connection that breaks, a minute after the click.
+const _ = uint64(requestTime - db.GivesUpWithin)
+
 // requestID marks a request, so that the page of an error and the line in the log can be brought together.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

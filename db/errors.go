@@ -11,6 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	modernc "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/punctual-job/punctual/db/sqlite"
 )
 
 // What callers branch on. [Error] makes them out of a driver's errors.
@@ -138,7 +140,7 @@ func IsUnavailable(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
-	if errors.Is(err, driver.ErrBadConn) || isLostConn(err) {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sqlite.ErrStuck) || isLostConn(err) {
 		return true
 	}
 	n, s := codes(err)

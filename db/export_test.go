@@ -94,3 +94,8 @@ func SortByName(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) 
 
 // DeferAbove sets from how many runs on a pool leaves indexes for later.
 func (p *Pool) DeferAbove(runs int64) { p.deferAbove = runs }
+
+// Tries tries something as a transaction is tried.
+func Tries(ctx context.Context, once func() (again bool, err error)) error {
+	return new(Pool).tries(ctx, once)
+}

@@ -196,6 +196,7 @@ const (
 	txTries    = 6
 	txMinPause = 4 * time.Millisecond
 	txMaxPause = 250 * time.Millisecond
+	txTriesFor = 15 * time.Second // no try begins after that: so long takes a row that stays locked, or a server that does not answer
 )
 
 // Tx runs do in a transaction and commits it. It starts again, with do called anew, when the database undid the
@@ -235,12 +236,13 @@ func patient(ctx context.Context) bool { return ctx.Value(patientKey{}) != nil }
 
 // tries has something tried until it succeeds, fails for good, or has been tried often.
 func (p *Pool) tries(ctx context.Context, once func() (again bool, err error)) error {
+	began := time.Now()
 	for try := 1; ; try++ {
 		again, err := once()
 		if err == nil {
 			return nil
 		}
-		if !again && !(IsLocked(err) && patient(ctx)) || try == txTries || ctx.Err() != nil {
+		if !again && !(IsLocked(err) && patient(ctx)) || try == txTries || ctx.Err() != nil || time.Since(began) > txTriesFor {
 			return Error(err)
 		}
 		if !pause(ctx, try) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -164,6 +165,22 @@ func TestTxRetries(t *testing.T) {
 		})
 		if tries != 1 {
 			t.Errorf("tries after the context ended = %d, want 1", tries)
+		}
+	})
+}
+
+// TestASilentServerIsNotTriedForLong: who asks waits for all the tries.
+func TestASilentServerIsNotTriedForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		err := db.Tries(t.Context(), func() (again bool, err error) {
+			tries++
+			time.Sleep(10 * time.Second)
+			return true, driver.ErrBadConn
+		})
+		if !db.IsUnavailable(err) || tries != 2 {
+			t.Errorf("%v after %d tries, want 2", err, tries)
 		}
 	})
 }

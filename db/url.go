@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/punctual-job/punctual/db/sqlite"
 )
 
 // target is a parsed MySQL address.
@@ -23,8 +25,11 @@ type target struct {
 // The longest statement on these connections is a page over a big log; migrations have connections of their own.
 const (
 	dialTimeout = 10 * time.Second
-	ioTimeout   = 60 * time.Second
+	ioTimeout   = 40 * time.Second
 )
+
+// GivesUpWithin is how long somebody may have to wait, of whom no deadline is known, to be told that the database does not answer.
+const GivesUpWithin = max(ioTimeout+checkLimit+connectLimit, sqlite.WaitsFor)
 
 // parseURL reads what an operator wrote: mysql://user:password@host:port/name?param=value, the JDBC URL of an XXL-JOB
 // admin, or a go-sql-driver DSN. No error repeats the password.

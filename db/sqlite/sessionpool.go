@@ -4,9 +4,16 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 var errClosed = errors.New("sqlite: database is closed")
+
+// ErrStuck is the error of who waited for a session as long as one may: a disk that does not answer holds those that are lent.
+var ErrStuck = errors.New("sqlite: no session came free; its disk may not answer")
+
+// WaitsFor is how long somebody waits for a session who would wait longer. Nothing but a build of indexes, or a disk, takes that long.
+const WaitsFor = 40 * time.Second
 
 // sessionPool lends a bounded number of sessions. Who asks first is served first, and who stops waiting (its context ends) leaves no trace.
 type sessionPool struct {
@@ -29,8 +36,10 @@ func (l *sessionPool) acquire(ctx context.Context) (*session, error) {
 	}
 	select {
 	case l.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	default:
+		if err := l.wait(ctx); err != nil {
+			return nil, err
+		}
 	}
 	s, err := l.pop()
 	if err == nil && s == nil {
@@ -41,6 +50,20 @@ func (l *sessionPool) acquire(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// wait waits for a slot.
+func (l *sessionPool) wait(ctx context.Context) error {
+	enough := time.NewTimer(WaitsFor)
+	defer enough.Stop()
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-enough.C:
+		return ErrStuck
+	}
 }
 
 func (l *sessionPool) pop() (*session, error) {
