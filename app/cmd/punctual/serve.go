@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/app"
@@ -38,7 +39,24 @@ func (c *serveCmd) Run(s streams, lost func() int64) error {
 	welcome(s.out, a.Welcome())
 	go paceGarbage(ctx)
 	context.AfterFunc(ctx, cancel) // from now on a signal has its usual effect again
-	return a.Run(ctx)
+	return bounded(ctx, o.DrainTimeout+stopSlack, a.Run)
+}
+
+// stopSlack is for what a stop does beside sending what is claimed. It is twice as long as that takes at most while every call is answered.
+const stopSlack = 10 * time.Second
+
+// bounded runs until run ends, or, once ctx has, for so much longer at most: a disk that does not answer holds whoever calls it, and nothing
+// but the end of the process is left then. It is no more to the database than a crash.
+func bounded(ctx context.Context, longest time.Duration, run func(context.Context) error) error {
+	ended, late := make(chan error, 1), make(chan struct{})
+	go func() { ended <- run(ctx) }()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(longest, func() { close(late) }) })()
+	select {
+	case err := <-ended:
+		return err
+	case <-late:
+		return fmt.Errorf("the stop did not come to its end within %s and is given up; a disk or a file system may not answer", longest)
+	}
 }
 
 // welcome says what somebody at the terminal wants to know. The first password is said here and nowhere else.
