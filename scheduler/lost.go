@@ -2,8 +2,11 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +25,7 @@ import (
 // the work to somebody else and will report later. So its log of the run is asked for. One that has none for [Config.IdleAfter]
 // has lost the run; one that has it is waited for as XXL-JOB does, for as long as it lives, unless its group says that a result
 // never comes later than the handler's end. Nobody listening there, for [Config.LostAfter], means that it is gone. An address
-// that does not answer in time gets several times that, because a machine too busy to answer may be busy with the run.
+// that does not answer in time, or cannot be asked, gets several times that, because a machine too busy to answer may be busy with the run.
 //
 // XXL-JOB leaves rows open for ever whose result never came, and its admin those that it was about to send when it ended. When
 // its database has been adopted they are asked about in the same way, and closed when nobody knows them: days later nobody
@@ -38,7 +41,7 @@ const (
 	signIdle                // it does not, and has no log of the run or one that counts for nothing
 	signForgot              // other runs of the job do, and it does not know this one
 	signRefused             // nobody listens at the address
-	signSilent              // no answer in time
+	signSilent              // no answer in time, or it could not be asked
 )
 
 // watched is since when a run has shown one sign.
@@ -270,7 +273,7 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 			switch {
 			case ctx.Err() != nil, e.shortage.own(err):
 				return nil
-			case err != nil && !wire.Delivered(err) && call.Err() == nil:
+			case nobodyThere(err):
 				s = signRefused
 			case err != nil:
 				s = signSilent
@@ -285,6 +288,27 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 	}
 	_ = calls.Wait() // the functions return no error
 	return signs
+}
+
+// nobodyThere reports whether a call failed because there is no executor at the address, as its machine, the last on the way to that, or a
+// name server said. A connection that is not made in time, a name that nobody could look up, and a certificate that is not trusted say
+// nothing of the kind: the executor may be there, and at work.
+func nobodyThere(err error) bool {
+	if err == nil || wire.Delivered(err) {
+		return false
+	}
+	switch wire.FaultOf(err) {
+	case wire.FaultRefused, wire.FaultSilent:
+		return true
+	case wire.FaultUnreachable:
+		return !errors.Is(err, syscall.ENETUNREACH) // it is this machine that knows no way then
+	case wire.FaultHost:
+		name, ok := errors.AsType[*net.DNSError](err)
+		return ok && name.IsNotFound
+	case wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS, wire.FaultNotFetched, wire.FaultLate, wire.FaultBroken, wire.FaultStatus,
+		wire.FaultProtocol, wire.FaultAnswer, wire.FaultStopped, wire.FaultOwn, wire.FaultOther:
+	}
+	return false
 }
 
 // giveUp ends the runs that nothing is to be expected of any more.

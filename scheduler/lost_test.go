@@ -1,10 +1,15 @@
 package scheduler
 
 import (
+	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,10 +20,15 @@ import (
 )
 
 var (
-	errRefused = &wire.CallError{Stage: wire.StageDial, Err: errors.New("connection refused")}
+	errRefused = &wire.CallError{Stage: wire.StageDial, Err: syscall.ECONNREFUSED}
 	errSilent  = &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: errors.New("time-out")}
 	busy       = wire.Answer{Code: 500, Msg: "job thread is running or has trigger queue."}
 )
+
+// fails has a call end before there is a connection.
+func fails(err error) func() (wire.Answer, error) {
+	return func() (wire.Answer, error) { return wire.Answer{}, &wire.CallError{Stage: wire.StageDial, Err: err} }
+}
 
 // quick makes the engine decide about runs without a result within moments.
 func quick(c *Config) {
@@ -39,6 +49,13 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 		{"nothing of the job is there any more, but the log", func() (wire.Answer, error) { return yes, nil }, true, false, false, ""},
 		{"the log, of a group whose results come before the handler's end", func() (wire.Answer, error) { return yes, nil }, true, true, false, event.LostIdle},
 		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, true, false, false, event.LostGone},
+		{"no name server knows its name", fails(&net.DNSError{Err: "no such host", IsNotFound: true}), true, false, false, event.LostGone},
+		{"no way leads to its machine", fails(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), true, false, false, event.LostGone},
+		{"no way leads from this machine", fails(os.NewSyscallError("connect", syscall.ENETUNREACH)), true, false, false, event.LostSilent},
+		{"no connection is made in time", fails(context.DeadlineExceeded), true, false, false, event.LostSilent},
+		{"the name server does not answer", fails(&net.DNSError{Err: "i/o timeout", IsTimeout: true}), true, false, false, event.LostSilent},
+		{"the name server cannot tell", fails(&net.DNSError{Err: "server misbehaving", IsTemporary: true}), true, false, false, event.LostSilent},
+		{"its certificate has expired", fails(x509.CertificateInvalidError{Reason: x509.Expired}), true, false, false, event.LostSilent},
 		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, true, false, false, event.LostSilent},
 		{"it is busy with the job", func() (wire.Answer, error) { return busy, nil }, false, false, false, ""},
 		{"one of ours is busy with the job, and knows the run", func() (wire.Answer, error) { return busy, nil }, true, false, true, ""},

@@ -205,7 +205,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 				e.later(d)
 				return false
 			}
-			if wire.Delivered(err) || len(addresses) == 1 {
+			if !nobodyThere(err) || len(addresses) == 1 {
 				d.orAgain()
 				e.fail(d, a, event.Unconfirmed, append(asked, event.New(e.now(), event.MayHave, a, faultOf(err), err))...)
 				return false

@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -185,7 +187,8 @@ func TestP3WhatIsTakenOverIsAsItsRowSays(t *testing.T) {
 // chosen is asked once more as it leaves.
 func TestP3WhatExecutorsSayOfARunThatIsTakenOver(t *testing.T) {
 	t.Parallel()
-	refused := &wire.CallError{Stage: wire.StageDial, Err: errors.New("refused")}
+	refused := &wire.CallError{Stage: wire.StageDial, Err: syscall.ECONNREFUSED}
+	away := &wire.CallError{Stage: wire.StageDial, Err: context.DeadlineExceeded}
 	silent := &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: errors.New("silence")}
 	asked := func(a, what, answer string) string { return "asked " + a + " " + what + " " + answer }
 	noLog := func(a string) string { return asked(a, event.AskLog, event.AnswerNo) }
@@ -199,6 +202,7 @@ func TestP3WhatExecutorsSayOfARunThatIsTakenOver(t *testing.T) {
 		busy    string           // who has something of the job
 		kill    bool             // somebody wants it ended
 		again   bool             // its job would rather be done twice
+		beats   map[string]error // who does not answer when its route asks who is there; nil: it does not ask
 		outcome event.Outcome
 		sent    string // to whom
 		events  []string
@@ -210,7 +214,10 @@ func TestP3WhatExecutorsSayOfARunThatIsTakenOver(t *testing.T) {
 		"what the second does is not said": {idle: map[string]error{addressB: silent}, outcome: event.Open, sent: addressA, events: []string{noLog(addressA), noLog(addressB), noLog(addressA)}},
 		"nobody is at the first, to whom it would go": {log: map[string]error{addressA: refused}, outcome: event.Unconfirmed,
 			events: []string{asked(addressA, event.AskLog, event.AnswerUnknown), noLog(addressB), mayHave(addressA)}},
-		"the first is silent":               {log: map[string]error{addressA: silent}, outcome: event.Unconfirmed, events: []string{mayHave(addressA)}},
+		"the first is silent": {log: map[string]error{addressA: silent}, outcome: event.Unconfirmed, events: []string{mayHave(addressA)}},
+		"there is no way to the first, nor was there for the route": {log: map[string]error{addressA: away}, beats: map[string]error{addressA: away}, outcome: event.Unconfirmed, events: []string{mayHave(addressA)}},
+		"nobody is at the first, nor for the route": {log: map[string]error{addressA: refused}, beats: map[string]error{addressA: refused}, outcome: event.Open, sent: addressB,
+			events: []string{asked(addressA, event.AskLog, event.AnswerUnknown), noLog(addressB), asked(addressA, event.AskBeat, event.AnswerUnknown), asked(addressB, event.AskBeat, event.AnswerYes), noLog(addressB)}},
 		"the second is silent":              {log: map[string]error{addressB: silent}, outcome: event.Unconfirmed, events: []string{noLog(addressA), mayHave(addressB)}},
 		"nobody is where it was to go":      {address: addressB, log: map[string]error{addressB: refused}, outcome: event.Unconfirmed, events: []string{mayHave(addressB)}},
 		"the same, and twice is better":     {address: addressB, log: map[string]error{addressB: refused}, again: true, outcome: event.Unconfirmed, events: []string{mayHave(addressB)}},
@@ -224,7 +231,16 @@ func TestP3WhatExecutorsSayOfARunThatIsTakenOver(t *testing.T) {
 				if tt.again {
 					p.WhenLost = string(jobspec.WhenLostAgain)
 				}
+				if tt.beats != nil {
+					p.ExecutorRouteStrategy = jobspec.RouteFailover
+				}
 			})
+			b.executors.beat = func(a string) (wire.Answer, error) {
+				if err := tt.beats[a]; err != nil {
+					return wire.Answer{}, err
+				}
+				return yes, nil
+			}
 			dead := db.Node{Name: "dead", ID: b.deadNode(db.NewRun{JobID: job, PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerCron, Address: tt.address})}
 			id := b.runsOf(job)[0].ID
 			if tt.knows != "" {

@@ -18,7 +18,7 @@ type Fault string
 const (
 	FaultRefused     Fault = "refused"     // nobody listens there
 	FaultUnreachable Fault = "unreachable" // no way to the machine
-	FaultHost        Fault = "host"        // the name is not known
+	FaultHost        Fault = "host"        // the name could not be looked up
 	FaultConnect     Fault = "connect"     // no connection in time
 	FaultCertificate Fault = "certificate" // the peer's certificate is not to be trusted
 	FaultTLS         Fault = "tls"         // the two do not agree on TLS
@@ -60,7 +60,7 @@ func FaultOf(err error) Fault {
 	if f := faultOfTLS(err); f != "" {
 		return f
 	}
-	if name, ok := as[*net.DNSError](err); ok && !name.IsTimeout {
+	if _, ok := as[*net.DNSError](err); ok && !errors.Is(err, context.Canceled) {
 		return FaultHost
 	}
 	if _, ok := as[*SilentError](err); ok {

@@ -83,6 +83,7 @@ func TestFaultOfOtherErrors(t *testing.T) {
 		wire.FaultConnect:  &wire.CallError{Stage: wire.StageDial, Err: context.DeadlineExceeded},
 		wire.FaultStopped:  &wire.CallError{Stage: wire.StageDial, Err: context.Canceled},
 		wire.FaultOwn:      &wire.CallError{Stage: wire.StageDial, Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}},
+		wire.FaultHost:     &wire.CallError{Stage: wire.StageDial, Err: &net.DNSError{Err: "i/o timeout", IsTimeout: true}},
 		wire.FaultProtocol: &wire.CallError{Stage: wire.StageDecode, Err: errors.New("x")},
 	} {
 		if got := wire.FaultOf(err); got != want {
