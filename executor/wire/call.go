@@ -78,7 +78,7 @@ const (
 func NewHTTPClient(connsPerHost int, options ...ClientOption) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
 	transport := &http.Transport{
-		DialContext:         dialGated(dialer.DialContext),
+		DialContext:         dialer.DialContext,
 		MaxConnsPerHost:     connsPerHost,
 		MaxIdleConnsPerHost: connsPerHost,
 		IdleConnTimeout:     60 * time.Second,
@@ -89,6 +89,7 @@ func NewHTTPClient(connsPerHost int, options ...ClientOption) *http.Client {
 	for _, option := range options {
 		option(transport)
 	}
+	transport.DialContext = dialGated(transport.DialContext) // last, around whatever an option has put in its place
 	return &http.Client{CheckRedirect: noRedirect, Transport: newPlainTransport(transport)}
 }
 

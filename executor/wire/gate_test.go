@@ -18,6 +18,9 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
+// all is the rule of addresses that lets all be called. An admin's client has one.
+func all(string) error { return nil }
+
 // TestAShutGateLetsNothingOut makes calls whose gate shuts at different moments, over new connections and kept ones.
 func TestAShutGateLetsNothingOut(t *testing.T) {
 	t.Parallel()
@@ -37,7 +40,7 @@ func TestAShutGateLetsNothingOut(t *testing.T) {
 		}
 		defer server.Close()
 		transport := server.Client().Transport.(*http.Transport)
-		client := wire.NewExecutorClient(wire.NewHTTPClient(4, wire.WithTLS(transport.TLSClientConfig)))
+		client := wire.NewExecutorClient(wire.NewHTTPClient(4, wire.WithTLS(transport.TLSClientConfig), wire.WithDialRule(all)))
 		defer client.Close()
 		to := wire.Target{Address: server.URL}
 		big := &wire.RunRequest{LogID: 1, GlueSource: strings.Repeat("x", 1<<20)}
@@ -94,7 +97,7 @@ func TestACallThatIsGivenUpTakesBackWhatHasNotLeft(t *testing.T) {
 		}
 		ends <- err
 	}()
-	client := wire.NewExecutorClient(nil)
+	client := wire.NewExecutorClient(wire.NewHTTPClient(4, wire.WithDialRule(all)))
 	if _, err := client.Run(ctx, wire.Target{Address: l.Addr().String()}, &wire.RunRequest{LogID: 1}); err == nil || !wire.Delivered(err) {
 		t.Errorf("the call: %v", err)
 	}
