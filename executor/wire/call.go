@@ -89,7 +89,7 @@ func NewHTTPClient(connsPerHost int, options ...ClientOption) *http.Client {
 	for _, option := range options {
 		option(transport)
 	}
-	transport.DialContext = dialGated(transport.DialContext) // last, around whatever an option has put in its place
+	transport.DialContext = dialGated(dialJudged(transport.DialContext)) // last, around whatever an option has put in its place
 	return &http.Client{CheckRedirect: noRedirect, Transport: newPlainTransport(transport)}
 }
 

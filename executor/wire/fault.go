@@ -30,7 +30,7 @@ const (
 	FaultProtocol    Fault = "protocol"    // an answer that is not the protocol's
 	FaultAnswer      Fault = "answer"      // an answer of the protocol that says no
 	FaultStopped     Fault = "stopped"     // the caller gave up
-	FaultOwn         Fault = "own"         // the caller's machine has no socket or no memory left for the call, which says nothing of the executor
+	FaultOwn         Fault = "own"         // the caller's machine has no socket, no port or no memory left for the call, which says nothing of the executor
 	FaultOther       Fault = "other"
 )
 
@@ -60,6 +60,9 @@ func FaultOf(err error) Fault {
 	if f := faultOfTLS(err); f != "" {
 		return f
 	}
+	if isOwn(err) { // before the name, which cannot be looked up for the same reason
+		return FaultOwn
+	}
 	if _, ok := as[*net.DNSError](err); ok && !errors.Is(err, context.Canceled) {
 		return FaultHost
 	}
@@ -70,8 +73,6 @@ func FaultOf(err error) Fault {
 	switch {
 	case errors.Is(err, ErrNotFetched):
 		return FaultNotFetched
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM):
-		return FaultOwn
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return FaultRefused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
@@ -88,6 +89,20 @@ func FaultOf(err error) Fault {
 		return FaultBroken
 	}
 	return FaultOther
+}
+
+// isOwn reports whether an error says that this machine is short of something.
+func isOwn(err error) bool {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM) {
+		return true
+	}
+	// All ports for the peer are taken. Of IPv6 it says as well that this machine has no address of that kind.
+	op, ok := as[*net.OpError](err)
+	if !ok || !errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return false
+	}
+	to, ok := op.Addr.(*net.TCPAddr)
+	return ok && to.IP.To4() != nil
 }
 
 // as is errors.AsType, which came with Go 1.26.

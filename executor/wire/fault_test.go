@@ -75,6 +75,18 @@ func TestFaultsOfRealCalls(t *testing.T) {
 	}
 }
 
+// TestAMachineWithoutPorts: of IPv6 the same error means that the machine has no such address, which another name of the executor may not need.
+func TestAMachineWithoutPorts(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]wire.Fault{"10.0.0.1": wire.FaultOwn, "::1": wire.FaultOther} {
+		err := &wire.CallError{Stage: wire.StageDial, Err: &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.ParseIP(address), Port: 9999},
+			Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}}
+		if got := wire.FaultOf(err); got != want {
+			t.Errorf("%v is called %q, want %q", err, got, want)
+		}
+	}
+}
+
 func TestFaultOfOtherErrors(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[wire.Fault]error{
