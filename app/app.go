@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -325,11 +326,16 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.engine.Arrive(ctx); err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
-	a.loops.Go(func() {
-		serve := func() error { return a.server.Serve(a.listener) }
-		if a.opts.TLSCert != "" {
-			serve = func() error { return a.server.ServeTLS(a.listener, a.opts.TLSCert, a.opts.TLSKey) }
+	serve := func() error { return a.server.Serve(a.listener) }
+	if a.opts.TLSCert != "" {
+		pair, err := wire.NewKeyPair(a.opts.TLSCert, a.opts.TLSKey) // which follows the files
+		if err != nil {
+			return err
 		}
+		a.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Certificate() }}
+		serve = func() error { return a.server.ServeTLS(a.listener, "", "") }
+	}
+	a.loops.Go(func() {
 		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 			a.serveErr <- fmt.Errorf("serve: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // certificate writes a self-signed certificate for 127.0.0.1 and its key, and gives a pool that trusts it.
@@ -97,5 +99,40 @@ func TestHalfATLSSettingIsAWrongSetting(t *testing.T) {
 		if _, err := o.withDefaults(); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
+	}
+}
+
+// TestTheAdminServesTheCertificateThatItsFilesHold: it is renewed every few months, and an admin is not started anew for that.
+func TestTheAdminServesTheCertificateThatItsFilesHold(t *testing.T) {
+	t.Parallel()
+	ca, dir := executortest.NewCA(t), t.TempDir()
+	o := testOptions(t)
+	o.TLSCert, o.TLSKey = ca.Issue(t, dir, "first")
+	a := start(t, o)
+	served := func(config *tls.Config) (name string, err error) {
+		conn, err := tls.Dial("tcp", a.listener.Addr().String(), config)
+		if err != nil {
+			return "", err
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].Subject.CommonName, nil
+	}
+	roots, err := wire.CertPool(ca.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust := &tls.Config{RootCAs: roots}
+	if name, err := served(trust); err != nil || name != "first" {
+		t.Fatalf("at first it serves %q, %v", name, err)
+	}
+	ca.Issue(t, dir, "renewed")
+	executortest.Eventually(t, "the renewed certificate", func() error {
+		if name, err := served(trust); err != nil || name != "renewed" {
+			return fmt.Errorf("it serves %q, %v", name, err)
+		}
+		return nil
+	})
+	if name, err := served(&tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}); err == nil {
+		t.Errorf("it speaks TLS 1.1 and serves %q", name)
 	}
 }

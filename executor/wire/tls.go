@@ -112,7 +112,7 @@ type fileStamp struct {
 }
 
 // keyPairAge is how long a certificate is used without a look at its files.
-const keyPairAge = 10 * time.Second
+const keyPairAge = time.Second
 
 // NewKeyPair reads the files.
 func NewKeyPair(certFile, keyFile string) (*KeyPair, error) {
