@@ -294,6 +294,9 @@ type Finish struct {
 	Message string // replaces the column
 	Events  string // encoded, added to the column
 	Alarm   int64
+
+	HandleTime time.Time // of one that ended before all others of its batch; zero: as they
+	FinishedAt int64     // the same
 }
 
 // FinishRuns writes results, each guarded by the run being open, and one with Sent as [RecordSent] guards it too. The caller must compare
@@ -321,8 +324,21 @@ func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt, 
 	var q strings.Builder
 	q.Grow(300 + 48*len(finishes))
 	u := caseUpdate{q: &q, n: len(finishes), id: func(i int) int64 { return finishes[i].ID }}
-	q.WriteString("UPDATE xxl_job_log SET handle_time = ?, finished_at = ?, ")
-	u.args = append(u.args, handleTime, finishedAt)
+	q.WriteString("UPDATE xxl_job_log SET ")
+	if slices.ContainsFunc(finishes, func(f Finish) bool { return f.FinishedAt != 0 }) {
+		u.set("handle_time", func(i int) any {
+			if finishes[i].FinishedAt != 0 {
+				return finishes[i].HandleTime
+			}
+			return handleTime
+		})
+		q.WriteString(", ")
+		u.set("finished_at", func(i int) any { return cmp.Or(finishes[i].FinishedAt, finishedAt) })
+	} else {
+		q.WriteString("handle_time = ?, finished_at = ?")
+		u.args = append(u.args, handleTime, finishedAt)
+	}
+	q.WriteString(", ")
 	events := func(i int) string { return finishes[i].Events }
 	if owner != 0 {
 		u.set("trigger_code", func(i int) any { return finishes[i].Sent.Code })

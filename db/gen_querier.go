@@ -756,7 +756,8 @@ type Querier interface {
 	ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunStatesByIDRow, error)
 	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
 	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
-	// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of.
+	// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
+	// end is not known (event.EndUnsure).
 	ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)

@@ -280,7 +280,8 @@ func (q *Queries) ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]Li
 }
 
 const listRunTimesOfJob = `-- name: ListRunTimesOfJob :many
-SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
+SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome,
+       CAST(CASE WHEN events LIKE '%["endunsure",%' THEN 1 ELSE 0 END AS SIGNED) AS unsure
 FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL'
 ORDER BY id DESC LIMIT ?
@@ -302,9 +303,11 @@ type ListRunTimesOfJobRow struct {
 	SentAt      int64
 	FinishedAt  int64
 	Outcome     event.Outcome
+	Unsure      int64
 }
 
-// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of.
+// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
+// end is not known (event.EndUnsure).
 func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error) {
 	rows, err := db.QueryContext(ctx, listRunTimesOfJob, arg.JobID, arg.BeforeID, arg.Limit)
 	if err != nil {
@@ -324,6 +327,7 @@ func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTim
 			&i.SentAt,
 			&i.FinishedAt,
 			&i.Outcome,
+			&i.Unsure,
 		); err != nil {
 			return nil, err
 		}

@@ -37,9 +37,19 @@ type callbackSender interface {
 // result is a callback with the journal's promise about it.
 type result struct {
 	cb     *wire.Callback
+	ended  time.Time        // when its run did; the epoch: a former version has not noted it
 	safe   *commit          // nil when the journal had it before
 	wish   *wire.OutputWish // of the run's output; nil: it is not wanted
 	pushed bool             // an admin has it
+}
+
+// waited is for how long the result has waited by now, as [wire.Callback] has it. Within this process no change of the clock touches it;
+// across a restart it is as right as the machine's clock, and the admin believes no end before the run's start.
+func (r *result) waited() int64 {
+	if r.ended.UnixMilli() <= 0 {
+		return 0
+	}
+	return min(max(time.Since(r.ended).Milliseconds(), 1), wire.MaxWaited)
 }
 
 const (
@@ -171,6 +181,7 @@ func (r *reporter) sendOnce(ctx context.Context, first bool) bool {
 	for i, res := range taken {
 		callbacks[i], pointers[i] = *res.cb, res.cb
 		callbacks[i].Pushed = res.pushed
+		callbacks[i].Waited, callbacks[i].Ended = res.waited(), 0
 	}
 	err := r.admins.Callback(ctx, callbacks)
 	if err != nil {

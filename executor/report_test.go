@@ -4,9 +4,11 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -418,5 +420,38 @@ func TestAResultIsInTheJournalBeforeItIsSent(t *testing.T) {
 			t.Error("what the journal had is not sent")
 		}
 		j.close()
+	})
+}
+
+// TestResultsSayHowLongTheyWaited, by which the admin knows when their runs ended: within one process, and of what the journal kept.
+func TestResultsSayHowLongTheyWaited(t *testing.T) {
+	sender := &fakeSender{err: errors.New("no admin can be reached")}
+	inBubble(t, sender, 10, func(t *testing.T, r *reporter, stop func()) {
+		at := time.Now()
+		kept := &wire.Callback{LogID: 1, HandleCode: 200, Ended: at.UnixMilli()}
+		r.add(result{cb: kept, ended: at, safe: r.journal.finished(kept)})
+		r.add(result{cb: &wire.Callback{LogID: 2, HandleCode: 200}, ended: time.UnixMilli(0)}) // of a former version's journal
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if body, err := json.Marshal(r.journal.live[1].result); err != nil || !strings.Contains(string(body), `"endedAt":`+strconv.FormatInt(at.UnixMilli(), 10)) {
+			t.Errorf("the journal has %s, %v", body, err)
+		}
+		sender.fail(nil)
+		time.Sleep(lastRetry)
+		r.add(result{cb: &wire.Callback{LogID: 3, HandleCode: 200}, ended: time.Now()})
+		synctest.Wait()
+		got := make(map[int64]wire.Callback)
+		for _, b := range sender.batches {
+			for _, cb := range b {
+				got[cb.LogID] = cb
+			}
+		}
+		if w := got[1].Waited; w < (10*time.Minute).Milliseconds() || w > (10*time.Minute+lastRetry).Milliseconds() || got[1].Ended != 0 {
+			t.Errorf("sent %+v", got[1])
+		}
+		if got[2].Waited != 0 || got[3].Waited != 1 {
+			t.Errorf("sent %+v and %+v", got[2], got[3])
+		}
+		stop()
 	})
 }

@@ -20,7 +20,7 @@ func (e *Executor) resume() {
 	for _, logID := range slices.Sorted(maps.Keys(entries)) {
 		entry := entries[logID]
 		if entry.result != nil {
-			e.reporter.add(result{cb: entry.result})
+			e.reporter.add(result{cb: entry.result, ended: time.UnixMilli(entry.result.Ended)})
 			results++
 			continue
 		}

@@ -196,7 +196,9 @@ func (e *Executor) leave(t *task) bool {
 // report puts a result into the journal and on its way to the admin.
 func (e *Executor) report(logID, triggered int64, code int, msg string, was wire.Undone, outputs map[string]string, keep *wire.OutputWish) {
 	cb := &wire.Callback{LogID: logID, LogDateTim: triggered, LogDateTime: triggered, HandleCode: code, HandleMsg: msg, Undone: was, Outputs: outputs}
-	res := result{cb: cb, safe: e.journal.finished(cb)}
+	ended := time.Now()
+	cb.Ended = ended.UnixMilli()
+	res := result{cb: cb, ended: ended, safe: e.journal.finished(cb)}
 	if keep.Wants(code) {
 		res.wish = keep
 	}

@@ -167,8 +167,10 @@ WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND trigger_time >= 
 ORDER BY id LIMIT ?;
 
 -- name: ListRunTimesOfJob :many
--- How long the newest fires of a job below an id took, without their texts: what its usual duration is made of.
-SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
+-- How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
+-- end is not known (event.EndUnsure).
+SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome,
+       CAST(CASE WHEN events LIKE '%["endunsure",%' THEN 1 ELSE 0 END AS SIGNED) AS unsure
 FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(before_id) AND trigger_type <> 'TRIAL'
 ORDER BY id DESC LIMIT ?;

@@ -146,8 +146,11 @@ func (d *directory) arrive(ctx context.Context) error {
 	d.reloading <- struct{}{}
 	defer func() { <-d.reloading }()
 	now := d.e.now()
-	began := now
+	began, beaten := now, time.Time{} // the last admin of before
 	for _, n := range nodes {
+		if at := time.UnixMilli(n.BeatAt); at.After(beaten) {
+			beaten = at
+		}
 		if at := time.UnixMilli(n.StartedAt); n.State == 1 && now.Sub(time.UnixMilli(n.BeatAt)) < d.e.cfg.Lease && at.Before(began) {
 			began = at
 		}
@@ -160,6 +163,12 @@ func (d *directory) arrive(ctx context.Context) error {
 		if s := d.silence(r, now) - now.Sub(began); s >= startsWithin && (d.absence == 0 || s < d.absence) {
 			d.absence = s
 		}
+	}
+	if since := began.Add(-d.absence); d.absence > 0 {
+		if beaten.After(since) && beaten.Before(began) {
+			since = beaten // no executor's beat fell into the last moments of that admin
+		}
+		d.e.untaken.note(since, began, d.e.cfg.DeadAfter)
 	}
 	return nil
 }

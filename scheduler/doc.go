@@ -31,6 +31,33 @@
 //	    (begin.go). The end of a step, wherever it is recorded, decides in the same commit what comes next (flowmove.go); runs of no flow pay nothing.
 //	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (package cluster, takeover.go).
 //
+// # When a run ended
+//
+// XXL-JOB's report of a result has no time of the end: what admins write is when they took it. An executor keeps a result while nobody takes it,
+// and sends it again some 30 s after each failure, so a run of five seconds whose admins were away has taken ten minutes; the median of
+// its job, what is unlike it, the bars, the longest runs and the warnings about deadlines are then made of that.
+//
+// So there are three things that count, in this order ([Engine.endsAt]):
+//
+//   - What the executor says. Ours add to each result for how long it has waited ([wire.Callback].Waited); XXL-JOB's admins read past it. It is a
+//     length and not a time because clocks differ: less the time of receipt it is right to within a request. Their journal has the end by
+//     their own clock, for after a restart. What would put the end before the sending is not believed. That even a result which comes at once says
+//     so, with 1 ms, costs 15 bytes and tells those who say it from those who cannot.
+//   - What came before. A result that this admin could not write, because the database was away, is remembered with the time of its first
+//     coming (untaken.go), which was the end as nearly as ever.
+//   - What is known not to have worked. When no admin was there (what [directory.arrive] finds), or this one stood still, a result of a run
+//     that was sent before may have waited: it comes within [Config.DeadAfter] after that. Then it is written down that the end lies between two
+//     times (event.EndUnsure, in the text that the end of a run may add to anyway), finished_at is the later, and [runtimes.Of] leaves the run
+//     out. The same goes for a run that was given up and reported after all. The durations of the others are as before.
+//
+// Considered and left: a column for the earlier time (every pass over the log would carry it for a run in a hundred thousand); asking the executor's
+// log for its last line's time (one call more for each such run, and handlers of XXL-JOB that print nothing have none); a guess, such as the median, in
+// its place (a duration that nobody measured must not be shown as one that somebody did). Not seen is what keeps executors from admins that
+// are there, such as a network that is cut: of XXL-JOB's executors the wait counts as the run's, as before.
+//
+// A result that is taken at once pays nothing: no statement, no column, two loads of numbers. The end is written a row at a time only into a batch in
+// which one came late.
+//
 // # The parts
 //
 // [Engine] is what all of this has in common: claim, send and finish. Four parts of it are types of their own, whose configs name all that

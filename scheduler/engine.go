@@ -201,6 +201,7 @@ type Engine struct {
 	flows     *Flows
 	callbacks *Callbacks
 	outputs   *Outputs
+	untaken   untaken
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
 	pulse     *pulse

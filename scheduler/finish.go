@@ -54,6 +54,8 @@ type finishing struct {
 	pushed   bool              // an admin has its run's output
 	flow     bool              // the end of a run of a flow, which no executor had
 	came     time.Time         // when its executor reported it, where runs are traced
+	received time.Time         // when this report came; zero: the engine made it up
+	waited   time.Duration     // for how long its executor had kept it by then; 0: it does not say
 	reply    *reply
 
 	sending *outcome // what became of its sending, where that was not written when it came
@@ -104,9 +106,10 @@ func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName 
 	for i := range items {
 		items[i].group, items[i].not, items[i].by = group, not, &by
 	}
-	if e.cfg.Traces != nil {
-		now := e.now()
-		for i := range items {
+	now := e.now()
+	for i := range items {
+		items[i].received = now
+		if e.cfg.Traces != nil {
 			items[i].came = now
 		}
 	}
@@ -116,7 +119,8 @@ func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName 
 func finishings(callbacks []wire.Callback) []finishing {
 	items := make([]finishing, len(callbacks))
 	for i, c := range callbacks {
-		items[i] = finishing{id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD"), pushed: c.Pushed}
+		items[i] = finishing{id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD"), pushed: c.Pushed,
+			waited: time.Duration(c.Waited) * time.Millisecond}
 		items[i].output = boundOutputs(c.Outputs)
 		if c.HandleCode > math.MaxInt32 { // the column holds no more
 			items[i].code = wire.CodeFail
@@ -208,6 +212,7 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 	if err != nil && ctx.Err() != nil {
 		err = errors.Join(ErrStopping, err)
 	}
+	e.untaken.met(batch, err)
 	if err != nil {
 		e.log.Warn("record results", "error", err, "runs", len(batch))
 		if len(batch) > 1 && refused(err) {
@@ -380,14 +385,19 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 				over = append(over, r.ID)
 			}
 			f.settled = f.along != nil
+			end := e.endsAt(f, r.SentAt, now)
+			events = append(events, end.told...)
 			finishes[i] = db.Finish{ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
 				Message: joinLines(string(r.HandleMsg), clip(cmp.Or(f.msg, f.english), maxResult), withoutCause(events).In(e.cfg.JobZone))}
+			if end.at != now {
+				finishes[i].HandleTime, finishes[i].FinishedAt = e.wall(end.at), end.at.UnixMilli()
+			}
 			changed = append(changed, r.ID)
 			if e.cfg.Traces != nil && !leaves(e.cfg.Pool, &r) {
 				traced = append(traced, tracing.End{ID: r.ID, Planned: r.PlannedAt, Failed: f.ends != event.Succeeded, Received: f.came})
 			}
 			if r.TriggerTime.Valid && !leaves(e.cfg.Pool, &r) {
-				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends, Run: r.ID, Took: f.took(&r, now), Trial: r.TriggerType == jobspec.TriggerTrial})
+				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends, Run: r.ID, Took: f.took(&r, end), Trial: r.TriggerType == jobspec.TriggerTrial})
 			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)
@@ -466,11 +476,11 @@ func (e *Engine) runsToEnd(ctx context.Context, tx *sql.Tx, ids []int64) (rows [
 }
 
 // took is how long a run's executor worked on it; 0 where nobody knows, or somebody cut it short.
-func (f *finishing) took(r *db.ListRunsToEndRow, now time.Time) time.Duration {
-	if r.SentAt == 0 || f.ends != event.Succeeded && f.ends != event.Failed && f.ends != event.TimedOut {
+func (f *finishing) took(r *db.ListRunsToEndRow, end runEnd) time.Duration {
+	if r.SentAt == 0 || end.unsure || f.ends != event.Succeeded && f.ends != event.Failed && f.ends != event.TimedOut {
 		return 0
 	}
-	return now.Sub(time.UnixMilli(r.SentAt))
+	return end.at.Sub(time.UnixMilli(r.SentAt))
 }
 
 // traceEnded says which runs have ended. Of those that an executor reported it is known when.

@@ -393,8 +393,12 @@ func (e *Engine) startOf(r *db.ListOpenRunsRow) time.Time {
 func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsToEndRow, f *finishing) error {
 	now := e.now()
 	late := event.List{event.New(now, event.Result, f.code, f.msg)}
+	end := e.endsAt(f, r.SentAt, now)
+	if late = append(late, end.told...); len(end.told) == 0 { // it was given up because nobody could be asked: why it comes now, nobody knows
+		late = append(late, event.New(now, event.EndUnsure, time.UnixMilli(max(r.SentAt, r.PlannedAt)), now))
+	}
 	n, err := e.queries.SupersedeLost(ctx, tx, db.SupersedeLostParams{
-		ID: r.ID, HandleCode: int64(f.code), HandleTime: nullTime(e.wall(now)), FinishedAt: now.UnixMilli(),
+		ID: r.ID, HandleCode: int64(f.code), HandleTime: nullTime(e.wall(end.at)), FinishedAt: end.at.UnixMilli(),
 		Outcome: f.ends, Events: late.Stored(),
 		HandleMsg: db.Text(joinLines(string(r.HandleMsg), clip(f.msg, maxResult))),
 	})

@@ -47,7 +47,10 @@ func (m membership) RecordReported(ctx context.Context, gone db.Node, top int64)
 
 func (m membership) Leapt(by time.Duration) { m.e.directory.leapt.Add(int64(by)) }
 
-func (m membership) Beaten(err error) { m.e.setErr(err) }
+func (m membership) Beaten(err error) {
+	m.e.setErr(err)
+	m.e.untaken.beat(m.e.now(), m.e.cfg.DeadAfter)
+}
 
 // setErr notes what the database answered last.
 func (e *Engine) setErr(err error) {

@@ -242,7 +242,7 @@ func TestHowLongARunTook(t *testing.T) {
 		{"one that was lost", sent.UnixMilli(), event.Lost, 0},
 		{"one of which nobody knows when it was sent", 0, event.Succeeded, 0},
 	} {
-		if got := (&finishing{ends: tt.ends}).took(&db.ListRunsToEndRow{SentAt: tt.sent}, sent.Add(time.Minute)); got != tt.want {
+		if got := (&finishing{ends: tt.ends}).took(&db.ListRunsToEndRow{SentAt: tt.sent}, runEnd{at: sent.Add(time.Minute)}); got != tt.want {
 			t.Errorf("%s: took %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -33,6 +33,7 @@ type RunFields struct {
 	TriggeredAt *time.Time          `json:"triggered_at"`
 	SentAt      *time.Time          `json:"sent_at"`
 	FinishedAt  *time.Time          `json:"finished_at"`
+	EndedAfter  *time.Time          `json:"ended_after" doc:"Where it is not known exactly when the run ended, because its result may have waited until an admin could take it: it ended between this and finished_at, and took no longer than from sent_at to finished_at. Otherwise null: it ended at finished_at."`
 	KillAskedAt *time.Time          `json:"kill_asked_at" doc:"When somebody wanted it ended."`
 	Origin      int64               `json:"origin_run_id" doc:"The run that this one repeats after a failure; 0: none."`
 	Message     string              `json:"message" doc:"The first line of what there is to say about it, in the language of Accept-Language."`
@@ -90,7 +91,7 @@ func (a *API) readRun(teller event.Teller, r db.RunRow) run {
 	return run{
 		ID: r.ID, JobID: r.JobID, GroupID: r.JobGroup, State: state, Ended: !state.Open(), Trigger: r.TriggerType, Handler: string(r.ExecutorHandler),
 		Parameter: string(r.ExecutorParam), Address: string(r.ExecutorAddress), Shard: string(r.ExecutorShardingParam), RetriesLeft: max(0, r.ExecutorFailRetryCount), Again: r.ExecutorFailRetryCount < 0,
-		PlannedAt: momentOf(r.PlannedAt), PlannedFor: momentOf(cmp.Or(r.PlannedFor, r.PlannedAt)), TriggeredAt: a.wall(r.TriggerTime), SentAt: momentOf(r.SentAt), FinishedAt: momentOf(r.FinishedAt),
+		PlannedAt: momentOf(r.PlannedAt), PlannedFor: momentOf(cmp.Or(r.PlannedFor, r.PlannedAt)), TriggeredAt: a.wall(r.TriggerTime), SentAt: momentOf(r.SentAt), FinishedAt: momentOf(r.FinishedAt), EndedAfter: moment(record.EndsFrom()),
 		KillAskedAt: momentOf(r.KillAskedAt), Origin: r.OriginLogID, Message: record.Message(teller),
 	}
 }

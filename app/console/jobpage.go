@@ -157,7 +157,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		run := c.record(r)
 		lines[i] = jobs.RunLine{LogID: r.ID, State: run.State(), At: c.at(page.Page, run.Start()), Message: run.Message(c.teller(page.Page)), Faults: faultsText(page.Page, faults[r.ID]), CanKill: manage.CanKill(p, r.JobGroup, run.State())}
 		if took := c.took(run); took > 0 {
-			lines[i].Duration = format.Duration(page.Printer, took)
+			lines[i].Duration = tookText(page.Page, run, took)
 		}
 		lines[i].Mark = markOf(lines[i].State, run.Events)
 		if lines[i].Mark == jobs.MarkGood && faults[r.ID] > 0 {

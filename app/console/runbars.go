@@ -33,13 +33,24 @@ func (c *frame) took(run *runstate.Run) time.Duration {
 	return max(0, end.Sub(began))
 }
 
+// tookText is a duration as it may be said of a run: of one whose end is not known exactly it is how long the run took at most.
+func tookText(page layout.Page, run *runstate.Run, took time.Duration) string {
+	text := format.Duration(page.Printer, took)
+	if !run.EndsFrom().IsZero() {
+		return page.T("runs.atmost", "Span", text)
+	}
+	return text
+}
+
 // runBars draws runs of one job, newest first, as bars.
 func (c *frame) runBars(page layout.Page, rows []db.RunRow, usual manage.Durations, this int64) ui.RunBars {
 	runs, times := make([]*runstate.Run, len(rows)), make([]time.Duration, len(rows))
 	var top time.Duration
 	for i, r := range rows {
 		runs[i] = c.record(r)
-		times[i] = c.took(runs[i])
+		if times[i] = c.took(runs[i]); !runs[i].EndsFrom().IsZero() {
+			continue // drawn as low as can be: its height would be the time in which nobody took its result
+		}
 		top = max(top, times[i])
 	}
 	bars := ui.RunBars{Bars: make([]ui.RunBar, len(rows))}
@@ -53,14 +64,16 @@ func (c *frame) runBars(page layout.Page, rows []db.RunRow, usual manage.Duratio
 	marks := make(jobs.History, len(rows))
 	for i, r := range rows {
 		state := runs[i].State()
-		bar := ui.RunBar{LogID: r.ID, State: state, At: c.at(page, runs[i].Start()), Height: barLeast, Unlike: unlike(usual, times[i]), This: r.ID == this}
+		bar := ui.RunBar{LogID: r.ID, State: state, At: c.at(page, runs[i].Start()), Height: barLeast, Unlike: unlike(usual, runs[i], times[i]), This: r.ID == this}
 		marks[i] = markOf(state, runs[i].Events)
 		bar.Retried = marks[i] == jobs.MarkRetried
 		if marks[i] == jobs.MarkBad || bar.Retried {
 			bar.Height = barLeastBad
 		}
 		if times[i] > 0 {
-			bar.Duration = format.Duration(page.Printer, times[i])
+			bar.Duration = tookText(page, runs[i], times[i])
+		}
+		if times[i] > 0 && runs[i].EndsFrom().IsZero() {
 			bar.Cut = times[i] > top
 			bar.Height = max(bar.Height, min(100, 100*float64(times[i])/float64(top)))
 		}
@@ -71,8 +84,8 @@ func (c *frame) runBars(page layout.Page, rows []db.RunRow, usual manage.Duratio
 }
 
 // unlike says by how much a duration is unlike a job's past; empty where it is not.
-func unlike(usual manage.Durations, took time.Duration) string {
-	if f := usual.Unlike(took); f > 0 {
+func unlike(usual manage.Durations, run *runstate.Run, took time.Duration) string {
+	if f := usual.Unlike(took); f > 0 && run.EndsFrom().IsZero() {
 		return times(f)
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
@@ -48,10 +49,14 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 		return t, err
 	}
 	t.Past = runs.Past{Bars: c.runBars(page, past.Runs, past.Usual, r.ID), Previous: past.Previous, Next: past.Next}
-	took := c.took(c.wholeRecord(r))
+	run := c.wholeRecord(r)
+	took := c.took(run)
+	if e, unsure := run.Events.Last(event.EndUnsure); unsure && !run.EndsFrom().IsZero() {
+		t.EndedBetween = c.teller(page).Tell(e)
+	}
 	if past.Usual.Runs > 0 {
 		t.Past.Usual = page.T("runs.usual", "P50", format.Duration(page.Printer, past.Usual.P50), "P95", format.Duration(page.Printer, past.Usual.P95))
-		if t.Past.Unlike = unlike(past.Usual, took) != ""; past.Usual.P50 > 0 && took > 0 {
+		if t.Past.Unlike = unlike(past.Usual, run, took) != ""; past.Usual.P50 > 0 && took > 0 && t.EndedBetween == "" {
 			t.Past.Times = times(float64(took) / float64(past.Usual.P50))
 		}
 	}
@@ -145,6 +150,8 @@ func (c *timelines) doneBy(ctx context.Context, page layout.Page, p auth.Princip
 		return page.T("runs.doneby."+key, "By", clock, "Over", format.Duration(page.Printer, end.Sub(by).Truncate(time.Second)))
 	}
 	switch {
+	case run.State() == runstate.Success && run.EndsFrom().Before(by) && !run.EndsFrom().IsZero():
+		return "", nil // it may have been in time
 	case run.State() == runstate.Success && ended.After(by):
 		return late("late", ended), nil
 	case !run.State().Open():
@@ -173,7 +180,7 @@ func (c *timelines) against(ctx context.Context, page layout.Page, p auth.Princi
 	}
 	span := func(run *runstate.Run) string {
 		if took := c.took(run); took > 0 {
-			return format.Duration(page.Printer, took)
+			return tookText(page, run, took)
 		}
 		return ""
 	}

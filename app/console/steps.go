@@ -42,8 +42,9 @@ var stepOf = map[event.Key]struct {
 	event.LostRun: {runs.StepLost, runs.StepFailed}, event.NotTold: {runs.StepNotTold, runs.StepFailed},
 	event.Awaits: {runs.StepAwaited, runs.StepDone}, event.Reported: {runs.StepAwaited, runs.StepDone}, event.NoReport: {runs.StepAwaited, runs.StepFailed},
 	event.LeftOpen: {runs.StepLost, runs.StepSkipped},
-	event.Result:   {runs.StepResult, runs.StepDone},
-	event.Retry:    {runs.StepFollow, runs.StepDone}, event.NoRetry: {runs.StepFollow, runs.StepSkipped},
+	event.EndLate:  {runs.StepEnded, runs.StepDone}, event.EndUnsure: {runs.StepEnded, runs.StepSkipped},
+	event.Result: {runs.StepResult, runs.StepDone},
+	event.Retry:  {runs.StepFollow, runs.StepDone}, event.NoRetry: {runs.StepFollow, runs.StepSkipped},
 	event.FlowBegan: {runs.StepFlow, runs.StepDone}, event.FlowStep: {runs.StepFlow, runs.StepDone},
 	event.FlowFailed: {runs.StepFlow, runs.StepFailed}, event.FlowCause: {runs.StepFlow, runs.StepFailed}, event.FlowRejected: {runs.StepFlow, runs.StepFailed},
 	event.FlowSilent: {runs.StepFlow, runs.StepFailed}, event.FlowLate: {runs.StepFlow, runs.StepFailed}, event.FlowItems: {runs.StepFlow, runs.StepFailed}, event.NoFlow: {runs.StepFlow, runs.StepFailed},
@@ -142,6 +143,8 @@ func (t *stepList) event(e event.Event, at time.Time) {
 	case event.Refused, event.Unanswered:
 		t.add(runs.StepSent, runs.StepDone, at, t.to(e.Text(0)))
 		t.add(runs.StepAnswered, runs.StepFailed, at.Add(e.Duration(1)), t.teller.Tell(e))
+	case event.EndLate:
+		t.add(runs.StepEnded, runs.StepDone, at.Add(-e.Duration(0)), t.teller.Tell(e))
 	default:
 		step := stepOf[e.Key]
 		t.add(cmp.Or(step.name, runs.StepOther), cmp.Or(step.state, runs.StepDone), at, t.teller.Tell(e))
@@ -169,6 +172,9 @@ func unlessOK(answer string) string {
 func (t *stepList) result(run *runstate.Run, state runstate.State, ended time.Time) {
 	if _, late := run.Events.Last(event.Result); late || t.seen[runs.StepCalledBack] || run.HandleCode == 0 {
 		return
+	}
+	if e, late := run.Events.Last(event.EndLate); late {
+		ended = time.UnixMilli(e.At) // that is when the report came
 	}
 	code := strconv.FormatInt(run.HandleCode, 10)
 	switch state {

@@ -143,7 +143,7 @@ func (c *timelines) runRow(page layout.Page, p auth.Principal, run *runstate.Run
 	switch {
 	case began.IsZero() || run.TriggerCode != wire.CodeSuccess:
 	case !end.IsZero():
-		row.Duration = format.Duration(page.Printer, max(0, end.Sub(began)))
+		row.Duration = tookText(page, run, max(0, end.Sub(began)))
 	default:
 		row.Duration = format.Duration(page.Printer, max(0, c.now().Sub(began)))
 	}

@@ -306,7 +306,7 @@ func (v *timeView) title(row *db.RunRow, run *runstate.Run, stands string, again
 		}
 	}
 	if took := v.took(run); took > 0 {
-		parts = append(parts, format.Duration(v.page.Printer, took))
+		parts = append(parts, tookText(v.page.Page, run, took))
 	}
 	if again {
 		parts = append(parts, v.page.T("timeline.again"))

@@ -120,6 +120,7 @@ type callbackItem struct {
 	} `json:"executeResult"`
 	Outputs map[string]looseText `json:"outputs"`
 	Pushed  json.RawMessage      `json:"outputPushed"`
+	Waited  loose                `json:"waitedMs"`
 }
 
 // DecodeCallbacks reads the body of /api/callback: an array, or era J4's object with callbackList. Where handleCode is
@@ -137,7 +138,8 @@ func DecodeCallbacks(body []byte) ([]Callback, error) {
 	for i, it := range items {
 		at := max(int64(it.LogDateTim), int64(it.LogDateTime))
 		c := Callback{LogID: int64(it.LogID), LogDateTim: at, LogDateTime: at,
-			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg), Undone: Undone(it.Undone), Pushed: string(it.Pushed) == "true"}
+			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg), Undone: Undone(it.Undone), Pushed: string(it.Pushed) == "true",
+			Waited: min(max(int64(it.Waited), 0), MaxWaited)}
 		if c.HandleCode == 0 && it.ExecuteResult != nil {
 			c.HandleCode, c.HandleMsg = int(it.ExecuteResult.Code), string(it.ExecuteResult.Msg)
 		}

@@ -27,8 +27,10 @@ func TestDecodeCallbacks(t *testing.T) {
 		"raw control character": {"[{\"logId\":4321,\"logDateTim\":99,\"executeResult\":{\"code\":200,\"msg\":\"a\x01b\"}}]",
 			[]Callback{{LogID: 4321, LogDateTim: 99, LogDateTime: 99, HandleCode: 200, HandleMsg: "a b"}}},
 		"null members": {`[{"logId":1,"handleCode":null,"handleMsg":null,"executeResult":null}]`, []Callback{{LogID: 1}}},
-		"empty array":  {`[]`, []Callback{}},
-		"largest id":   {`[{"logId":9223372036854775807,"handleCode":200}]`, []Callback{{LogID: 9223372036854775807, HandleCode: 200}}},
+		"how long it has waited": {`[{"logId":1,"waitedMs":12},{"logId":2,"waitedMs":"7"},{"logId":3,"waitedMs":-1,"endedAt":5},{"logId":4,"waitedMs":9223372036854775807}]`,
+			[]Callback{{LogID: 1, Waited: 12}, {LogID: 2, Waited: 7}, {LogID: 3}, {LogID: 4, Waited: MaxWaited}}},
+		"empty array": {`[]`, []Callback{}},
+		"largest id":  {`[{"logId":9223372036854775807,"handleCode":200}]`, []Callback{{LogID: 9223372036854775807, HandleCode: 200}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

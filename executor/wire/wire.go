@@ -135,7 +135,15 @@ type Callback struct {
 	Outputs map[string]string `json:"outputs,omitempty"`
 	// Pushed says that an admin has taken what the run wrote, so that nobody need ask for it. Ours alone say so, to admins that wanted it.
 	Pushed bool `json:"outputPushed,omitempty"`
+	// Waited is for how many milliseconds the result has waited to be sent, at least 1: the admin's clock less that is when the run ended,
+	// however long no admin could be reached. 0: its executor does not say. Ours alone say so; XXL-JOB's admins read past it.
+	Waited int64 `json:"waitedMs,omitempty"`
+	// Ended is when the run ended by its executor's clock, in epoch milliseconds, for the executor itself. It is not sent.
+	Ended int64 `json:"endedAt,omitempty"`
 }
+
+// MaxWaited is how long a result may have waited, in milliseconds: 30 days, beyond any executor's memory of its runs.
+const MaxWaited = 30 * 24 * 3600 * 1000
 
 // Undone is how far a run had come when its executor shut down.
 type Undone string

@@ -83,6 +83,8 @@ const (
 	Reported     Key = "reported"     // its target has
 	NoReport     Key = "noreport"     // its target has not, in the time of the job
 	Result       Key = "result"       // a result that came where none was awaited any more
+	EndLate      Key = "endlate"      // its executor could tell its end only after a while
+	EndUnsure    Key = "endunsure"    // when it ended is not known exactly: no result could be taken for a while
 	NotTold      Key = "nottold"      // a result that was refused before it was read
 	Retry        Key = "retry"        // the next attempt
 	NoRetry      Key = "noretry"      // none, the job is gone
@@ -188,6 +190,8 @@ var Specs = func() Book {
 		{Reported, []Arg{address}, "the end was reported by {Address}"},
 		{NoReport, nil, "the target reported no end within the job's time limit"},
 		{Result, []Arg{number("Code"), said}, "a result came later: {Code} {Text}"},
+		{EndLate, []Arg{length("By")}, "ended {By} before its result was taken"},
+		{EndUnsure, []Arg{moment("From"), moment("Until")}, "ended between {From} and {Until}; when exactly is not known: its result may have waited"},
 		{NotTold, []Arg{address, word("Cause", "nottold.")}, "a call of {Address} was refused: {Cause}"},
 		{Retry, []Arg{jobID, runID}, "retry: job {Job}, run {Run}"},
 		{NoRetry, nil, "retry: none, the job has been deleted"},

@@ -106,6 +106,15 @@ func (r *Run) Span() (began, end time.Time) {
 	return began, end
 }
 
+// EndsFrom is since when the run may have ended whose end is not known exactly: the end of [Run.Span] is the latest then, and what lies
+// between its ends is how long it took at most. Zero for all others.
+func (r *Run) EndsFrom() time.Time {
+	if e, ok := r.Events.Last(event.EndUnsure); ok && r.HandleCode != 0 {
+		return e.Time(0)
+	}
+	return time.Time{}
+}
+
 // instant is one of a BIGINT column, in which 0 stands for none.
 func instant(ms int64) time.Time {
 	if ms <= 0 {

@@ -79,6 +79,9 @@ func Of(ctx context.Context, q *db.Queries, pool *db.Pool, jobID, before int64) 
 		if run.Outcome = r.Outcome; good == 0 && run.State() == runstate.Success {
 			good = r.ID
 		}
+		if r.Unsure != 0 {
+			continue // what is known is how long it took at most
+		}
 		if began, end := run.Span(); !began.IsZero() && !end.IsZero() {
 			newest = append(newest, max(0, end.Sub(began)))
 		}

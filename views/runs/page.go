@@ -99,16 +99,18 @@ type Timeline struct {
 	Past        Past           // only of a run's own page
 	Runbook     ui.Runbook     // of its job
 	Ack         *ui.Ack        // who looks after the alarm that it is part of; nil: it is part of none
-	DoneBy      string         // the time by which it has to be done, ready to print, where it is late for that or may be
-	Cause       Cause          // what its output says of a failure
-	Notes       []ui.Note
-	CanNote     bool // the reader may write more
-	CanRun      bool // "run again" leads to the job's run-once dialog
-	JobGone     bool
-	Flow        *FlowRun // of a run of a flow; nil for any other
-	StepOf      *StepOf  // of a run that is a step of one; nil for any other
-	Tried       string   // the script that a trial ran, for whoever may see it
-	ShowsTried  bool
+	// EndedBetween says of a run whose end is not known exactly between which times it ended; empty for all others.
+	EndedBetween string
+	DoneBy       string // the time by which it has to be done, ready to print, where it is late for that or may be
+	Cause        Cause  // what its output says of a failure
+	Notes        []ui.Note
+	CanNote      bool // the reader may write more
+	CanRun       bool // "run again" leads to the job's run-once dialog
+	JobGone      bool
+	Flow         *FlowRun // of a run of a flow; nil for any other
+	StepOf       *StepOf  // of a run that is a step of one; nil for any other
+	Tried        string   // the script that a trial ran, for whoever may see it
+	ShowsTried   bool
 }
 
 // Follow is a run that came of another.
@@ -191,6 +193,7 @@ const (
 	StepFlow       = "flow"    // it is a run of a flow, or of one of its steps
 	StepAwaited    = "awaited" // the target of an asynchronous call reports the end
 	StepLost       = "lost"
+	StepEnded      = "ended" // where that was not when its executor could tell
 	StepCalledBack = "calledback"
 	StepResult     = "result" // one that came late
 	StepFollow     = "follow" // what came of its end
@@ -201,7 +204,7 @@ const (
 func Steps() []string {
 	return []string{
 		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepFilled, StepFlow, StepSent,
-		StepAnswered, StepPassed, StepKill, StepNotTold, StepAwaited, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
+		StepAnswered, StepPassed, StepKill, StepNotTold, StepAwaited, StepLost, StepEnded, StepCalledBack, StepResult, StepFollow, StepOther,
 	}
 }
 
