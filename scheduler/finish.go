@@ -386,8 +386,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 			}
 			f.settled = f.along != nil
 			end := e.endsAt(f, r.SentAt, now)
-			events = append(events, end.told...)
-			finishes[i] = db.Finish{ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
+			finishes[i] = db.Finish{ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: append(events, end.told...).Stored(),
 				Message: joinLines(string(r.HandleMsg), clip(cmp.Or(f.msg, f.english), maxResult), withoutCause(events).In(e.cfg.JobZone))}
 			if end.at != now {
 				finishes[i].HandleTime, finishes[i].FinishedAt = e.wall(end.at), end.at.UnixMilli()

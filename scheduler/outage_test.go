@@ -52,10 +52,12 @@ func TestTheDatabaseGoesAwayAndComesBack(t *testing.T) {
 			b.await("fires are claimed", func() bool { return len(b.executors.received()) > 100 })
 
 			end(server)
+			asked := b.engine.now()
 			report := []wire.Callback{{LogID: sent, HandleCode: 200, HandleMsg: "done"}}
 			if err := b.engine.Complete(t.Context(), report); err == nil {
 				t.Error("a result was accepted that nobody could write down")
 			}
+			tried := b.engine.now()
 			open() // the slow run's outcome comes while nobody can write it down
 			b.await("the engine says that it is not ready", func() bool { return b.engine.Ready() != nil })
 			b.await("the lease has run out", func() bool { return !b.engine.node.MayAct() })
@@ -67,6 +69,8 @@ func TestTheDatabaseGoesAwayAndComesBack(t *testing.T) {
 			b.await("the result is accepted", func() bool { return b.engine.Complete(t.Context(), report) == nil })
 			if r := b.run(sent); r.HandleCode != 200 || r.HandleMsg != "done" {
 				t.Errorf("the reported run: %+v", r)
+			} else if end := time.UnixMilli(r.FinishedAt); end.After(tried) && end.Sub(asked) >= lateEnd {
+				t.Errorf("the outage is part of what the run took: it ended at %v, was reported until %v; %v", end, tried, b.events(sent))
 			}
 			b.await("the slow run is recorded as sent", func() bool { return b.run(slow).TriggerCode == 200 })
 			before := b.countRuns("trigger_type = 'CRON'")
