@@ -229,3 +229,86 @@ func TestALateEditIsMergedWithTheFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestALateScriptIsMergedWithTheFirst: lines that only one changed are taken from that one; of those that both changed the writer sees both and
+// what they were before, and nothing is stored unseen.
+func TestALateScriptIsMergedWithTheFirst(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := open(t, start(t, o)).mustLogin()
+		b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+		const first = "#!/bin/sh\nset -e\n\necho one\necho two\necho three\n\nls /tmp\n"
+		if got := b.post("/jobs", form(url.Values{"glue": {"GLUE_SHELL"}, "handler": {""}, "source": {first}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		const editor = "/jobs/1/glue"
+		opened := b.version(editor)
+		save := func(version, source string, more url.Values) answer {
+			v := url.Values{"source": {strings.ReplaceAll(source, "\n", "\r\n")}, "remark": {"a remark"}, "version": {version}}
+			for name := range more {
+				v[name] = more[name]
+			}
+			return b.post(editor, v)
+		}
+		text := func(doc *goquery.Document) string {
+			return strings.TrimPrefix(doc.Find("textarea[name=source]").Text(), "\n")
+		}
+		hidden := func(doc *goquery.Document, name string) string {
+			return doc.Find(`input[name="`+name+`"]`).AttrOr("value", "")
+		}
+		theirs := strings.NewReplacer("echo two", "echo 2 <b>", "ls /tmp", "ls /var/tmp").Replace(first)
+		if got := save(opened, theirs, nil); got.status != http.StatusSeeOther {
+			t.Fatalf("the first save: %d %s", got.status, got.body)
+		}
+		late := save(opened, strings.NewReplacer("echo two", "echo zwei", "set -e", "set -eu").Replace(first), nil)
+		doc := late.document(t)
+		const merged = "#!/bin/sh\nset -eu\n\necho one\necho zwei\necho three\n\nls /var/tmp\n"
+		if late.status != http.StatusUnprocessableEntity || text(doc) != merged {
+			t.Fatalf("the late save: %d, the editor has %q", late.status, text(doc))
+		}
+		var sides []string
+		doc.Find(".conflicts .sides pre").Each(func(_ int, s *goquery.Selection) { sides = append(sides, s.Text()) })
+		if got := strings.Join(sides, "|"); got != "echo two|echo 2 <b>|echo zwei" {
+			t.Errorf("what both changed: %q", got)
+		}
+		if got := strings.TrimSpace(doc.Find(".notice.error").Text()); !strings.Contains(got, "stored them: 1;") || !strings.HasSuffix(strings.Split(got, ". Look")[0], ": 1") {
+			t.Errorf("said: %q", got)
+		}
+		if doc.Find(".difference .changed").Length() != 2 || doc.Find("#glue-remark").AttrOr("value", "") != "a remark" {
+			t.Errorf("%d lines are shown as unlike what is stored", doc.Find(".difference .changed").Length())
+		}
+		if got := text(b.get(editor).document(t)); got != theirs {
+			t.Errorf("stored unseen: %q", got)
+		}
+		// What is stored is taken at that place, and what was typed beside it meanwhile stays.
+		take := doc.Find(".conflicts button[name=take]")
+		again := save(hidden(doc, "version"), merged+"# more\n", url.Values{"base": {hidden(doc, "base")}, "take": {take.AttrOr("value", "")}})
+		doc = again.document(t)
+		const taken = "#!/bin/sh\nset -eu\n\necho one\necho 2 <b>\necho three\n\nls /var/tmp\n# more\n"
+		if again.status != http.StatusUnprocessableEntity && again.status != http.StatusOK || text(doc) != taken || doc.Find(".conflicts").Length() != 0 || text(b.get(editor).document(t)) != theirs {
+			t.Errorf("taken: %d, the editor has %q", again.status, text(doc))
+		}
+		// A third one saves while that is looked at: the merge begins with what was stored when it was made.
+		version := hidden(doc, "version")
+		if got := save(b.version(editor), strings.Replace(theirs, "echo one", "echo 1", 1), nil); got.status != http.StatusSeeOther {
+			t.Fatalf("a third one: %d", got.status)
+		}
+		third := save(version, taken, url.Values{"base": {hidden(doc, "base")}})
+		doc = third.document(t)
+		if want := strings.Replace(taken, "echo one", "echo 1", 1); third.status != http.StatusUnprocessableEntity || doc.Find(".conflicts").Length() == 0 && text(doc) != want {
+			t.Errorf("late again: %d, %q", third.status, text(doc))
+		}
+		// A mark that names nothing any more, and a version that is not kept, lose nothing of what was typed.
+		for name, more := range map[string]url.Values{"a stale mark": {"base": {hidden(doc, "base")}, "take": {"x"}}, "no such version": {"base": {"x"}, "take": {"x"}}} {
+			if got := save(hidden(doc, "version"), "echo typed\n", more).document(t); text(got) == "" || !strings.Contains(text(got), "echo typed") {
+				t.Errorf("%s: %q", name, text(got))
+			}
+		}
+		if got := save(hidden(doc, "version"), text(doc), nil); got.status != http.StatusSeeOther {
+			t.Errorf("saved what was merged: %d", got.status)
+		}
+		if got := save("gone", "echo mine\n", nil).document(t); text(got) != "echo mine\n" || got.Find(".difference .changed").Length() == 0 || got.Find(".conflicts").Length() != 0 {
+			t.Errorf("with nothing that both began with: %q", text(got))
+		}
+	})
+}

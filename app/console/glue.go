@@ -102,6 +102,9 @@ func (c *gluePages) glueSave(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if ec.FormValue(glue.FieldTake) != "" && ec.FormValue(glue.FieldVersion) == manage.GlueVersion(j) {
+		return c.glueTake(ec, j)
+	}
 	in := manage.GlueInput{Source: ec.FormValue(glue.FieldSource), Remark: ec.FormValue(glue.FieldRemark), Version: ec.FormValue(glue.FieldVersion)}
 	err = c.jobs.SaveGlue(ec.Request().Context(), who(ec), j.ID, in)
 	if err == nil {
@@ -123,12 +126,41 @@ func (c *gluePages) glueSave(ec echo.Context) error {
 		if in.Version != "" && in.Version != manage.GlueVersion(j) {
 			// Saving again, with the difference in sight, is meant.
 			page.Problem = page.T("problem.changed.compare")
-			page.Theirs, page.Version = lineDifference(string(j.GlueSource), in.Source, differenceContext), manage.GlueVersion(j)
+			if err := c.glueMerge(ec, &page, j, in.Version); err != nil {
+				return err
+			}
 		}
 	default:
 		return err
 	}
 	return c.glueForm(ec, http.StatusUnprocessableEntity, page, j)
+}
+
+// glueMerge fills an editor with what was typed in it, merged with what is stored now, by the version that both began with.
+func (c *gluePages) glueMerge(ec echo.Context, page *glue.EditPage, j db.Job, from string, take ...string) error {
+	base, known, err := c.jobs.ScriptOf(ec.Request().Context(), who(ec), j, from)
+	if err != nil {
+		return err
+	}
+	if known {
+		m := manage.MergeScripts(base, page.Source, string(j.GlueSource), take...)
+		page.Source, page.Merge = m.Text, &glue.Merge{Base: from, Taken: m.Theirs}
+		for _, f := range m.Conflicts {
+			page.Merge.Conflicts = append(page.Merge.Conflicts, glue.Conflict{Mark: f.Mark, Line: f.Line, Base: strings.Join(f.Base, "\n"), Mine: strings.Join(f.Mine, "\n"), Theirs: strings.Join(f.Theirs, "\n")})
+		}
+		page.Problem = page.T("glue.merge.problem", "Taken", m.Theirs, "Both", len(m.Conflicts))
+	}
+	page.Theirs, page.Version = lineDifference(string(j.GlueSource), page.Source, differenceContext), manage.GlueVersion(j)
+	return nil
+}
+
+// glueTake puts into a merged text what is stored at one of the places that both changed. Nothing is saved by it.
+func (c *gluePages) glueTake(ec echo.Context, j db.Job) error {
+	page := glue.EditPage{Page: c.Page(ec), Source: ec.FormValue(glue.FieldSource), Remark: ec.FormValue(glue.FieldRemark)}
+	if err := c.glueMerge(ec, &page, j, ec.FormValue(glue.FieldBase), ec.FormValue(glue.FieldTake)); err != nil {
+		return err
+	}
+	return c.glueForm(ec, http.StatusOK, page, j)
 }
 
 func (c *gluePages) glueCompare(ec echo.Context) error {

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,4 +65,35 @@ func (n *night) writesScript(s screen) {
 	n.do(click(".page-head .primary"), holds(versions+` === 3 && `+editorText+` === "echo first edition"`))
 	n.do(click(".glue-run button"), holds(`document.querySelector("#glue-output [data-log-lines]")?.textContent.includes("first edition")`))
 	n.admin.noPanic(n.t)
+}
+
+// TestBrowserScriptConflict saves a script that somebody else has saved meanwhile: what only they changed is in the editor, of what both changed all
+// three texts are shown, theirs is taken with a key, and what is saved then has both.
+func TestBrowserScriptConflict(t *testing.T) {
+	t.Parallel()
+	for _, s := range []screen{desk, phone} {
+		t.Run(s.name, func(t *testing.T) {
+			works(t)
+			n := startNight(t, s)
+			n.expect("422")
+			const first = "set -e\n\necho one\necho two\n\nls /tmp\n\ndate\n"
+			job := n.job("Settle", first)
+			n.visit(link.JobGlue(job))
+			n.do(holds(`document.querySelector(".cm-content")`))
+			_, page := n.get(n.t, link.JobGlue(job))
+			version := regexp.MustCompile(`name="version" value="([^"]+)"`).FindStringSubmatch(page)
+			n.must(n.t, link.JobGlue(job), url.Values{"source": {strings.NewReplacer("two", "2 <b>", "date", "date -u").Replace(first)}, "remark": {"theirs"}, "version": {version[1]}})
+			// Typed by hand into the editor: the whole text anew, since keys alone differ between machines.
+			n.do(click(".cm-content"), chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent(kb.Delete), holds(editorText+` === ""`),
+				input.InsertText(strings.NewReplacer("two", "zwei", "/tmp", "/var").Replace(first)), holds(editorText+`.includes("zwei")`),
+				write("#glue-remark", "both of us"), click(".glue-save .primary"),
+				holds(`document.querySelector(".conflicts pre:nth-child(2)")?.textContent === "echo two" && document.querySelector(".cm-content").textContent.includes("date -u") && `+editorText+`.includes("ls /var") && `+editorText+`.includes("zwei")`),
+				holds(versions+` === 2 && document.querySelector("#glue-remark").value === "both of us"`))
+			n.inspectNow("a script that two people changed")
+			n.do(chromedp.Focus(".conflicts button[name=take]", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
+				holds(`!document.querySelector(".conflicts") && `+editorText+` === `+strconv.Quote(strings.NewReplacer("two", "2 <b>", "/tmp", "/var", "date", "date -u").Replace(first))),
+				click(".glue-save .primary"), holds(`document.querySelector("#toasts .success") && `+versions+` === 3 && `+editorText+`.includes("2 <b>") && `+editorText+`.includes("ls /var")`))
+			n.admin.noPanic(n.t)
+		})
+	}
 }

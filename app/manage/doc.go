@@ -14,6 +14,19 @@
 // a change for none; of 48 bits a mark that does not happen by chance, and nobody can do it to another, since who posts a form made it.
 //
 // Programs have no part in this: who writes by API v1 says with If-Match what was read, and is refused when it is no more.
+//
+// # Two people at one script
+//
+// The editor of a script is open for longer still, and a script is one field, of which a mark would say that both changed it. It is merged line
+// by line ([MergeScripts]): lines that only one of the two changed are taken from that one, and of a place that both changed the text has
+// what was typed, and all three are shown. As with a form, nothing is saved by it, and what is stored can be taken at each place.
+//
+// Here what both began with is in the database: every save of a script leaves a version, the first one with the job, and thirty are kept.
+// The form's version says which ([Jobs.ScriptOf]), so that a page carries no second copy of a text of up to 16 MB. Where it is not kept (a job that
+// an XXL-JOB admin made, before its first change) there is nothing to merge by, and both texts are shown beside each other.
+//
+// Changes that touch count as one place, as git has it: which of two lines comes first nobody knows. Markers in the text were left out, since
+// a script with them could be saved, and run.
 package manage
 
 import (

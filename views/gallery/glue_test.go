@@ -45,6 +45,11 @@ func (f fakes) glueReviewed() glue.EditPage {
 func (f fakes) glueConflict() glue.EditPage {
 	p := f.glue()
 	p.Problem, p.Remark, p.Theirs = f.zh("内容已被他人修改。", "Somebody changed it meanwhile."), "x", f.glueLines()
+	p.Problem = f.T("glue.merge.problem", "Taken", 1, "Both", 2)
+	p.Merge = &glue.Merge{Base: "0", Taken: 1, Conflicts: []glue.Conflict{
+		{Mark: "a", Line: 4, Base: "find /var/tmp/sessions -mtime +7 -delete", Theirs: "find /var/tmp/sessions -mtime +14 -delete\necho <done>", Mine: "# $1 is the parameter: how many days to keep\nfind /var/tmp/sessions -mtime +\"$1\" -delete"},
+		{Mark: "b", Line: 6, Base: "df -h", Theirs: "", Mine: "df -h /var/tmp"},
+	}}
 	p.Errors = map[string]string{glue.FieldRemark: f.zh("请填写 4 到 100 个字符的版本备注。", "Write 4 to 100 characters about what changed.")}
 	return p
 }

@@ -13,6 +13,8 @@ const (
 	FieldSource  = "source"
 	FieldRemark  = "remark"
 	FieldVersion = "version"   // hidden: the script as the editor saw it, so that a concurrent change is noticed
+	FieldBase    = "base"      // hidden: the version that a merge began with
+	FieldTake    = "take"      // the mark of a place that is to be as it is stored
 	FieldParam   = "param"     // of a trial
 	FieldAddress = "addresses" // of a trial
 )
@@ -29,7 +31,8 @@ type EditPage struct {
 	Version  string
 	Errors   map[string]string // ready to print, by field
 	Problem  string            // an error that belongs to no field, ready to print
-	Theirs   []Line            // what was stored meanwhile beside what was typed; nil unless both changed
+	Theirs   []Line            // what was stored meanwhile beside the text of the form; nil unless both changed
+	Merge    *Merge            // of what was typed with what was stored; nil where it is not known what both began with
 	Versions []Version         // newest first
 	Waiting  bool              // a change waits for a second person
 	Reviewed bool              // every change does, and so do trials
@@ -37,6 +40,20 @@ type EditPage struct {
 	Trial    *Trial            // nil for whoever may not run the job, and where Reviewed
 	// Nonce lets the editor's style sheets through the page's policy.
 	Nonce string
+}
+
+// Merge says what the text of the form is made of.
+type Merge struct {
+	Base      string // the version that both began with
+	Taken     int    // places that are as somebody else stored them
+	Conflicts []Conflict
+}
+
+// Conflict is a place that both changed. The text has what was typed.
+type Conflict struct {
+	Mark               string
+	Line               int // of the text, from 1
+	Base, Mine, Theirs string
 }
 
 // Trial is the form that runs a text once before it is saved.
