@@ -231,3 +231,56 @@ func TestRunsWhoseEndIsForgottenAreAskedAbout(t *testing.T) {
 		}
 	})
 }
+
+// TestOfManyRunsOfAJobTheLogsAreAskedForInTurn: their executor knows all of them, and is asked for some in each sweep, for each once in a while,
+// and for few at a time.
+func TestOfManyRunsOfAJobTheLogsAreAskedForInTurn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) {
+			byHand(c)
+			c.SweepEvery, c.AskAfter, c.IdleAfter = time.Hour, time.Nanosecond, time.Hour
+		}, addressA)
+		const more = 20
+		var mu sync.Mutex
+		asked, now, most := 0, 0, 0
+		full := make(chan struct{}) // as many are asked for as may be
+		b.executors.log = func(string) error {
+			mu.Lock()
+			asked++
+			now++
+			most = max(most, now)
+			if asked == asksAtOnce {
+				close(full)
+			}
+			mu.Unlock()
+			<-full
+			mu.Lock()
+			defer mu.Unlock()
+			now--
+			return nil
+		}
+		ids := b.sentLongAgo(b.addJob(nil), asksPerJob+more)
+		b.exec("UPDATE xxl_job_log SET executor_address = ?", addressA)
+		b.executors.mu.Lock()
+		for _, id := range ids {
+			b.executors.has[id] = addressA
+		}
+		b.executors.mu.Unlock()
+		s := &sweeper{}
+		for _, want := range []int{asksPerJob, asksPerJob + more, asksPerJob + more} {
+			if err := b.engine.sweep(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if asked != want {
+				t.Errorf("the logs of %d runs were asked for so far, want %d", asked, want)
+			}
+		}
+		if most != asksAtOnce {
+			t.Errorf("%d were asked for at a time, want %d", most, asksAtOnce)
+		}
+		if n := b.countRuns("handle_code = 0"); n != asksPerJob+more {
+			t.Errorf("%d of %d are open still", n, asksPerJob+more)
+		}
+	})
+}
