@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -14,10 +13,10 @@ import (
 // successor, so an executor that refuses the one is tried with the other, where [auth.Tokens.Send] gives one.
 type executors struct {
 	*wire.ExecutorClient
-	pulls  *wire.ExecutorClient // of those that ask for their calls
-	http   *httpJobs
-	tokens *auth.Tokens
-	logger *slog.Logger
+	pulls   *wire.ExecutorClient // of those that ask for their calls
+	http    *httpJobs
+	tokens  *auth.Tokens
+	foreign *foreign
 }
 
 // of is the client for an executor: what is in this process is called there, and what cannot be called finds its calls in the mailbox.
@@ -38,7 +37,7 @@ func (x executors) try(to wire.Target, call func(wire.Target) (wire.Answer, erro
 		answer, err = call(to)
 	}
 	if e, ok := errors.AsType[*wire.CallError](err); ok && e.Body != "" {
-		x.logger.Info("what answered is no executor", "executor", to.Address, "stage", string(e.Stage), "body", e.Body)
+		x.foreign.note(to.Address, e)
 	}
 	if err == nil && !answer.WrongToken() {
 		x.tokens.Worked(to.Address, to.Token)
