@@ -271,7 +271,7 @@ func TestALateScriptIsMergedWithTheFirst(t *testing.T) {
 		if got := strings.Join(sides, "|"); got != "echo two|echo 2 <b>|echo zwei" {
 			t.Errorf("what both changed: %q", got)
 		}
-		if got := strings.TrimSpace(doc.Find(".notice.error").Text()); !strings.Contains(got, "stored them: 1;") || !strings.HasSuffix(strings.Split(got, ". Look")[0], ": 1") {
+		if got := strings.TrimSpace(doc.Find(".notice.error").Text()); !strings.Contains(got, "from what they saved: 1.") || !strings.Contains(got, "as you typed them: 1.") {
 			t.Errorf("said: %q", got)
 		}
 		if doc.Find(".difference .changed").Length() != 2 || doc.Find("#glue-remark").AttrOr("value", "") != "a remark" {
