@@ -12,7 +12,11 @@ const masked = "***"
 // masker takes secrets out of what a run says. An output comes in pieces, and a secret may be cut by them: what could become one is
 // held back until it is known. A nil masker changes nothing.
 type masker struct {
-	words [][]byte // the longest first: a whole goes before its parts
+	words [][]byte      // the longest first: a whole goes before its parts
+	by    [256][][]byte // the same, by their first byte
+	// pairs has a bit for each two bytes that a word begins with. There may be hundreds of words, for a secret has many spellings, and nearly
+	// no place of an output begins like one.
+	pairs [1 << 16 / 64]uint64
 	held  []byte
 }
 
@@ -30,6 +34,11 @@ func newMasker(words []string) *masker {
 		return nil
 	}
 	slices.SortFunc(m.words, func(a, b []byte) int { return len(b) - len(a) })
+	for _, w := range m.words {
+		m.by[w[0]] = append(m.by[w[0]], w)
+		pair := uint16(w[0])<<8 | uint16(w[1])
+		m.pairs[pair/64] |= 1 << (pair % 64)
+	}
 	return m
 }
 
@@ -51,8 +60,12 @@ func (m *masker) next(p []byte) []byte {
 	}
 	data := append(m.held, p...)
 	m.held = nil
-	var out []byte
+	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); {
+		if plain := m.plain(data[i:]); plain > 0 {
+			out, i = append(out, data[i:i+plain]...), i+plain
+			continue
+		}
 		word, begun := m.at(data[i:])
 		switch {
 		case begun: // the longest that it may become counts, so nothing is decided yet
@@ -67,13 +80,26 @@ func (m *masker) next(p []byte) []byte {
 	return out
 }
 
+// plain is how many bytes a text begins with before one that may begin a secret.
+func (m *masker) plain(text []byte) int {
+	for i := range len(text) - 1 {
+		if pair := uint16(text[i])<<8 | uint16(text[i+1]); m.pairs[pair/64]&(1<<(pair%64)) != 0 {
+			return i
+		}
+	}
+	if last := len(text) - 1; len(m.by[text[last]]) > 0 { // what comes behind it is not known
+		return last
+	}
+	return len(text)
+}
+
 // at is the length of the secret that a text begins with, 0 for none; begun says that a longer one may have begun with all of the text.
 func (m *masker) at(text []byte) (word int, begun bool) {
-	for _, w := range m.words {
-		if len(w) > len(text) && w[0] == text[0] && bytes.HasPrefix(w, text) {
+	for _, w := range m.by[text[0]] {
+		if len(w) > len(text) && bytes.HasPrefix(w, text) {
 			return 0, true
 		}
-		if w[0] == text[0] && bytes.HasPrefix(text, w) {
+		if bytes.HasPrefix(text, w) {
 			return len(w), false
 		}
 	}

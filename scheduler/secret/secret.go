@@ -99,13 +99,15 @@ func InSource(source string) []string {
 	return Names(texts...)
 }
 
-// Masks are the texts that an output must not show: the values, and how programs write them in JSON, in an address, in base64 and line by line.
+// Masks are the texts that an output must not show: the values, and how programs write them in JSON, in XML, in an address, in base64, in
+// hexadecimals and line by line.
 func Masks(values map[string]string) []string {
 	var masks []string
+	has := make(map[string]bool) // a key of many lines has thousands
 	add := func(texts ...string) {
 		for _, text := range texts {
-			if len(text) >= MinValue && !slices.Contains(masks, text) {
-				masks = append(masks, text)
+			if len(text) >= MinValue && !has[text] {
+				has[text], masks = true, append(masks, text)
 			}
 		}
 	}
@@ -116,6 +118,9 @@ func Masks(values map[string]string) []string {
 		for _, text := range []string{value, plainJSON(value), expr.InJSON(value)} { // as it stands in a parameter
 			add(inBase64(text)...)
 		}
+		add(inBase64Lines(value)...)
+		add(hexadecimals(value)...)
+		add(inXML(value)...)
 		add(inAddress(value)...)
 		add(inAddress(expr.InJSON(value))...) // as it stands in a parameter
 		for line := range strings.Lines(value) {

@@ -3,15 +3,18 @@ package secret
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/db/seal"
@@ -96,13 +99,22 @@ func TestMasksAreEveryFormOfAValue(t *testing.T) {
 		"JSON in JSON":         `a/b+c\\u0026d\\u003c\\\"e'f=g!h~i*j ü😀`,
 		"JSON in an address":   "a%2Fb%2Bc%5Cu0026d%5Cu003c%5C%22e%27f%3Dg%21h~i%2Aj+%C3%BC%F0%9F%98%80",
 		"java.net.URLEncoder":  "a%2Fb%2Bc%26d%3C%22e%27f%3Dg%21h%7Ei*j+%C3%BC%F0%9F%98%80",
+		"html.EscapeString":    "a/b+c&amp;d&lt;&#34;e&#39;f=g!h~i*j ü😀",
+		"XMLSerializer":        `a/b+c&amp;d&lt;&quot;e'f=g!h~i*j ü😀`,
+		"html.escape":          "a/b+c&amp;d&lt;&quot;e&#x27;f=g!h~i*j ü😀",
+		"htmlspecialchars":     "a/b+c&amp;d&lt;&quot;e&#039;f=g!h~i*j ü😀",
+		"HtmlEncode":           "a/b+c&amp;d&lt;&quot;e&#39;f=g!h~i*j ü😀",
+		"libxml":               "a/b+c&amp;d&lt;&quot;e&apos;f=g!h~i*j ü😀",
+		"xxd -p":               "612f622b6326643c226527663d6721687e692a6a20c3bcf09f9880",
 		"HttpUtility":          "a%2fb%2bc%26d%3c%22e%27f%3dg%21h%7ei*j+%c3%bc%f0%9f%98%80",
 	} {
 		if !slices.Contains(odd, want) {
 			t.Errorf("%s: %q is not masked", by, want)
 		}
 	}
-	masked := slices.DeleteFunc(Masks(map[string]string{"A": "plain-and_simple.1"}), func(mask string) bool { return slices.Contains(inBase64("plain-and_simple.1"), mask) })
+	masked := slices.DeleteFunc(Masks(map[string]string{"A": "plain-and_simple.1"}), func(mask string) bool {
+		return slices.Contains(slices.Concat(inBase64("plain-and_simple.1"), hexadecimals("plain-and_simple.1")), mask)
+	})
 	if len(masked) != 1 {
 		t.Errorf("what all write alike is masked as %q", masked)
 	}
@@ -141,6 +153,62 @@ func TestABase64OfASecretIsMasked(t *testing.T) {
 	if want := `first \\\"line\\\"`; !slices.Contains(lines, want) {
 		t.Errorf("a line as a text in JSON in JSON, %s, is not masked", want)
 	}
+}
+
+// FuzzMasks looks for a value in what the encoders of the standard library make of it: nothing of it stays but, in base64, what its ends share
+// with their neighbours.
+func FuzzMasks(f *testing.F) {
+	f.Add("correct-horse", "user:", "\n")
+	f.Add("a/b+c&d<\"e'f=g!h~i*j ü😀", "", "")
+	f.Add("-----BEGIN\nMIIabc\n", "x", "yz")
+	f.Add(strings.Repeat("long secret ", 40), "", "\n")
+	f.Fuzz(func(t *testing.T, value, before, after string) {
+		if len(value) < MinValue || len(value) > maxBase64 || !utf8.ValidString(value) || len(before)+len(after) > 40 {
+			t.Skip()
+		}
+		masks := Masks(map[string]string{"A": value})
+		hidden := func(text string) string {
+			for _, mask := range masks {
+				text = strings.ReplaceAll(text, mask, "***")
+			}
+			return text
+		}
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, err := json.Marshal(string(quoted))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for by, text := range map[string]string{
+			"itself": value, "json": string(quoted[1 : len(quoted)-1]), "json in json": string(twice[3 : len(twice)-3]), "a query": url.QueryEscape(value), "a path": url.PathEscape(value),
+			"html": html.EscapeString(value), "hex": hex.EncodeToString([]byte(value)), "HEX": fmt.Sprintf("%X", value),
+		} {
+			if got := hidden(text); strings.Trim(got, "*") != "" {
+				t.Errorf("%s: %q stays as %q", by, text, got)
+			}
+		}
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+			// Of what comes before and after it, a letter each that both are in, and padding.
+			beside := (len(before)*4+2)/3 + (len(after)*4+2)/3 + 2
+			for _, text := range []string{encoding.EncodeToString([]byte(before + value + after)), url.QueryEscape(encoding.EncodeToString([]byte(before + value + after)))} {
+				if got := strings.NewReplacer("***", "", "%3D", "", "=", "").Replace(hidden(text)); len(got) > beside+2*strings.Count(got, "%") {
+					t.Errorf("%q behind %q and before %q: %s stays as %s", value, before, after, text, got)
+				}
+			}
+		}
+		for _, width := range base64Lines {
+			var lines []string
+			for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString([]byte(value+"\n"))), width) {
+				lines = append(lines, string(line))
+			}
+			// A last line of less than what is masked at all, and the letter that the line end is in.
+			if got := strings.NewReplacer("***", "", "\n", "", "=", "").Replace(hidden(strings.Join(lines, "\n"))); len(got) > 2*MinValue {
+				t.Errorf("%q in lines of %d stays as %q", value, width, got)
+			}
+		}
+	})
 }
 
 func TestSecretsAreSealedForTheirRow(t *testing.T) {
@@ -182,4 +250,15 @@ func TestSecretsAreSealedForTheirRow(t *testing.T) {
 			t.Errorf("set without a key: %v", err)
 		}
 	})
+}
+
+// BenchmarkMasks is what the longest value of short lines costs each run that names it.
+func BenchmarkMasks(b *testing.B) {
+	var value strings.Builder
+	for i := 0; value.Len() < MaxValue-10; i++ {
+		fmt.Fprintf(&value, "%04x\n", i)
+	}
+	for b.Loop() {
+		Masks(map[string]string{"A": value.String()})
+	}
 }

@@ -2,9 +2,12 @@ package secret
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,6 +17,9 @@ import (
 
 // inJSON is how a text stands in JSON, itself first. Encoders agree on what must be escaped, and differ in what they escape beyond that.
 func inJSON(text string) []string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\/<>&='", r) }) {
+		return []string{text} // of a key of many lines all but a few are so
+	}
 	must := plainJSON(text) // JavaScript's
 	slashed := strings.ReplaceAll(must, "/", `\/`)
 	return []string{
@@ -51,6 +57,53 @@ func inASCII(text string) string {
 
 // maxBase64 is the longest text whose base64 is looked for: what is masked travels with each run.
 const maxBase64 = 4 << 10
+
+// The widths at which programs break base64 into lines: base64 and MIME, and openssl and PEM.
+var base64Lines = []int{76, 64}
+
+// hexadecimals is a text as xxd, od and the loggers of bytes write it.
+func hexadecimals(text string) []string {
+	if len(text) > maxBase64 {
+		return nil
+	}
+	small := hex.EncodeToString([]byte(text))
+	return []string{small, strings.ToUpper(small)}
+}
+
+// inXML is a text as it stands in XML and HTML. Encoders differ in how they write quotes.
+func inXML(text string) []string {
+	must := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+	return []string{
+		must, html.EscapeString(text), // Go's
+		strings.NewReplacer(`"`, "&quot;").Replace(must),                // Java's, JavaScript's serialisers
+		strings.NewReplacer(`"`, "&quot;", "'", "&#x27;").Replace(must), // Python's
+		strings.NewReplacer(`"`, "&quot;", "'", "&#039;").Replace(must), // PHP's
+		strings.NewReplacer(`"`, "&quot;", "'", "&#39;").Replace(must),  // .NET's, many templates'
+		strings.NewReplacer(`"`, "&quot;", "'", "&apos;").Replace(must), // XML's
+	}
+}
+
+// inBase64Lines is the base64 of a text that is encoded by itself and broken into lines, a line each. What its last byte shares with what
+// may come behind, as the line end that a shell's echo adds, stays.
+func inBase64Lines(text string) (all []string) {
+	if len(text) > maxBase64 {
+		return nil
+	}
+	letters := base64.RawStdEncoding.EncodeToString([]byte(text))
+	own := letters[:len(text)*8/6]
+	for _, width := range base64Lines {
+		if len(letters) <= width {
+			continue
+		}
+		for of := range slices.Chunk([]byte(own), width) {
+			all = append(all, string(of))
+		}
+		if ends := letters[len(letters)/width*width:]; ends != "" {
+			all = append(all, ends+strings.Repeat("=", -len(letters)&3), ends)
+		}
+	}
+	return all
+}
 
 // inBase64 is how a text stands in base64, also behind other bytes and before others, as a password does in the header of a request. What it says by
 // itself of its first and last letter, which others are a part of, stays to be seen there: less than a byte.
