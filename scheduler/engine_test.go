@@ -29,6 +29,7 @@ type fakeExecutors struct {
 	runs  []received
 	kills []wire.KillRequest
 	has   map[int64]string // run id → address that knows it
+	dates map[int64]int64  // run id → when it is said to have been planned, as its log is asked for; epoch ms
 
 	run  func(to wire.Target, req *wire.RunRequest) (wire.Answer, error)                      // nil: yes
 	call func(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) // takes the place of run
@@ -99,6 +100,10 @@ func (f *fakeExecutors) Log(_ context.Context, to wire.Target, req wire.LogReque
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.dates == nil {
+		f.dates = make(map[int64]int64)
+	}
+	f.dates[req.LogID] = req.LogDateTim
 	if f.has[req.LogID] != to.Address {
 		return wire.LogResult{FromLineNum: req.FromLineNum, LogContent: "readLog fail, logFile not exists", IsEnd: true, Remembers: f.remembers.Milliseconds()}, yes, nil
 	}

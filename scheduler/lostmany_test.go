@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -281,6 +283,33 @@ func TestOfManyRunsOfAJobTheLogsAreAskedForInTurn(t *testing.T) {
 		}
 		if n := b.countRuns("handle_code = 0"); n != asksPerJob+more {
 			t.Errorf("%d of %d are open still", n, asksPerJob+more)
+		}
+	})
+}
+
+// TestALogIsAskedForByTheDayOfItsRun: an executor looks for it among those of that day. A run of XXL-JOB's has no planned time. One that has
+// been sent just now, however long it had waited, is not asked about yet.
+func TestALogIsAskedForByTheDayOfItsRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) {
+			byHand(c)
+			c.SweepEvery, c.AskAfter, c.IdleAfter = time.Hour, time.Hour, time.Hour
+		}, addressA)
+		ids := b.sentLongAgo(b.addJob(nil), 3)
+		day := time.Now().Truncate(time.Second)
+		for i, id := range ids { // each planned on a day, and made on another
+			planned, sent := []int64{day.AddDate(0, 0, -3).UnixMilli(), 0, 1}[i], []int64{0, 0, day.UnixMilli()}[i]
+			b.exec("UPDATE xxl_job_log SET executor_address = ?, planned_at = ?, sent_at = ?, trigger_time = ? WHERE id = ?", addressA, planned, sent, pool.Wall(day.AddDate(0, 0, -1)), id)
+		}
+		if err := b.engine.sweep(t.Context(), &sweeper{}); err != nil {
+			t.Fatal(err)
+		}
+		b.executors.mu.Lock()
+		defer b.executors.mu.Unlock()
+		want := map[int64]int64{ids[0]: day.AddDate(0, 0, -3).UnixMilli(), ids[1]: day.AddDate(0, 0, -1).UnixMilli()}
+		if diff := cmp.Diff(want, b.executors.dates); diff != "" {
+			t.Errorf("asked for by (-want +got):\n%s", diff)
 		}
 	})
 }
