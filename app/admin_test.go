@@ -1,12 +1,14 @@
 package app
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 )
 
@@ -55,6 +58,45 @@ func TestTheNodesPage(t *testing.T) {
 		}
 		if got := ann.get("/jobs"); strings.Contains(got.body, `href="/nodes"`) {
 			t.Error("the navigation leads a normal user to what they may not see")
+		}
+	})
+}
+
+// TestTheNodesPageTellsOfLostLinesOfTheLog, also of those of another admin, and of a machine that can open nothing more, with what to do.
+func TestTheNodesPageTellsOfLostLinesOfTheLog(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		lost := new(atomic.Int64)
+		o.LogLost = lost.Load
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		if got := b.get("/nodes").document(t); got.Find(".notice.warning").Length() != 0 {
+			t.Errorf("nothing is lost: %s", got.Find(".notice").Text())
+		}
+		figures, err := json.Marshal(scheduler.Figures{LogLost: 77, Conditions: []scheduler.Condition{{Key: scheduler.ConditionShort, Late: 19 * time.Second}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, low_log_id, state, load_figures) VALUES ('second', '', '1', ?, 1, ?, 0, 1, ?)",
+			time.Now().UnixMilli(), time.Now().Add(time.Hour).UnixMilli(), string(figures)); err != nil {
+			t.Fatal(err)
+		}
+		lost.Store(1204)
+		for lang, want := range map[string][]string{
+			"en":    {"since its start: 1,204.", "its disk is full", "since its start: 77.", "no sockets or memory left to call executors with for 19 s", "LimitNOFILE"},
+			"zh-CN": {"丢失的日志行数：1,204。", "磁盘是否已满", "丢失的日志行数：77。", "19 秒", "LimitNOFILE"},
+			"zh-TW": {"遺失的日誌行數：1,204。", "磁碟是否已滿", "遺失的日誌行數：77。", "19 秒", "LimitNOFILE"},
+		} {
+			doc := b.do("GET", "/nodes", nil, "Accept-Language", lang).document(t)
+			said := doc.Find(".notice").Text()
+			for _, w := range want {
+				if !strings.Contains(said, w) {
+					t.Errorf("%s: %q is not in %q", lang, w, said)
+				}
+			}
+			if got := doc.Find("[data-trouble]").AttrOr("data-trouble", ""); got != "1" {
+				t.Errorf("what is in trouble: %q", got)
+			}
 		}
 	})
 }

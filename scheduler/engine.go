@@ -40,6 +40,8 @@ type Config struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: metrics are kept but not published
 
+	// LogLost is how many lines of the program's log are lost, for the figures; nil: nobody counts them.
+	LogLost func() int64
 	// MeasuredJobs are told apart in the metrics; the zero value: none, only executor groups are.
 	MeasuredJobs MeasuredJobs
 

@@ -33,6 +33,7 @@ type Figures struct {
 	Late     time.Duration `json:"late_p99"`            // of the last two minutes' runs, 99 in 100 were sent within this; 0 while none was
 	Memory   int64         `json:"memory"`              // bytes the process holds
 	Held     bool          `json:"held_back,omitempty"` // its lease was stale when it wrote this
+	LogLost  int64         `json:"log_lost,omitempty"`  // lines of its log that are lost since its start
 
 	cluster.Told // what the others go by
 
@@ -69,7 +70,12 @@ func (e *Engine) figures() Figures {
 	queued, inFlight := e.queues.depth()
 	claimed, sent := e.rates.read()
 	clocks := e.node.Clocks()
+	lost := int64(0)
+	if e.cfg.LogLost != nil {
+		lost = e.cfg.LogLost()
+	}
 	return Figures{
+		LogLost:    lost,
 		Told:       cluster.Told{Draining: e.draining.Load(), Stuck: e.stuck(), Lead: &clocks.Database, Own: clocks.Machine},
 		Conditions: e.Conditions(),
 		Claimed:    claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),

@@ -44,6 +44,9 @@ func (c *nodePages) nodeList(ec echo.Context) error {
 		page.Rows = append(page.Rows, row)
 		if n.HasLoad {
 			page.Conditions = append(page.Conditions, nodeConditions(page.Page, n)...)
+			if n.Load.LogLost > 0 {
+				page.LogLost = append(page.LogLost, nodes.Condition{Node: n.Name, ID: n.ID, Text: page.T("nodes.loglost", "N", format.Number(n.Load.LogLost))})
+			}
 		}
 	}
 	return renderPart(ec, http.StatusOK, nodes.List(page), ui.FragmentResults)

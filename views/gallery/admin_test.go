@@ -260,6 +260,8 @@ func (f fakes) nodesUnwell() nodes.ListPage {
 	said(0, false, "clock", "Late", late(42*time.Second), "Count", "0")
 	said(1, true, "due", "Late", late(37*time.Second), "Count", "0")
 	said(1, true, "full", "Late", late(0), "Count", "1,885")
+	said(1, true, "short", "Late", late(19*time.Second), "Count", "0")
+	p.LogLost = []nodes.Condition{{Node: p.Rows[0].Name, ID: p.Rows[0].ID, Text: f.T("nodes.loglost", "N", "1,204")}}
 	return p
 }
 

@@ -23,10 +23,13 @@ type ListPage struct {
 	Rows []Row
 	// Conditions are what is wrong with any of them.
 	Conditions []Condition
-	Adopted    bool     // the database was XXL-JOB's, and there is a way back
-	Idle       bool     // the admin that answers may neither claim nor send
-	Output     []string // how the keeping of outputs stands, ready to print; none: they are not kept
-	Lease      string   // after which a silent admin is gone
+	// LogLost says of each of them that has lost lines of its log how many, ready to print. It stands until that one starts anew, and is no trouble
+	// that the tab has to show.
+	LogLost []Condition
+	Adopted bool     // the database was XXL-JOB's, and there is a way back
+	Idle    bool     // the admin that answers may neither claim nor send
+	Output  []string // how the keeping of outputs stands, ready to print; none: they are not kept
+	Lease   string   // after which a silent admin is gone
 }
 
 // Condition is something that is wrong with a node.
