@@ -54,11 +54,19 @@ func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 	}
 }
 
-// unansweredFor is how long a run may be without an answer. An executor that does not answer in time may be too busy to, and busy with the
-// run: it gets as long as one of which a result is awaited.
+// unansweredFor is how long a run may be without an answer. An executor that does not answer in time, or cannot be asked, may be too busy to,
+// and busy with the run: it gets as long as one of which a result is awaited.
 func (e *Engine) unansweredFor(err error) time.Duration {
-	if err != nil && wire.FaultOf(err) == wire.FaultLate {
-		return max(e.cfg.UnansweredFor, e.patience(signSilent))
+	long := max(e.cfg.UnansweredFor, e.patience(signSilent))
+	switch wire.FaultOf(err) {
+	case wire.FaultLate, wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS:
+		return long
+	case wire.FaultHost, wire.FaultUnreachable:
+		if !nobodyThere(err) {
+			return long
+		}
+	case "", wire.FaultRefused, wire.FaultNotFetched, wire.FaultSilent, wire.FaultBroken, wire.FaultStatus, wire.FaultProtocol, wire.FaultAnswer,
+		wire.FaultStopped, wire.FaultOwn, wire.FaultOther:
 	}
 	return e.cfg.UnansweredFor
 }

@@ -2,8 +2,11 @@ package scheduler
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
+	"net"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -239,6 +242,43 @@ func TestAnExecutorIsAskedAgainBeforeARunIsCalledNotSent(t *testing.T) {
 			t.Errorf("outcome %v, alarm status %d: %s", r.Outcome, r.AlarmStatus, b.eventsOf(run))
 		}
 	})
+}
+
+// TestAnExecutorThatCannotBeAskedIsWaitedFor: it may be at work on the run, unless nobody is there.
+func TestAnExecutorThatCannotBeAskedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		err   error
+		waits bool
+	}{
+		"nobody listens":                  {syscall.ECONNREFUSED, false},
+		"no connection is made in time":   {context.DeadlineExceeded, true},
+		"the name server does not answer": {&net.DNSError{Err: "i/o timeout", IsTimeout: true}, true},
+		"its certificate has expired":     {x509.CertificateInvalidError{Reason: x509.Expired}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newHandClock()
+			b := setup(t, dbtest.New(t, db.SQLite), func(c *Config) {
+				clock.rule(c)
+				c.UnansweredFor, c.LostAfter, c.AskAfter = 500*time.Millisecond, 10*time.Second, time.Hour
+			}, addressA)
+			b.unanswered()
+			b.executors.log = func(string) error { return &wire.CallError{Stage: wire.StageDial, Err: tt.err} }
+			began := clock.now()
+			run := b.trigger(b.addJob(nil))
+			b.await("it is settled", func() bool {
+				b.passToNext(clock)
+				return b.run(run).TriggerCode != 0
+			})
+			if r := b.run(run); r.Outcome != event.Unconfirmed {
+				t.Errorf("outcome %v: %s", r.Outcome, b.eventsOf(run))
+			}
+			if took := clock.now().Sub(began); (took >= b.engine.patience(signSilent)) != tt.waits {
+				t.Errorf("it was called unconfirmed after %v", took)
+			}
+		})
+	}
 }
 
 func TestAResultThatComesWhileTheCallIsUnansweredIsTheRunsEnd(t *testing.T) {
