@@ -37,8 +37,8 @@ func (f fakes) nodes() nodes.ListPage {
 		},
 		Lease: format.Duration(f.Printer, 5*time.Second),
 		Output: []string{
-			f.T("nodes.output", "Size", "3.4 GiB", "Objects", "12,031", "Rate", "412 KiB", "Waiting", "38"),
-			f.T("nodes.output.today", "Today", "212 MiB", "Pushed", "120,400", "Copied", "3,218"),
+			f.T("nodes.output", "Size", "3.4 GiB", "Objects", "12,031", "Today", "212 MiB"),
+			f.T("nodes.output.today", "Rate", "412 KiB", "Waiting", "38", "Pushed", "120,400", "Copied", "3,218"),
 			f.T("nodes.output.skipped", "LeftOut", "0", "Lost", "12", "Cut", "1,204"), f.T("nodes.output.unseen", "N", "311"),
 		},
 	}
@@ -256,11 +256,11 @@ func (f fakes) nodesUnwell() nodes.ListPage {
 		p.Conditions = append(p.Conditions, nodes.Condition{Node: p.Rows[row].Name, ID: p.Rows[row].ID, Stops: stops, Text: f.T("nodes.condition."+key, args...)})
 	}
 	late := func(d time.Duration) string { return format.Duration(f.Printer, d) }
-	said(0, false, "foreign", "Late", late(0), "Count", "0")
-	said(0, false, "clock", "Late", late(42*time.Second), "Count", "0")
-	said(1, true, "due", "Late", late(37*time.Second), "Count", "0")
-	said(1, true, "full", "Late", late(0), "Count", "1,885")
-	said(1, true, "short", "Late", late(19*time.Second), "Count", "0")
+	said(0, false, "foreign", "Late", late(0), "Count", 0)
+	said(0, false, "clock", "Late", late(42*time.Second), "Count", 0)
+	said(1, true, "due", "Late", late(37*time.Second), "Count", 0)
+	said(1, true, "full", "Late", late(0), "Count", 1885)
+	said(1, true, "short", "Late", late(19*time.Second), "Count", 0)
 	p.LogLost = []nodes.Condition{{Node: p.Rows[0].Name, ID: p.Rows[0].ID, Text: f.T("nodes.loglost", "N", "1,204")}}
 	return p
 }
