@@ -39,7 +39,7 @@ func (a asking) away() bool { return Away(a.fault) }
 // Away reports whether the failure of a question means that nobody was there.
 func Away(fault wire.Fault) bool {
 	switch fault {
-	case "", wire.FaultAnswer, wire.FaultStatus, wire.FaultProtocol, wire.FaultBroken, wire.FaultStopped, wire.FaultOwn:
+	case "", wire.FaultAnswer, wire.FaultStatus, wire.FaultProtocol, wire.FaultTooOld, wire.FaultBroken, wire.FaultStopped, wire.FaultOwn:
 		return false
 	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS, wire.FaultNotFetched, wire.FaultSilent,
 		wire.FaultLate, wire.FaultOther:

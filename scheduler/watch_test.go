@@ -338,7 +338,7 @@ func TestWhatIsToldOfTypedAddresses(t *testing.T) {
 		a = next
 	}
 	for _, f := range wire.AllFaults {
-		answers := slices.Contains([]wire.Fault{wire.FaultStatus, wire.FaultProtocol, wire.FaultAnswer, wire.FaultBroken, wire.FaultStopped, wire.FaultOwn}, f)
+		answers := slices.Contains([]wire.Fault{wire.FaultStatus, wire.FaultProtocol, wire.FaultTooOld, wire.FaultAnswer, wire.FaultBroken, wire.FaultStopped, wire.FaultOwn}, f)
 		if (asking{fault: f}).away() == answers {
 			t.Errorf("%s: away is %v", f, !answers)
 		}

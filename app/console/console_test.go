@@ -1,7 +1,9 @@
 package console
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -455,6 +457,37 @@ func TestAPlaceIsFoundByTheBeginningsOfItsWords(t *testing.T) {
 	} {
 		if got := beginsWord(tt.text, tt.part); got != tt.want {
 			t.Errorf("%q in %q: %v", tt.part, tt.text, got)
+		}
+	}
+}
+
+// TestAFaultIsSaidInOneLanguage: what this program found by itself has no English sentence behind it; what a library or the other side said stays.
+func TestAFaultIsSaidInOneLanguage(t *testing.T) {
+	t.Parallel()
+	catalogue := locales.New()
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for _, lang := range locales.Languages() {
+		teller := event.Teller{Printer: catalogue.Printer(lang), Zone: time.UTC}
+		for _, key := range []event.Key{event.Unreachable, event.Unanswered} {
+			for err, says := range map[error]bool{
+				&wire.CallError{Stage: wire.StageDecode, Err: wire.ErrTooOld}:                                 true,
+				fmt.Errorf("%w: %w", wire.ErrNotFetched, context.DeadlineExceeded):                            true,
+				&wire.SilentError{Since: at}:                                                                  true,
+				&wire.CallError{Stage: wire.StageDial, Err: errors.New("dial tcp: lookup a: no such host x")}: false,
+			} {
+				told := teller.Tell(event.New(at, key, "http://a:9999/", time.Second, wire.FaultOf(err), err))
+				if got := !strings.Contains(told, err.Error()); got != says {
+					t.Errorf("%s, %v: %q", lang, err, told)
+				}
+				if says && strings.TrimRight(told, ":： ") != told {
+					t.Errorf("%s: %q leads to nothing", lang, told)
+				}
+			}
+		}
+		for _, f := range wire.AllFaults {
+			if word := teller.Printer.Word("fault.", string(f)); word == string(f) || word == "" {
+				t.Errorf("%s has no words for %s", lang, f)
+			}
 		}
 	}
 }

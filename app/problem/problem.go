@@ -118,7 +118,7 @@ func (e *Error) Text(p *locales.Printer) string {
 // saysFault is false where the words of the library or of the executor say more than the kind of fault does.
 func saysFault(f wire.Fault) bool {
 	switch f {
-	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultNotFetched, wire.FaultSilent, wire.FaultLate, wire.FaultBroken, wire.FaultStopped, wire.FaultOwn:
+	case wire.FaultRefused, wire.FaultUnreachable, wire.FaultHost, wire.FaultConnect, wire.FaultNotFetched, wire.FaultSilent, wire.FaultLate, wire.FaultBroken, wire.FaultStopped, wire.FaultOwn, wire.FaultTooOld:
 		return true
 	case "", wire.FaultCertificate, wire.FaultTLS, wire.FaultStatus, wire.FaultProtocol, wire.FaultAnswer, wire.FaultOther:
 	}

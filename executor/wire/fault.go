@@ -28,6 +28,7 @@ const (
 	FaultBroken      Fault = "broken"      // the connection ended before the answer
 	FaultStatus      Fault = "status"      // an HTTP status that the protocol does not have
 	FaultProtocol    Fault = "protocol"    // an answer that is not the protocol's
+	FaultTooOld      Fault = "tooold"      // an executor of XXL-JOB 2.1.2 or older, whose protocol is not spoken here
 	FaultAnswer      Fault = "answer"      // an answer of the protocol that says no
 	FaultStopped     Fault = "stopped"     // the caller gave up
 	FaultOwn         Fault = "own"         // the caller's machine has no socket, no port or no memory left for the call, which says nothing of the executor
@@ -38,13 +39,19 @@ const (
 var AllFaults = []Fault{
 	FaultRefused, FaultUnreachable, FaultHost, FaultConnect, FaultNotFetched, FaultSilent, FaultCertificate, FaultTLS, FaultLate, FaultBroken,
 	FaultStatus,
-	FaultProtocol, FaultAnswer, FaultStopped, FaultOwn, FaultOther,
+	FaultProtocol, FaultTooOld, FaultAnswer, FaultStopped, FaultOwn, FaultOther,
 }
+
+// SaysAll is true of the faults that this program finds by itself: the words of their errors are its own, and tell nothing more.
+func (f Fault) SaysAll() bool { return f == FaultTooOld || f == FaultNotFetched || f == FaultSilent }
 
 // FaultOf says what kind of failure an error of a call is; "" for nil. It reads types, never words.
 func FaultOf(err error) Fault {
 	if err == nil {
 		return ""
+	}
+	if errors.Is(err, ErrTooOld) {
+		return FaultTooOld
 	}
 	stage := StageAnswer
 	if call, ok := as[*CallError](err); ok {

@@ -67,7 +67,7 @@ func TestOldExecutorsAreSaidToBeTooOld(t *testing.T) {
 			_, _ = w.Write(fromHex(t, oldError))
 		}))
 		_, err := NewExecutorClient(nil).Run(t.Context(), Target{Address: server.URL}, &RunRequest{})
-		if !errors.Is(err, ErrTooOld) || Delivered(err) || err.Error() != ErrTooOld.Error() {
+		if !errors.Is(err, ErrTooOld) || FaultOf(err) != FaultTooOld || Delivered(err) || err.Error() != ErrTooOld.Error() {
 			t.Errorf("status %d: %v, maybe delivered %t", status, err, Delivered(err))
 		}
 		server.Close()

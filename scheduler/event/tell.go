@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // String is the event in English, for logs and for XXL-JOB's text columns. Times are in UTC.
@@ -153,7 +155,12 @@ func (t Teller) value(spec Spec, e Event, i int, a Arg) string {
 		return strconv.FormatInt(e.Number(i), 10)
 	case Cause:
 		return t.cause(value)
-	case Words, FlagMore:
+	case Words:
+		// Behind the kind of a fault stand the words of a library or of the other side. Our own say in English what the kind has said already.
+		if i > 0 && spec.Args[i-1].Of == fault.Of && wire.Fault(e.Text(i-1)).SaysAll() {
+			return ""
+		}
+	case FlagMore:
 	}
 	return value
 }
