@@ -253,7 +253,7 @@ func TestOfManyRunsOfAJobTheLogsAreAskedForInTurn(t *testing.T) {
 			now++
 			most = max(most, now)
 			if asked == asksAtOnce {
-				close(full)
+				time.AfterFunc(100*time.Millisecond, func() { close(full) }) // in which more would come if they could
 			}
 			mu.Unlock()
 			<-full
