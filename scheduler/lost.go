@@ -306,7 +306,7 @@ func nobodyThere(err error) bool {
 		name, ok := errors.AsType[*net.DNSError](err)
 		return ok && name.IsNotFound
 	case wire.FaultConnect, wire.FaultCertificate, wire.FaultTLS, wire.FaultNotFetched, wire.FaultLate, wire.FaultBroken, wire.FaultStatus,
-		wire.FaultProtocol, wire.FaultAnswer, wire.FaultStopped, wire.FaultOwn, wire.FaultOther:
+		wire.FaultProtocol, wire.FaultTooOld, wire.FaultAnswer, wire.FaultStopped, wire.FaultOwn, wire.FaultOther:
 	}
 	return false
 }

@@ -65,7 +65,7 @@ func (e *Engine) unansweredFor(err error) time.Duration {
 		if !nobodyThere(err) {
 			return long
 		}
-	case "", wire.FaultRefused, wire.FaultNotFetched, wire.FaultSilent, wire.FaultBroken, wire.FaultStatus, wire.FaultProtocol, wire.FaultAnswer,
+	case "", wire.FaultRefused, wire.FaultNotFetched, wire.FaultSilent, wire.FaultBroken, wire.FaultStatus, wire.FaultProtocol, wire.FaultTooOld, wire.FaultAnswer,
 		wire.FaultStopped, wire.FaultOwn, wire.FaultOther:
 	}
 	return e.cfg.UnansweredFor
