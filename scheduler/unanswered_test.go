@@ -261,7 +261,7 @@ func TestAnExecutorThatCannotBeAskedIsWaitedFor(t *testing.T) {
 			clock := newHandClock()
 			b := setup(t, dbtest.New(t, db.SQLite), func(c *Config) {
 				clock.rule(c)
-				c.UnansweredFor, c.LostAfter, c.AskAfter = 500*time.Millisecond, 10*time.Second, time.Hour
+				c.UnansweredFor, c.LostAfter, c.AskAfter = 200*time.Millisecond, 250*time.Millisecond, time.Hour
 			}, addressA)
 			b.unanswered()
 			b.executors.log = func(string) error { return &wire.CallError{Stage: wire.StageDial, Err: tt.err} }
