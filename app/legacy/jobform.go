@@ -1,6 +1,8 @@
 package legacy
 
 import (
+	"strings"
+
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -40,6 +42,8 @@ func (c *call) jobInput(in manage.JobInput) manage.JobInput {
 		case name == "" || !c.has(name):
 		case f.Kind == jobspec.Number:
 			f.Set(&in.Job, c.number(name, 0)) // its range is the use case's matter
+		case f.Kind == jobspec.Text && c.text(name) == strings.ReplaceAll(f.Text(&in.Job, jobspec.Notation{}), "\r\n", "\n"):
+			// as it is: of the line ends of a form one is made
 		default:
 			f.Put(&in.Job, c.text(name), nil)
 		}
