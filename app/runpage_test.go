@@ -164,7 +164,7 @@ func TestAFailureIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := admin.get(fmt.Sprintf("/runs/%d", id)).document(t).Find("main").Text()
-		if n := strings.Count(text, tt.once); n != 1 || !strings.Contains(text, tt.advice) || strings.Contains(text, "below the timeline") {
+		if n := strings.Count(text, tt.once); n != 1 || !strings.Contains(text, tt.advice) || strings.Contains(text, "under “Sending notes”") {
 			t.Errorf("%s: %q is said %d times, or not what to do:\n%s", tt.name, tt.once, n, strings.Join(strings.Fields(text), " "))
 		}
 	}

@@ -25,8 +25,8 @@ func TestWhyItWasNotSentIsTold(t *testing.T) {
 		{event.NoRoute, unknown, "未发送，路由策略有误：“NEAREST”无法选出地址", `not sent: route strategy "NEAREST" cannot choose an address`},
 		{event.NoSource, fmt.Errorf("read script: %w", db.ErrNotFound), "未发送：无法读取任务脚本：已不存在", "not sent: the job's script cannot be read: read script: " + db.ErrNotFound.Error()},
 		{event.NoSource, errors.New("invalid connection"), "未发送：无法读取任务脚本：数据库未响应", "not sent: the job's script cannot be read: invalid connection"},
-		{event.SecretsShut, secret.ErrNoKey, "未发送：无法读取所需密钥：该节点没有密钥文件（PUNCTUAL_SECRET_KEY_FILE）", "not sent: its secrets cannot be read: " + secret.ErrNoKey.Error()},
-		{event.SecretsShut, &secret.OpenError{Name: "TOKEN", Err: errors.New("cipher: message authentication failed")}, "未发送：无法读取所需密钥：密钥“TOKEN”是用另一个密钥文件加密的", "not sent: its secrets cannot be read: open secret TOKEN: cipher: message authentication failed"},
+		{event.SecretsShut, secret.ErrNoKey, "未发送：无法读取所需密钥：该节点没有主密钥（PUNCTUAL_SECRET_KEY_FILE）", "not sent: its secrets cannot be read: " + secret.ErrNoKey.Error()},
+		{event.SecretsShut, &secret.OpenError{Name: "TOKEN", Err: errors.New("cipher: message authentication failed")}, "未发送：无法读取所需密钥：密钥“TOKEN”是用另一个主密钥加密的", "not sent: its secrets cannot be read: open secret TOKEN: cipher: message authentication failed"},
 	} {
 		e := event.New(time.Now(), tt.key, because(tt.err))
 		stored := event.Parse(event.List{e}.Encode())
