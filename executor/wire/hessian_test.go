@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // What executors of 2.0.0 to 2.1.2 send and answer, byte for byte.
@@ -78,4 +79,29 @@ func TestOldExecutorsAreSaidToBeTooOld(t *testing.T) {
 	if text := ErrTooOld.Error(); !strings.Contains(text, "2.2.0") {
 		t.Errorf("%q does not say what to do", text)
 	}
+}
+
+func FuzzDecodeOldCall(f *testing.F) {
+	for _, text := range []string{oldRegistration, oldCallback, oldError} {
+		body, err := hex.DecodeString(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	f.Add([]byte("C com.xxl.rpc.\x08EXECUTOR\x33\xff"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		from, ok := DecodeOldCall(body)
+		if ok != isHessian(body) || !ok && from.RegistryKey != "" {
+			t.Fatalf("%q reads as %+v, %t", body, from, ok)
+		}
+		if (from.RegistryKey == "") != (from.RegistryValue == "") {
+			t.Errorf("half of who sent %q: %+v", body, from)
+		}
+		for _, text := range []string{from.RegistryKey, from.RegistryValue} {
+			if !utf8.ValidString(text) || len(text) > 1023 || !strings.Contains(string(body), text) {
+				t.Errorf("%q is not a text of %q", text, body)
+			}
+		}
+	})
 }
