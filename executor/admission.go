@@ -103,7 +103,7 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 		triggered:   req.LogDateTime,
 		Shard:       Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
 		TraceParent: wire.ParseTraceParent(req.TraceParent),
-		log:         e.openLog(req), env: req.Environment, keep: req.KeepOutput,
+		log:         e.openLog(req), env: req.Environment, keep: req.KeepOutput, node: req.Node,
 	}
 	t := &task{run: run, handler: e.wrap(handler), name: name, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))

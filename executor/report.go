@@ -32,6 +32,7 @@ type reporter struct {
 // callbackSender is what the reporter needs of [wire.AdminClient].
 type callbackSender interface {
 	Callback(ctx context.Context, callbacks []wire.Callback) error
+	Knows(node int64) bool
 }
 
 // result is a callback with the journal's promise about it.
@@ -62,6 +63,9 @@ const (
 	// beyond.
 	maxUndelivered      = 500_000
 	maxUndeliveredBytes = 128 << 20
+
+	// lookBatches is among how many batches' worth of results those for one admin are looked for.
+	lookBatches = 4
 
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 15 * time.Second
@@ -204,30 +208,52 @@ func (r *reporter) sendOnce(ctx context.Context, first bool) bool {
 	return true
 }
 
-// take removes a batch from the head of the queue. While requests fail only the first sender gets one, one at a time.
+// take removes a batch from the queue: what is at its head, and what follows of runs that the same admin sent. While requests fail only the
+// first sender gets one, one at a time, and of whatever is there.
 func (r *reporter) take(first bool) []result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failing && (!first || r.sending > 0) {
 		return nil
 	}
-	n, bytes := 0, 0
-	for n < len(r.queue) && n < r.batch {
-		size := sizeOf(r.queue[n].cb)
-		if n > 0 && bytes+size > maxBatchBytes {
+	var taken []result
+	bytes, seen := 0, 0
+	for ; seen < min(len(r.queue), lookBatches*r.batch) && len(taken) < r.batch; seen++ {
+		res := r.queue[seen]
+		if !r.failing && r.teller(res) != r.teller(r.queue[0]) {
+			continue
+		}
+		size := sizeOf(res.cb)
+		if len(taken) > 0 && bytes+size > maxBatchBytes {
 			break
 		}
 		bytes += size
-		n++
+		taken = append(taken, res)
+	}
+	// What was passed over moves up to what follows, in its order.
+	for from, to, left := seen-1, seen-1, len(taken); from >= 0; from-- {
+		if left > 0 && r.queue[from].cb == taken[left-1].cb {
+			left--
+			continue
+		}
+		r.queue[to] = r.queue[from]
+		to--
 	}
 	r.bytes -= bytes
-	taken := append([]result(nil), r.queue[:n]...)
-	clear(r.queue[:n])
-	if r.queue = r.queue[n:]; len(r.queue) == 0 {
+	clear(r.queue[:len(taken)])
+	if r.queue = r.queue[len(taken):]; len(r.queue) == 0 {
 		r.queue = nil // lets the array go that earlier results were cut from
 	}
-	r.sending += n
+	r.sending += len(taken)
 	return taken
+}
+
+// teller is the admin that sent a result's run, if it is one of several that can be told apart; else 0.
+func (r *reporter) teller(res result) int64 {
+	if res.cb.Node == 0 || !r.admins.Knows(res.cb.Node) {
+		return 0
+	}
+	return res.cb.Node
 }
 
 // giveBack puts an undelivered batch at the head of the queue again.

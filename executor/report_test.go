@@ -24,6 +24,7 @@ type fakeSender struct {
 	delay   time.Duration
 	err     error
 	batches [][]wire.Callback
+	nodes   []int64     // that it can tell apart
 	at      []time.Time // of every attempt
 }
 
@@ -47,6 +48,8 @@ func (f *fakeSender) Callback(ctx context.Context, callbacks []wire.Callback) er
 	f.mu.Unlock()
 	return nil
 }
+
+func (f *fakeSender) Knows(node int64) bool { return slices.Contains(f.nodes, node) }
 
 func (f *fakeSender) fail(err error) {
 	f.mu.Lock()

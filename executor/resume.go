@@ -39,7 +39,7 @@ func (e *Executor) resume() {
 			msg = fmt.Sprintf("the executor restarted before the run began, and cannot take it up again: %v", err)
 		}
 		e.noteInLog(&req, logID, msg)
-		e.report(logID, req.LogDateTime, wire.CodeFail, msg, was, nil, req.KeepOutput)
+		e.report(&wire.Callback{LogID: logID, LogDateTim: req.LogDateTime, HandleCode: wire.CodeFail, HandleMsg: msg, Undone: was, Node: req.Node}, req.KeepOutput)
 	}
 	if len(left) > 0 {
 		e.scripts.endLeftovers(left)

@@ -49,6 +49,7 @@ type Run struct {
 	log  *runLog
 	env  map[string]string // what the admin gives a script beside ours
 	keep *wire.OutputWish  // whether the admin wants what the run writes
+	node int64             // which of the admins sent it, see [wire.RunRequest.Node]
 
 	mu     sync.Mutex
 	result string

@@ -48,6 +48,51 @@ func TestWhatIsTakenAndGivenBackIsCounted(t *testing.T) {
 	}
 }
 
+// TestARequestHasResultsForOneAdmin: what others sent is left for the next, in its order. While requests fail, whoever answers gets all.
+func TestARequestHasResultsForOneAdmin(t *testing.T) {
+	t.Parallel()
+	const batch = 3
+	for _, tt := range []struct {
+		name       string
+		nodes      []int64 // of the results, by their places
+		failing    bool
+		takes      [][]int64 // places, request by request
+		remembered []int64   // that the client can tell apart
+	}{
+		{"one admin", []int64{7, 7, 7, 7}, false, [][]int64{{0, 1, 2}, {3}}, []int64{7}},
+		{"two by turns", []int64{7, 8, 7, 8, 7, 8, 7}, false, [][]int64{{0, 2, 4}, {1, 3, 5}, {6}}, []int64{7, 8}},
+		{"those that are not known go together", []int64{7, 9, 0, 7, 10}, false, [][]int64{{0, 3}, {1, 2, 4}}, []int64{7}},
+		{"none is known", []int64{7, 8, 7}, false, [][]int64{{0, 1, 2}}, nil},
+		{"while requests fail", []int64{7, 8, 7, 8}, true, [][]int64{{0, 1, 2}, {3}}, []int64{7, 8}},
+		{"not farther than is looked", []int64{7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7}, false, [][]int64{{0}, {1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {10, 11}, {12}}, []int64{7, 8}},
+	} {
+		r := newReporter(&fakeSender{nodes: tt.remembered}, nil, batch, slog.New(slog.DiscardHandler))
+		for at, node := range tt.nodes {
+			r.add(result{cb: &wire.Callback{LogID: int64(at), Node: node, HandleMsg: "0123456789"}})
+		}
+		r.failing = tt.failing
+		left := len(tt.nodes)
+		for i, want := range tt.takes {
+			taken := r.take(true)
+			var got []int64
+			for _, res := range taken {
+				got = append(got, res.cb.LogID)
+			}
+			left -= len(taken)
+			if !slices.Equal(got, want) || len(r.queue) != left || r.bytes != 10*left || r.undelivered() != left+r.sending {
+				t.Errorf("%s: request %d has %v, want %v; %d wait with %d bytes, want %d", tt.name, i, got, want, len(r.queue), r.bytes, left)
+			}
+			if !slices.IsSortedFunc(r.queue, func(a, b result) int { return int(a.cb.LogID - b.cb.LogID) }) {
+				t.Errorf("%s: what waits has another order", tt.name)
+			}
+			r.sending = 0 // it was delivered
+		}
+		if left != 0 || r.take(true) != nil {
+			t.Errorf("%s: %d wait at the end", tt.name, left)
+		}
+	}
+}
+
 // TestASecondOutageBeginsAnew: after a delivery the next failure is tried again as soon as the first was.
 func TestASecondOutageBeginsAnew(t *testing.T) {
 	t.Parallel()

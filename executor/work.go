@@ -175,7 +175,9 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 	}
 	u := undone{}
 	errors.As(cause, &u)
-	e.report(t.run.LogID, t.run.triggered, code, msg, u.was, t.run.outputs(), t.run.keep)
+	e.report(&wire.Callback{
+		LogID: t.run.LogID, LogDateTim: t.run.triggered, HandleCode: code, HandleMsg: msg, Undone: u.was, Outputs: t.run.outputs(), Node: t.run.node,
+	}, t.run.keep)
 	return true
 }
 
@@ -193,13 +195,12 @@ func (e *Executor) leave(t *task) bool {
 	return true
 }
 
-// report puts a result into the journal and on its way to the admin.
-func (e *Executor) report(logID, triggered int64, code int, msg string, was wire.Undone, outputs map[string]string, keep *wire.OutputWish) {
-	cb := &wire.Callback{LogID: logID, LogDateTim: triggered, LogDateTime: triggered, HandleCode: code, HandleMsg: msg, Undone: was, Outputs: outputs}
+// report puts a result, whose times are not set but that of its run, into the journal and on its way to an admin.
+func (e *Executor) report(cb *wire.Callback, keep *wire.OutputWish) {
 	ended := time.Now()
-	cb.Ended = ended.UnixMilli()
+	cb.LogDateTime, cb.Ended = cb.LogDateTim, ended.UnixMilli()
 	res := result{cb: cb, ended: ended, safe: e.journal.finished(cb)}
-	if keep.Wants(code) {
+	if keep.Wants(cb.HandleCode) {
 		res.wish = keep
 	}
 	e.reporter.add(res)

@@ -515,6 +515,15 @@ func (e *Engine) Outputs() *Outputs { return e.outputs }
 // Others reports whether other admins live, as far as this one knows.
 func (e *Engine) Others() bool { return e.node.Others() }
 
+// Sender is by what number executors of ours know this admin, which they tell first how the runs ended that it sent them: it has what became
+// of the sending in its hands ([carrier]). 0 where it is alone.
+func (e *Engine) Sender() int64 {
+	if !e.node.Others() {
+		return 0
+	}
+	return e.node.ID()
+}
+
 // Admins is how many share the work.
 func (e *Engine) Admins() int { return len(e.node.Alive()) }
 

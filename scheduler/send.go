@@ -236,8 +236,9 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		GlueUpdateTime: d.job.glueUpdated, BroadcastIndex: d.shard.Index, BroadcastTotal: max(1, d.shard.Total),
 	}
 	wish := e.outputs.wishOf(d)
-	if (d.plannedFor() != 0 || wish != nil) && e.directory.takesEnvironment(d.job.group, d.address) { // others may not read past what they do not know
-		req.PlannedAt, req.KeepOutput = d.plannedFor(), wish
+	node := e.Sender()
+	if (d.plannedFor() != 0 || wish != nil || node != 0) && e.directory.takesEnvironment(d.job.group, d.address) { // others may not read past what they do not know
+		req.PlannedAt, req.KeepOutput, req.Node = d.plannedFor(), wish, node
 	}
 	if d.job.glue != wire.GlueBean {
 		source, updated, err := e.scriptOf(ctx, d)

@@ -28,6 +28,7 @@ type Engine interface {
 	SawDialect(ctx context.Context, appName, address string, dialect wire.Dialect) error
 	RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error
 	Deregister(ctx context.Context, r wire.RegistryRequest) error
+	Sender() int64
 }
 
 // Outputs takes what executors push of what runs wrote.
@@ -221,7 +222,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 	case "registryRemove":
 		return nil, a.registry(r.Context(), body, who, a.deregister)
 	case "callback":
-		return nil, a.callback(r.Context(), body, who)
+		return a.callback(r.Context(), body, who)
 	case "output":
 		return nil, a.output(r.Context(), body, who)
 	case "declare":

@@ -39,6 +39,7 @@ type engine struct {
 	deregistered []wire.RegistryRequest
 	refused      []refusedCall
 	outputs      []wire.PushedOutput
+	sender       int64
 	err          error
 }
 
@@ -88,6 +89,8 @@ func (e *engine) Take(_ context.Context, by scheduler.Caller, speaks func(string
 	e.outputs = append(e.outputs, outputs...)
 	return e.err
 }
+
+func (e *engine) Sender() int64 { return e.sender }
 
 func (e *engine) Deregister(_ context.Context, r wire.RegistryRequest) error {
 	e.mu.Lock()
@@ -477,4 +480,29 @@ func TestJobMethodsAreLimitedByGroup(t *testing.T) {
 			t.Errorf("answers %v after %s, want %v", codes, time.Since(began), want)
 		}
 	})
+}
+
+// TestWhoSaysHowLongAResultWaitedIsToldWhichAdminThisIs, where there are several; executors of XXL-JOB are answered as ever.
+func TestWhoSaysHowLongAResultWaitedIsToldWhichAdminThisIs(t *testing.T) {
+	t.Parallel()
+	api, e := newAPI()
+	const ours, theirs = `[{"logId":1,"handleCode":200,"waitedMs":1}]`, `[{"logId":1,"handleCode":200}]`
+	for _, tt := range []struct {
+		name, body, want string
+		sender           int64
+	}{
+		{"ours, of one of several", ours, `{"code":200,"msg":"Success","content":7,"data":7}`, 7},
+		{"theirs", theirs, success, 7},
+		{"nothing", "[]", success, 7},
+		{"ours, of the only one", ours, success, 0},
+	} {
+		e.sender = tt.sender
+		if got := post(api, "POST", "/api/callback", token, tt.body).Body.String(); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	e.sender, e.err = 7, errors.New("the database is away")
+	if got := post(api, "POST", "/api/callback", token, ours).Body.String(); !strings.Contains(got, `"code":500`) || !strings.Contains(got, `"data":null`) {
+		t.Errorf("a failure is answered with %s", got)
+	}
 }

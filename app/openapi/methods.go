@@ -130,11 +130,11 @@ func isAddress(text string) bool {
 }
 
 // callback takes the results of runs. Items about nothing are dropped, as upstream does; the answer comes after the
-// commit of the others.
-func (a *API) callback(ctx context.Context, body []byte, who caller) error {
+// commit of the others. An executor of ours, which says for how long results have waited, is told which admin this is.
+func (a *API) callback(ctx context.Context, body []byte, who caller) (data []byte, err error) {
 	callbacks, err := wire.DecodeCallbacks(body)
 	if err != nil {
-		return refusal(msgInvoke + "the body is not the JSON of a callback.")
+		return nil, refusal(msgInvoke + "the body is not the JSON of a callback.")
 	}
 	kept := callbacks[:0]
 	for _, c := range callbacks {
@@ -152,12 +152,16 @@ func (a *API) callback(ctx context.Context, body []byte, who caller) error {
 		a.Logger.Debug("callbacks without a run", "count", dropped)
 	}
 	if len(kept) == 0 {
-		return nil
+		return nil, nil
 	}
+	ours := kept[0].Waited > 0
 	by := scheduler.Caller{Address: who.address, AppName: cmp.Or(who.appName, who.scope), Scope: who.scope}
 	err = a.Engine.CompleteBy(ctx, by, func(appName string) bool { return a.Tokens.Speaks(who.scope, who.token, appName) }, kept)
 	if errors.Is(err, scheduler.ErrNotTheirs) {
-		return refusal(msgToken)
+		return nil, refusal(msgToken)
 	}
-	return err
+	if node := a.Engine.Sender(); err == nil && ours && node != 0 {
+		data = strconv.AppendInt(nil, node, 10)
+	}
+	return data, err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -37,7 +39,13 @@ type admin struct {
 	// wantsObject: this admin took callbacks as {"callbackList":[…]} (era J4) and not as an array.
 	wantsObject atomic.Bool
 	failed      atomic.Pointer[time.Time] // when it last failed; nil: it has not since it last succeeded
+	underWay    atomic.Int32              // requests
+	node        atomic.Int64              // the number that it last gave itself, see [RunRequest.Node]; 0: none
 }
+
+// firstAt is how many requests may be under way to an admin because it is the one that they are about. More go by turns, so that what others
+// would take does not wait for one that is frozen.
+const firstAt = 2
 
 // avoidFor is how long an admin that failed is asked only after the others: one that does not answer costs a timeout each time.
 const avoidFor = 30 * time.Second
@@ -79,7 +87,13 @@ func (c *AdminClient) RegistryRemove(ctx context.Context, req RegistryRequest) e
 	return c.call(ctx, "/api/registryRemove", req)
 }
 
-// Callback reports how runs ended. It returns nil only when an admin has acknowledged all of them.
+// Knows says whether there are several admins, and one of them last called itself by this number.
+func (c *AdminClient) Knows(node int64) bool {
+	return node != 0 && len(c.admins) > 1 && slices.ContainsFunc(c.admins, func(a *admin) bool { return a.node.Load() == node })
+}
+
+// Callback reports how runs ended. It returns nil only when an admin has acknowledged all of them. The first to be asked is the one that
+// sent the first of them, where that is known ([Callback.Node]): it has what became of the sending in its hands, and writes both at once.
 func (c *AdminClient) Callback(ctx context.Context, callbacks []Callback) error {
 	spelled := make([]callbackOfAllEras, len(callbacks))
 	for i, cb := range callbacks {
@@ -94,13 +108,17 @@ func (c *AdminClient) Callback(ctx context.Context, callbacks []Callback) error 
 		if err != nil {
 			return fmt.Errorf("encode callbacks: %w", err)
 		}
-		return c.try(ctx, a, "/api/callback", body)
+		return c.report(ctx, a, body)
 	}
-	return c.each(ctx, func(ctx context.Context, a *admin) error {
+	node := int64(0)
+	if len(callbacks) > 0 {
+		node = callbacks[0].Node
+	}
+	return c.each(ctx, node, func(ctx context.Context, a *admin) error {
 		if a.wantsObject.Load() {
 			return asObject(ctx, a)
 		}
-		err := c.try(ctx, a, "/api/callback", array)
+		err := c.report(ctx, a, array)
 		refused := (*RefusedError)(nil)
 		if !errors.As(err, &refused) {
 			return err
@@ -114,25 +132,40 @@ func (c *AdminClient) Callback(ctx context.Context, callbacks []Callback) error 
 	})
 }
 
+// report is one attempt at one admin, whose answer says which it is.
+func (c *AdminClient) report(ctx context.Context, a *admin, body []byte) error {
+	answer, err := c.ask(ctx, a, "/api/callback", body)
+	if err == nil {
+		node, err := strconv.ParseInt(string(answer.Data), 10, 64)
+		if err != nil { // XXL-JOB's says nothing
+			node = 0
+		}
+		a.node.Store(node)
+	}
+	return err
+}
+
 func (c *AdminClient) call(ctx context.Context, path string, req any) error {
 	body, err := encode(req)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	return c.each(ctx, func(ctx context.Context, a *admin) error { return c.try(ctx, a, path, body) })
+	return c.each(ctx, 0, func(ctx context.Context, a *admin) error { return c.try(ctx, a, path, body) })
 }
 
 var errNoAdmin = errors.New("no admin address is configured")
 
-// each tries admins until one succeeds, and joins what the others said.
-func (c *AdminClient) each(ctx context.Context, try func(context.Context, *admin) error) error {
+// each tries admins until one succeeds, the one of a number first, and joins what the others said.
+func (c *AdminClient) each(ctx context.Context, node int64, try func(context.Context, *admin) error) error {
 	if len(c.admins) == 0 {
 		return errNoAdmin
 	}
 	var errs []error
-	for _, a := range c.order() {
+	for _, a := range c.order(node) {
 		attempt, cancel := context.WithTimeout(ctx, c.timeout)
+		a.underWay.Add(1)
 		err := try(attempt, a)
+		a.underWay.Add(-1)
 		cancel()
 		if ctx.Err() == nil { // or it says nothing about the admin
 			a.note(err)
@@ -148,19 +181,21 @@ func (c *AdminClient) each(ctx context.Context, try func(context.Context, *admin
 	return errors.Join(errs...)
 }
 
-// order is the order in which a call asks the admins.
-func (c *AdminClient) order() []*admin {
+// order is the order in which a call asks the admins: the one of a number, the others by turns, and those that have just failed.
+func (c *AdminClient) order(node int64) []*admin {
 	turn, n := int(c.turn.Add(1)-1), len(c.admins)
-	var fine, avoided []*admin
+	var first, fine, avoided []*admin
 	for i := range n {
-		a := c.admins[(turn+i)%n]
-		if a.avoided() {
+		switch a := c.admins[(turn+i)%n]; {
+		case a.avoided():
 			avoided = append(avoided, a)
-		} else {
+		case node != 0 && a.node.Load() == node && a.underWay.Load() < firstAt:
+			first = append(first, a)
+		default:
 			fine = append(fine, a)
 		}
 	}
-	return append(fine, avoided...)
+	return slices.Concat(first, fine, avoided)
 }
 
 func (c *AdminClient) try(ctx context.Context, a *admin, path string, body []byte) error {

@@ -6,11 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -177,6 +179,99 @@ func TestAdminsThatWorkTakeTurns(t *testing.T) {
 	down.Store(false)
 	if got := report(30); got[1] != 10 {
 		t.Errorf("after a while they got %v of 30 reports", got)
+	}
+}
+
+// TestAResultGoesToTheAdminThatSentItsRun, as soon as that has said which it is, while it answers and is not asked too much at once.
+func TestAResultGoesToTheAdminThatSentItsRun(t *testing.T) {
+	t.Parallel()
+	var asked [3]atomic.Int32
+	var says [3]atomic.Value
+	var down atomic.Bool
+	var held atomic.Pointer[chan struct{}]
+	arrived := make(chan struct{}, 10)
+	addresses := make([]string, len(asked))
+	for i := range asked {
+		says[i].Store(fmt.Sprint(100 + i))
+		addresses[i] = fakeAdmin(t, func(path, _ string) string {
+			if path != "/api/callback" {
+				return okAnswer
+			}
+			asked[i].Add(1)
+			if hold := held.Load(); hold != nil && i == 1 {
+				arrived <- struct{}{}
+				<-*hold
+			}
+			if i == 1 && down.Load() {
+				return `{"code":500}`
+			}
+			return `{"code":200,"content":` + says[i].Load().(string) + `}`
+		}).URL
+	}
+	client := NewAdminClient(nil, addresses, "t", "orders", time.Minute)
+	t.Cleanup(client.http.CloseIdleConnections)
+	report := func(times int, node int64) (got [3]int32) {
+		for range times {
+			if err := client.Callback(t.Context(), []Callback{{LogID: 1, Node: node}, {LogID: 2}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range asked {
+			got[i] = asked[i].Swap(0)
+		}
+		return got
+	}
+	want := func(when string, got, want [3]int32) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s the admins got %v, want %v", when, got, want)
+		}
+	}
+	if client.Knows(0) || client.Knows(101) {
+		t.Error("nobody has said who it is")
+	}
+	want("before they have said who they are", report(3, 0), [3]int32{1, 1, 1})
+	if client.Knows(0) || !client.Knows(101) || client.Knows(103) {
+		t.Error("who has said so is not known, or nobody is")
+	}
+	want("as the second has sent it,", report(9, 101), [3]int32{0, 9, 0})
+	want("of one that is no more", report(9, 99), [3]int32{3, 3, 3})
+	want("of nobody", report(9, 0), [3]int32{3, 3, 3})
+
+	// Two requests are under way there: the next go by turns, of which one is its own again.
+	hold := make(chan struct{})
+	held.Store(&hold)
+	var wg sync.WaitGroup
+	for range firstAt {
+		wg.Go(func() { report(1, 101) })
+		<-arrived
+	}
+	held.Store(nil)
+	if got := report(3, 101); got[0] == 0 || got[2] == 0 {
+		t.Errorf("beside an admin that does not answer, the others got %v", got)
+	}
+	close(hold)
+	wg.Wait()
+	want("when it answers again", report(3, 101), [3]int32{0, 3, 0})
+
+	down.Store(true)
+	if got := report(9, 101); got[0]+got[2] != 9 || got[1] != 2 { // an array, then an object
+		t.Errorf("as it fails, they got %v", got)
+	}
+	long := time.Now().Add(-avoidFor)
+	client.admins[1].failed.Store(&long)
+	down.Store(false)
+	for _, odd := range []string{"null", `"101"`, "1e9", "{}", "-", "99999999999999999999"} {
+		says[1].Store(odd)
+		report(3, 0)
+		if client.Knows(101) {
+			t.Errorf("an admin that says %s is taken for the one it was", odd)
+		}
+	}
+	alone := NewAdminClient(nil, addresses[:1], "t", "orders", 0)
+	t.Cleanup(alone.http.CloseIdleConnections)
+	if err := alone.Callback(t.Context(), []Callback{{LogID: 1, Node: 100}}); err != nil || alone.Knows(100) {
+		t.Errorf("the only address, behind which several may be, is known as one of them, or %v", err)
 	}
 }
 

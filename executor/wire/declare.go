@@ -54,7 +54,7 @@ func (c *AdminClient) Declare(ctx context.Context, d Declaration) ([]DeclareResu
 		return nil, fmt.Errorf("encode: %w", err)
 	}
 	var results []DeclareResult
-	err = c.each(ctx, func(ctx context.Context, a *admin) error {
+	err = c.each(ctx, 0, func(ctx context.Context, a *admin) error {
 		answer, err := c.ask(ctx, a, "/api/declare", body)
 		if err != nil {
 			return err

@@ -39,6 +39,7 @@ func DecodeRun(body []byte) (RunRequest, error) {
 		Masks       []string          `json:"masks"`
 		PlannedAt   loose             `json:"plannedAt"`
 		KeepOutput  json.RawMessage   `json:"keepOutput"`
+		Node        loose             `json:"node"`
 		TraceParent looseText         `json:"traceparent"`
 	}
 	if err := json.Unmarshal(body, &l); err != nil {
@@ -53,7 +54,7 @@ func DecodeRun(body []byte) (RunRequest, error) {
 		BlockStrategy: Block(l.BlockStrategy), TimeoutSeconds: int(l.TimeoutSeconds), LogID: int64(l.LogID),
 		LogDateTime: int64(l.LogDateTime), GlueType: Glue(l.GlueType), GlueSource: string(l.GlueSource),
 		GlueUpdateTime: int64(l.GlueUpdateTime), BroadcastIndex: int(l.BroadcastIndex), BroadcastTotal: int(l.BroadcastTotal), Environment: l.Environment, Masks: l.Masks,
-		PlannedAt: int64(l.PlannedAt), KeepOutput: wish, TraceParent: string(l.TraceParent),
+		PlannedAt: int64(l.PlannedAt), KeepOutput: wish, Node: int64(l.Node), TraceParent: string(l.TraceParent),
 	}, nil
 }
 

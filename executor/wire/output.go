@@ -261,7 +261,7 @@ func (c *AdminClient) PushOutputs(ctx context.Context, outputs []PushedOutput) e
 	}
 	ctx = context.WithValue(ctx, zippedKey{}, true)
 	var errs []error
-	for _, a := range c.order() {
+	for _, a := range c.order(0) {
 		attempt, cancel := context.WithTimeout(ctx, c.timeout)
 		err := c.try(attempt, a, "/api/output", body)
 		cancel()

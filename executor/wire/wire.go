@@ -56,6 +56,9 @@ type RunRequest struct {
 	// KeepOutput says that the executor is to push the run's output when it ends; nil: it is not. Only executors that take an environment
 	// are told.
 	KeepOutput *OutputWish `json:"keepOutput,omitempty"`
+	// Node is the number of the admin that asks, as it names itself to who reports results; 0: there is no other. Only executors that take
+	// an environment are told.
+	Node int64 `json:"node,omitempty"`
 	// TraceParent is where the run belongs in a trace, as [ParseTraceParent] takes it. It travels as a header, so that whatever
 	// instruments an executor of XXL-JOB finds it; as a member it stands only in what our executor keeps of the request.
 	TraceParent string `json:"traceparent,omitempty"`
@@ -140,6 +143,8 @@ type Callback struct {
 	Waited int64 `json:"waitedMs,omitempty"`
 	// Ended is when the run ended by its executor's clock, in epoch milliseconds, for the executor itself. It is not sent.
 	Ended int64 `json:"endedAt,omitempty"`
+	// Node is [RunRequest.Node] of the run, for the executor itself: the admin of that number is told first. It is not sent.
+	Node int64 `json:"-"`
 }
 
 // MaxWaited is how long a result may have waited, in milliseconds: 30 days, beyond any executor's memory of its runs.
