@@ -18,7 +18,7 @@ type batcher[T any] struct {
 	name   string
 	max    int
 	linger time.Duration
-	window time.Duration // not below linger; 0: as linger
+	window func() time.Duration // not below linger; nil: as linger
 	write  func(context.Context, []T)
 	urgent func(T) bool // of an item that waits for no company; nil: none is
 
@@ -117,8 +117,10 @@ func (b *batcher[T]) take(stop <-chan struct{}) (batch []T, over func()) {
 	}
 	over = b.hand.begin(first.since)
 	wait := b.linger
-	if time.Since(b.gathered) < b.window {
-		wait = b.window
+	if b.window != nil {
+		if window := b.window(); time.Since(b.gathered) < window {
+			wait = window
+		}
 	}
 	batch = b.gather(first.item, wait)
 	b.gathered = time.Now()

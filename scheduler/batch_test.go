@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 )
 
 // written collects a batcher's batches.
@@ -93,7 +94,7 @@ func TestABatchWaitsLongerWhileManyCome(t *testing.T) {
 		const urgent = 99
 		w := &written{}
 		b := newBatcher("test", 100, 2*time.Millisecond, 100, w.write)
-		b.window, b.urgent = 10*time.Millisecond, func(i int) bool { return i == urgent }
+		b.window, b.urgent = func() time.Duration { return 10 * time.Millisecond }, func(i int) bool { return i == urgent }
 		var wg sync.WaitGroup
 		b.start(t.Context(), 2, &wg)
 		add := func(items ...int) {
@@ -266,4 +267,20 @@ func TestResultsOfManyDoNotDelayOthers(t *testing.T) {
 			t.Errorf("%d results written, want %d", written, many+1)
 		}
 	})
+}
+
+// TestSeveralAdminsAskNoMoreOftenThanOne: each has its part of the results, and waits so much longer for them, up to a bound.
+func TestSeveralAdminsAskNoMoreOftenThanOne(t *testing.T) {
+	t.Parallel()
+	for admins, want := range map[int]time.Duration{0: 10 * time.Millisecond, 1: 10 * time.Millisecond, 2: 20 * time.Millisecond, 5: 50 * time.Millisecond, 30: 50 * time.Millisecond} {
+		if got := windowOf(admins); got != want {
+			t.Errorf("results wait %v at one of %d admins, want %v", got, admins, want)
+		}
+	}
+	b := setup(t, dbtest.New(t, db.MySQL), shortLease, addressA)
+	if got := b.engine.finisher.window(); got != finishWindow {
+		t.Errorf("at the only admin they wait %v", got)
+	}
+	b.second(shortLease)
+	b.await("the admins know each other", func() bool { return b.engine.finisher.window() == 2*finishWindow })
 }
