@@ -161,9 +161,10 @@ func (a *Audit) tell(ctx context.Context, tx db.DBTX, p auth.Principal, e Entry)
 	if !ok || e.Kind != ObjectJob || a.webhooks.Idle() {
 		return nil
 	}
-	defer a.webhooks.Wake() // the next look finds it, should this come before the commit
+	defer a.webhooks.Wake()              // the next look finds it, should this come before the commit
+	tags, _ := e.Before["tags"].(string) // of a job that is gone its row does not tell them, nor which an edit took away
 	return a.webhooks.Write(ctx, tx, webhook.Event{
-		Type: what, Group: e.Group, Job: e.ID, At: a.now(), Facts: webhook.Facts{Name: cut(e.Name, 255), By: cut(p.Name, 64)},
+		Type: what, Group: e.Group, Job: e.ID, At: a.now(), Facts: webhook.Facts{Name: cut(e.Name, 255), By: cut(p.Name, 64), Tags: tags},
 	})
 }
 

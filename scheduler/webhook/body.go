@@ -121,13 +121,19 @@ func EventID(id, happenedAt int64) string {
 	return "evt_" + strconv.FormatInt(id, 10) + "_" + strconv.FormatInt(happenedAt, 36)
 }
 
+// factsOf are the facts of a delivery.
+func factsOf(d *db.WebhookDelivery) (facts Facts, err error) {
+	if d.Facts != "" {
+		err = json.Unmarshal([]byte(d.Facts), &facts)
+	}
+	return facts, err
+}
+
 // body is a delivery as it is sent.
 func (s *Service) body(d *db.WebhookDelivery, a *about) ([]byte, error) {
-	var facts Facts
-	if d.Facts != "" {
-		if err := json.Unmarshal([]byte(d.Facts), &facts); err != nil {
-			return nil, err
-		}
+	facts, err := factsOf(d)
+	if err != nil {
+		return nil, err
 	}
 	e := envelope{
 		SpecVersion: "1.0", ID: EventID(d.ID, d.HappenedAt), Source: s.cfg.Source(), Type: d.Type, Time: time.UnixMilli(d.HappenedAt).UTC().Format(time.RFC3339Nano),

@@ -170,7 +170,8 @@ func (s *Service) drainPage(ctx context.Context, h *db.Webhook, now time.Time) (
 	return read > 0, nil
 }
 
-// tagged leaves out what is about jobs without the tags that a webhook asks for.
+// tagged leaves out what is about jobs without the tags that a webhook asks for: it may ask for others than when it was told, or an admin of an
+// earlier version wrote what it is told. The tags that the job had then count as well as those that it has.
 func (s *Service) tagged(ctx context.Context, h *db.Webhook, page []db.WebhookDelivery, a *about) ([]db.WebhookDelivery, error) {
 	wanted := Words(h.Tags)
 	if len(wanted) == 0 {
@@ -181,7 +182,8 @@ func (s *Service) tagged(ctx context.Context, h *db.Webhook, page []db.WebhookDe
 		if d.Type == string(WebhookTest) || d.Type == string(WebhookDropped) {
 			return false
 		}
-		has := Words(a.jobs[d.JobID].Tags)
+		facts, _ := factsOf(&d) // of one that cannot be read its job tells
+		has := append(Words(a.jobs[d.JobID].Tags), Words(facts.Tags)...)
 		unwanted := !slices.ContainsFunc(has, func(tag string) bool { return slices.Contains(wanted, tag) })
 		if unwanted {
 			out = append(out, d.ID)

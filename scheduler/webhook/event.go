@@ -50,7 +50,7 @@ type Facts struct {
 	Address string     `json:"address,omitempty"` // of an executor
 	App     string     `json:"app,omitempty"`     // the name under which an executor registered
 	Name    string     `json:"name,omitempty"`    // of a job
-	Tags    string     `json:"tags,omitempty"`    // of a job
+	Tags    string     `json:"tags,omitempty"`    // of a job: those that it had, where its row does not tell; of what is kept, those by which a webhook wants it
 	By      string     `json:"by,omitempty"`      // who did it
 	Cause   string     `json:"cause,omitempty"`   // of an alarm
 	Count   int64      `json:"count,omitempty"`   // of failures in an alarm, and of events that were dropped

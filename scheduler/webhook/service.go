@@ -107,6 +107,7 @@ type listener struct {
 	id     int64
 	types  map[string]bool // nil: all
 	groups map[int64]bool  // nil: all
+	tags   []string        // of jobs; none: all
 	full   bool            // too many wait
 	*drops
 }
@@ -189,11 +190,19 @@ func (s *Service) Write(ctx context.Context, tx db.DBTX, events ...Event) error 
 	if s.Idle() || len(events) == 0 {
 		return nil
 	}
+	listening := *s.listening.Load()
+	tags, err := s.tagsOf(ctx, tx, listening, events)
+	if err != nil {
+		return err
+	}
 	var rows []db.NewDelivery
-	for _, l := range *s.listening.Load() {
+	for _, l := range listening {
 		for i := range events {
-			e := &events[i]
-			if !l.wants(e) {
+			if !l.wants(&events[i]) {
+				continue
+			}
+			e := events[i]
+			if e.Facts.Tags = l.wanted(tags[i]); e.Facts.Tags == "" && len(l.tags) > 0 {
 				continue
 			}
 			if l.full {
@@ -211,17 +220,60 @@ func (s *Service) Write(ctx context.Context, tx db.DBTX, events ...Event) error 
 	return db.InsertDeliveries(ctx, tx, rows)
 }
 
+// tagsOf are the tags of the jobs that events are about, as they are in the transaction: when an event is sent, its job may have others, or be
+// gone. They are only read where a webhook asks for tags.
+func (s *Service) tagsOf(ctx context.Context, tx db.DBTX, listening []*listener, events []Event) ([][]string, error) {
+	tags := make([][]string, len(events))
+	var jobs []int64
+	for i := range events {
+		e := &events[i]
+		tags[i] = Words(e.Facts.Tags)
+		if e.Job != 0 && slices.ContainsFunc(listening, func(l *listener) bool { return len(l.tags) > 0 && l.wants(e) }) {
+			jobs = append(jobs, e.Job)
+		}
+	}
+	has := make(map[int64][]string)
+	for part := range slices.Chunk(distinct(jobs), db.MaxBatch) {
+		rows, err := s.queries.ListJobsToTell(ctx, tx, part)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			has[rows[i].ID] = Words(rows[i].Tags)
+		}
+	}
+	for i := range events {
+		tags[i] = append(tags[i], has[events[i].Job]...)
+	}
+	return tags, nil
+}
+
+// wanted are those of some tags that a webhook asks for, as facts have them.
+func (l *listener) wanted(tags []string) string {
+	var both []string
+	for _, tag := range l.tags {
+		if slices.Contains(tags, tag) {
+			both = append(both, tag)
+		}
+	}
+	return strings.Join(both, ",")
+}
+
 // WriteTo puts an event down for one webhook, whatever it wants.
 func (s *Service) WriteTo(ctx context.Context, tx db.DBTX, webhookID int64, e Event) error {
 	return db.InsertDeliveries(ctx, tx, []db.NewDelivery{e.row(webhookID)})
 }
 
+// maxFacts is what a row holds of them.
+const maxFacts = 1000
+
 func (e *Event) row(webhookID int64) db.NewDelivery {
 	facts := ""
-	if e.Facts != (Facts{}) {
-		text, err := json.Marshal(e.Facts)
-		if err == nil && len(text) <= 1000 { // else it is told without them
+	for _, f := range []Facts{e.Facts, {Tags: e.Facts.Tags}} { // without the rest where it is too long
+		text, err := json.Marshal(f)
+		if f != (Facts{}) && err == nil && len(text) <= maxFacts {
 			facts = string(text)
+			break
 		}
 	}
 	return db.NewDelivery{
@@ -354,7 +406,7 @@ func (s *Service) listen(ctx context.Context) ([]db.Webhook, error) {
 		if err != nil {
 			return nil, err
 		}
-		l := &listener{id: h.ID, full: full, drops: cmp.Or(counted[h.ID], new(drops))}
+		l := &listener{id: h.ID, tags: Words(h.Tags), full: full, drops: cmp.Or(counted[h.ID], new(drops))}
 		for _, t := range Words(h.Types) {
 			if l.types == nil {
 				l.types = make(map[string]bool)

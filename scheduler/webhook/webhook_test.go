@@ -666,6 +666,61 @@ func TestWhatAWebhookIsToldOf(t *testing.T) {
 	})
 }
 
+// TestTagsAreThoseOfTheTime has a job lose its tags, and go, before what was told of it is sent.
+func TestTagsAreThoseOfTheTime(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		exec := func(query string, args ...any) {
+			t.Helper()
+			if _, err := pool.ExecContext(t.Context(), query, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		job := func(id int64, tags string) {
+			exec("INSERT INTO xxl_job_info (id, job_group, job_desc, add_time, update_time, tags, schedule_type, misfire_strategy, glue_type) VALUES (?, 1, 'j', '2026-01-01 00:00:00', '2026-01-01 00:00:00', ?, 'NONE', 'DO_NOTHING', 'BEAN')", id, tags)
+		}
+		job(71, "night,pay")
+		job(72, "day")
+		r, all := newReceiver(t), newReceiver(t)
+		id := b.hook(r, func(p *db.InsertWebhookParams) { p.Tags = "pay,tax" })
+		plain := b.hook(all, nil)
+		b.write(Event{Type: RunFinished, Group: 1, Job: 71, Run: 1, Outcome: event.Succeeded, Code: 200}, Event{Type: RunFinished, Group: 1, Job: 72, Run: 2, Outcome: event.Succeeded, Code: 200})
+		exec("UPDATE xxl_job_info SET tags = '' WHERE id = 71")
+		long := Facts{Name: strings.Repeat("界", 255), By: strings.Repeat("人", 64), Tags: "pay"} // more than a row holds
+		b.write(Event{Type: JobUpdated, Group: 1, Job: 71, Facts: long}, Event{Type: RunFinished, Group: 1, Job: 71, Run: 3, Outcome: event.Succeeded, Code: 200})
+		exec("DELETE FROM xxl_job_info WHERE id IN (71, 72)")
+		b.write(Event{Type: JobDeleted, Group: 1, Job: 71, Facts: Facts{Name: "old", Tags: "tax"}}, Event{Type: JobDeleted, Group: 1, Job: 72, Facts: Facts{Name: "day", Tags: "day"}})
+		if n := b.count(id, Waiting); n != 3 {
+			t.Errorf("%d events wait, and three are wanted", n)
+		}
+		for range 3 { // one of a job at a time
+			b.look(b.s)
+		}
+		if diff := cmp.Diff([]string{"jobs/71 deleted 204", "jobs/71 updated 204", "runs/1 finished 204"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+		for _, e := range r.bodies {
+			if e.Type == string(JobDeleted) && e.Data.Job.Name != "old" {
+				t.Errorf("%+v", e.Data.Job)
+			}
+		}
+		var rows int64
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_webhook_delivery WHERE webhook_id = ? AND facts LIKE '%tags%'", plain).Scan(&rows); err != nil || rows != 0 {
+			t.Errorf("%d rows of a webhook that asks for no tags have some (%v)", rows, err)
+		}
+
+		// One that asks for other tags by the time is not told by those of before.
+		job(73, "pay")
+		b.write(Event{Type: JobStarted, Group: 1, Job: 73})
+		exec("UPDATE punctual_webhook SET tags = 'tax' WHERE id = ?", id)
+		b.look(b.s)
+		if n := len(r.take()); n != 0 {
+			t.Errorf("%d events came", n)
+		}
+	})
+}
+
 func TestAnAddressInsideIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
