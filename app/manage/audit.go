@@ -152,7 +152,7 @@ func (a *Audit) Record(ctx context.Context, tx db.DBTX, p auth.Principal, e Entr
 // jobEvents are the deeds on jobs that programs are told of.
 var jobEvents = map[Action]webhook.Type{
 	ActionCreate: webhook.JobCreated, ActionUpdate: webhook.JobUpdated, ActionDelete: webhook.JobDeleted, ActionStart: webhook.JobStarted, ActionStop: webhook.JobStopped,
-	ActionGlue: webhook.JobUpdated,
+	ActionGlue: webhook.JobUpdated, ActionApprove: webhook.JobUpdated,
 }
 
 // tell tells programs of what was done to a job.

@@ -42,7 +42,7 @@ func (s *Jobs) propose(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.J
 	if err != nil {
 		return err
 	}
-	return s.audit.Record(ctx, tx, p, Entry{Action: ActionPropose, Kind: ObjectJob, ID: j.ID, Name: j.JobDesc, After: Snapshot{"glue_source": source, "glue_remark": remark}})
+	return s.audit.Record(ctx, tx, p, Entry{Action: ActionPropose, Kind: ObjectJob, ID: j.ID, Name: j.JobDesc, Group: j.JobGroup, After: Snapshot{"glue_source": source, "glue_remark": remark}})
 }
 
 // ScriptChangeVersion changes with every text that is proposed.
@@ -90,14 +90,14 @@ func (s *Jobs) ApproveScript(ctx context.Context, p auth.Principal, id int64, ve
 		}
 		before, after := jobSnapshot(j), jobSnapshot(now)
 		after["author"] = c.Author // of the script: the one who did not approve it
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionApprove, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: before, After: after})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionApprove, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, Before: before, After: after})
 	})
 }
 
 // RejectScript forgets a waiting change. Its author does so to take it back.
 func (s *Jobs) RejectScript(ctx context.Context, p auth.Principal, id int64, version string) error {
 	return s.decideScript(ctx, p, id, version, func(tx *sql.Tx, j db.Job, c db.ScriptChange) error {
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionReject, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: Snapshot{"glue_source": c.Source, "author": c.Author}})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionReject, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, Before: Snapshot{"glue_source": c.Source, "author": c.Author}})
 	})
 }
 
