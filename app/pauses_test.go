@@ -9,6 +9,11 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/scheduler/account"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // TestPausesOfAProgram pauses a job and a tag by the API, sees it on the jobs, their times and their list, and ends the pauses.
@@ -369,6 +374,75 @@ func TestPausesOfferTags(t *testing.T) {
 			offered := form.Find("#" + form.Find("[name=tag]").AttrOr("list", "none") + " option").Map(func(_ int, o *goquery.Selection) string { return o.AttrOr("value", "") })
 			if got := strings.Join(offered, " "); got != want {
 				t.Errorf("the form offers the tags %q, want %q", got, want)
+			}
+		}
+	})
+}
+
+// TestAJobLeavesAPause: a job that a pause of a tag or of an executor holds back loses the tag, or is moved to another executor. It is due again
+// at once, and what fell in is missed by its misfire strategy; an edit that changes nothing of this leaves it held.
+func TestAJobLeavesAPause(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		began := time.Now()
+		var other struct{ ID int64 }
+		c.json(201, &other, "POST", "/groups", `{"app_name":"others","title":"Others"}`)
+		type job struct {
+			ID     int64
+			Paused *struct{ Reason string }
+			Next   *time.Time `json:"next_due_at"`
+		}
+		var tagged, moved job
+		c.json(201, &tagged, "POST", "/jobs", `{"group_id":1,"description":"tagged","author":"ann","handler":"x","schedule":"FIX_RATE","every_seconds":1,"tags":["night"]}`)
+		c.json(201, &moved, "POST", "/jobs", `{"group_id":1,"description":"moved","author":"ann","handler":"x","schedule":"FIX_RATE","every_seconds":1}`)
+		c.json(201, new(any), "POST", "/pauses", `{"scope":"tag","tag":"night","strategy":"all","reason":"tag"}`)
+		c.json(201, new(any), "POST", "/pauses", `{"scope":"group","target":1,"strategy":"once","reason":"executor","until":"`+began.AddDate(0, 0, 2).UTC().Format(time.RFC3339)+`"}`)
+		for _, j := range []job{tagged, moved} {
+			path := "/jobs/" + strconv.FormatInt(j.ID, 10)
+			c.json(200, new(any), "POST", path+"/start", "")
+			due := func() (next, held int64) {
+				t.Helper()
+				if err := a.pool.QueryRowContext(t.Context(), "SELECT trigger_next_time, paused_next FROM xxl_job_info WHERE id = ?", j.ID).Scan(&next, &held); err != nil {
+					t.Fatal(err)
+				}
+				return next, held
+			}
+			eventually(t, "it is held back", func() bool { next, held := due(); return next == held })
+			before, _ := due()
+			c.json(200, new(any), "PATCH", path, `{"author":"bob"}`)
+			if next, _ := due(); next != before {
+				t.Errorf("job %d: an edit of something else moves it from %d to %d", j.ID, before, next)
+			}
+			c.json(200, new(any), "PATCH", path, map[int64]string{tagged.ID: `{"tags":["day"],"group_id":`, moved.ID: `{"group_id":`}[j.ID]+strconv.FormatInt(other.ID, 10)+"}")
+			changed := time.Now()
+			var runs, skipped int
+			count := func(what string, n *int, where string, args ...any) {
+				t.Helper()
+				if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_log WHERE job_id = ? AND "+where, append([]any{j.ID}, args...)...).Scan(n); err != nil {
+					t.Fatal(what, err)
+				}
+			}
+			eventually(t, "it is due again", func() bool {
+				count("runs", &runs, "trigger_type = 'CRON' AND planned_at > ?", changed.UnixMilli())
+				return runs > 0
+			})
+			if count("made up for", &skipped, "trigger_type = 'MISFIRE' AND outcome <> ?", event.Skipped); skipped != 0 {
+				t.Errorf("job %d: the strategy of a pause that it has left made %d runs", j.ID, skipped)
+			}
+			var now job
+			if c.json(200, &now, "GET", path, ""); now.Paused != nil || now.Next == nil || now.Next.Sub(changed) > time.Hour {
+				t.Errorf("job %d: %+v", j.ID, now)
+			}
+			c.json(200, new(any), "POST", path+"/stop", "")
+		}
+		report, err := a.manage.Accounts.Account(t.Context(), auth.NewPrincipal(0, "root", auth.RoleAdmin, ""), manage.AccountRequest{From: began, To: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, class := range []account.Class{account.Missing, account.Doubled} {
+			if n := report.Counts[class]; n != 0 {
+				t.Errorf("%d fires are %s: %+v", n, class, report)
 			}
 		}
 	})

@@ -214,7 +214,7 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 }
 
 // Update changes a job. When it runs and its schedule changed, its next time is computed from now; otherwise the schedule
-// goes on undisturbed. The GLUE type never changes; a script's source does, as a new version.
+// goes on undisturbed, unless a pause holds it back that concerns it no more. The GLUE type never changes; a script's source does, as a new version.
 func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInput) error {
 	in.Job = in.Job.Normalize()
 	in.ID = id
@@ -299,12 +299,15 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	}
 	next := old.TriggerNextTime
 	running := jobspec.Started(old.TriggerStatus)
-	if running && ChangedSchedule(in.Job, old) {
+	switch {
+	case running && ChangedSchedule(in.Job, old):
 		at, err := s.NextTime(in.Job, old.ClaimedUntil)
 		if err != nil {
 			return err
 		}
 		next = at.UnixMilli()
+	case running && (in.Group != old.JobGroup || in.Tags != old.Tags): // other pauses may hold it from now on, and the one that does may no more
+		next = db.Undecided(next, old.PausedAt, old.PausedNext).UnixMilli()
 	}
 	now := s.wall()
 	row := db.JobChange(in.Job)
