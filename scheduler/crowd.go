@@ -51,10 +51,10 @@ func (e *Engine) crowded(group int64) bool {
 	if g == nil {
 		return false
 	}
-	addresses := e.directory.usable(g.addresses)
+	addresses := e.directory.usable(g, g.addresses)
 	waiting := 0
 	for _, a := range addresses {
-		queued, _ := e.queues.load(a)
+		queued, _ := e.queues.load(string(g.place(a)))
 		waiting += queued
 	}
 	return len(addresses) > 0 && waiting >= enough*len(addresses)

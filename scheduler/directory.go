@@ -28,7 +28,7 @@ type directory struct {
 	takesEnv  map[registration]bool   // executors that said that they take an environment
 	dialects  map[registration]wire.Dialect
 	strangers map[string]struct{}  // app names in lower case that have registered and have no group
-	suspects  map[string]suspicion // addresses where nobody listened; they are passed over
+	suspects  map[place]suspicion  // executors at whose addresses nobody listened; they are passed over
 	away      map[string]time.Time // typed addresses that do not answer when they are asked, and since when; they are passed over too
 
 	declaring sync.Mutex
@@ -64,8 +64,32 @@ type group struct {
 	stored    string               // xxl_job_group.address_list
 }
 
+// place is what an executor is known by to whoever calls it: its address, but for one that fetches its calls, whose address is its own within
+// its group only. In another group it may be another executor's.
+type place string
+
+func placeOf(appName, address string) place {
+	if wire.Pulls(address) {
+		return place(address + " " + strings.ToLower(appName))
+	}
+	return place(address)
+}
+
+func (g *group) place(address string) place { return placeOf(g.appName, address) }
+
+// place is that of an executor to which runs of a group go.
+func (d *directory) place(groupID int64, address string) place {
+	if !wire.Pulls(address) {
+		return place(address)
+	}
+	if g := d.get(groupID); g != nil {
+		return g.place(address)
+	}
+	return place(address)
+}
+
 func newDirectory(e *Engine) *directory {
-	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]suspicion), reloading: make(chan struct{}, 1)}
+	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[place]suspicion), reloading: make(chan struct{}, 1)}
 }
 
 func (d *directory) get(id int64) *group {
@@ -470,9 +494,9 @@ func (e *Engine) Addresses(groupID int64) []AddressState {
 	states, now, watching := make([]AddressState, 0, len(g.listed)), e.now(), e.watching()
 	for _, a := range g.listed {
 		beat, live := g.beats[a]
-		queued, inFlight := e.queues.load(a)
+		queued, inFlight := e.queues.load(string(g.place(a)))
 		state := AddressState{Address: a, LastBeat: beat, Live: live, InFlight: inFlight, Queued: queued, Disabled: g.disabled[a]}
-		state.Suspect = e.directory.suspected(a)
+		state.Suspect = e.directory.suspected(g.place(a))
 		state.TooOld = g.dialects[a] == wire.DialectTooOld
 		if g.dialects[a] == wire.DialectTrigger {
 			state.Era = "J4"
@@ -500,7 +524,7 @@ func (d *directory) isGone(groupID int64, address string) bool {
 		return true
 	}
 	_, dead := g.gone[address]
-	return dead || !slices.Contains(g.listed, address) || len(d.usable([]string{address, ""})) == 1
+	return dead || !slices.Contains(g.listed, address) || len(d.usable(g, []string{address, ""})) == 1
 }
 
 // target is how an executor of a group is called.

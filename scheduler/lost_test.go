@@ -205,7 +205,9 @@ func TestAnAddressWhereNobodyListensIsPassedOverUntilItAnswers(t *testing.T) {
 			t.Errorf("sent to %s", a)
 		}
 		back.Store(true) // without a beat of its own, as an address that somebody typed
-		b.await("it is used again", func() bool { return len(b.engine.directory.usable([]string{addressA, addressB})) == 2 })
+		b.await("it is used again", func() bool {
+			return len(b.engine.directory.usable(b.engine.directory.get(b.group), []string{addressA, addressB})) == 2
+		})
 
 		b.engine.directory.suspect(b.group, addressA)
 		b.executors.mu.Lock()
@@ -214,7 +216,7 @@ func TestAnAddressWhereNobodyListensIsPassedOverUntilItAnswers(t *testing.T) {
 		if err := b.engine.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA}); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.engine.directory.usable([]string{addressA, addressB}); len(got) != 2 {
+		if got := b.engine.directory.usable(b.engine.directory.get(b.group), []string{addressA, addressB}); len(got) != 2 {
 			t.Errorf("after its beat only %v are usable", got)
 		}
 	})
@@ -233,7 +235,7 @@ func TestAnExecutorThatMissedABeatIsAskedAndPassedOverWhenNobodyListens(t *testi
 		}
 		b.executors.mu.Unlock()
 		b.await("the silent one is passed over", func() bool {
-			got := b.engine.directory.usable([]string{addressA, addressB})
+			got := b.engine.directory.usable(b.engine.directory.get(b.group), []string{addressA, addressB})
 			return len(got) == 1 && got[0] == addressB
 		})
 		run := b.trigger(b.addJob(nil)) // FIRST

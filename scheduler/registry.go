@@ -26,7 +26,7 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 		return ErrUnknownNames
 	}
 	now := nullTime(e.wall(e.now()))
-	e.directory.trust(r.RegistryValue)
+	e.directory.trust(placeOf(r.RegistryKey, r.RegistryValue))
 	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
 		UpdateTime: now, TokenShown: shown, TakesEnv: flag(r.TakesEnvironment), RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
 	})

@@ -57,16 +57,21 @@ func (e *Engine) fire(d *dispatch) {
 			d.goTo(e.now(), address, len(addresses))
 		}
 	}
-	address := d.address
-	if address == "" {
-		address = probeQueue(d.job.group)
+	if d.address == "" {
+		e.queue(probeQueue(d.job.group), d)
+		return
 	}
-	e.queue(address, d)
+	e.queue(e.queueOf(d), d)
+}
+
+// queueOf is the address queue of a run whose executor is chosen.
+func (e *Engine) queueOf(d *dispatch) string {
+	return string(e.directory.place(d.job.group, d.address))
 }
 
 // queue puts a run in an address queue, or ends it when too many wait.
-func (e *Engine) queue(address string, d *dispatch) {
-	if !e.queues.add(address, d, e.cfg.MaxWaiting) && !e.draining.Load() {
+func (e *Engine) queue(at string, d *dispatch) {
+	if !e.queues.add(at, d, e.cfg.MaxWaiting) && !e.draining.Load() {
 		e.fail(d, d.address, event.NotSent, event.New(e.now(), event.QueueFull, d.address, e.cfg.MaxWaiting))
 	}
 }
@@ -80,7 +85,7 @@ func (e *Engine) candidates(d *dispatch) []string {
 	if g == nil {
 		return nil
 	}
-	all := e.directory.usable(g.addresses)
+	all := e.directory.usable(g, g.addresses)
 	if len(d.avoid) == 0 {
 		return all
 	}
@@ -120,8 +125,8 @@ func (e *Engine) sendQueued(aq *addressQueue, d *dispatch) {
 	if d.address == "" && !e.find(ctx, d) {
 		return
 	}
-	if d.address != aq.address {
-		e.queue(d.address, d)
+	if at := e.queueOf(d); at != aq.address {
+		e.queue(at, d)
 		return
 	}
 	e.send(ctx, d)

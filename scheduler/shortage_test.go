@@ -64,7 +64,7 @@ func TestNoRunFailsForWantOfFiles(t *testing.T) {
 				t.Errorf("%s: code %d, %v: %s", name, r.TriggerCode, r.Outcome, b.eventsOf(id))
 			}
 		}
-		if usable := b.engine.directory.usable([]string{addressA, addressB}); len(usable) != 2 {
+		if usable := b.engine.directory.usable(b.engine.directory.get(b.group), []string{addressA, addressB}); len(usable) != 2 {
 			t.Errorf("only %v count as there", usable)
 		}
 		short.Store(false)

@@ -13,17 +13,19 @@ import (
 // suspect has an address passed over: nobody listened there. A beat of the executor ends that, or an answer to
 // [Engine.sweepBeats], so that no run is spent on finding out.
 func (d *directory) suspect(groupID int64, address string) {
+	at := d.place(groupID, address)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, known := d.suspects[address]; !known {
-		d.suspects[address] = suspicion{group: groupID, since: d.e.now()}
+	if _, known := d.suspects[at]; !known {
+		d.suspects[at] = suspicion{group: groupID, address: address, since: d.e.now()}
 	}
 }
 
-// suspicion is against an address where nobody listened.
+// suspicion is against an executor at whose address nobody listened.
 type suspicion struct {
-	group int64
-	since time.Time // when that was found
+	group   int64
+	address string
+	since   time.Time // when that was found
 }
 
 // reach splits the machines of a group, at one moment: the addresses that runs are sent to, and those that are known to be
@@ -33,7 +35,7 @@ type suspicion struct {
 func (d *directory) reach(g *group) (addresses []string, dead map[string]time.Time) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	addresses = d.usableLocked(g.addresses)
+	addresses = d.usableLocked(g, g.addresses)
 	if len(addresses) == len(g.addresses) && (g.manual || len(g.gone) == 0) {
 		return addresses, nil
 	}
@@ -49,7 +51,7 @@ func (d *directory) reach(g *group) (addresses []string, dead map[string]time.Ti
 		if slices.Contains(addresses, a) {
 			continue
 		}
-		if s, suspected := d.suspects[a]; suspected {
+		if s, suspected := d.suspects[g.place(a)]; suspected {
 			dead[a] = s.since
 		} else {
 			dead[a] = d.away[a]
@@ -59,34 +61,34 @@ func (d *directory) reach(g *group) (addresses []string, dead map[string]time.Ti
 }
 
 // trust ends a suspicion: the executor has given a sign of life.
-func (d *directory) trust(address string) {
+func (d *directory) trust(at place) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.suspects, address)
+	delete(d.suspects, at)
 }
 
-// suspected reports whether nobody listened at an address a moment ago.
-func (d *directory) suspected(address string) bool {
+// suspected reports whether nobody listened there a moment ago.
+func (d *directory) suspected(at place) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	_, is := d.suspects[address]
+	_, is := d.suspects[at]
 	return is
 }
 
-// usable leaves the suspects and whoever is away out of a list, unless nobody would be left: then the list is as good as any.
-func (d *directory) usable(addresses []string) []string {
+// usable leaves the suspects and whoever is away out of a list of a group's, unless nobody would be left: then the list is as good as any.
+func (d *directory) usable(g *group, addresses []string) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.usableLocked(addresses)
+	return d.usableLocked(g, addresses)
 }
 
-func (d *directory) usableLocked(addresses []string) []string {
+func (d *directory) usableLocked(g *group, addresses []string) []string {
 	if len(d.suspects) == 0 && len(d.away) == 0 {
 		return addresses
 	}
 	good := make([]string, 0, len(addresses))
 	for _, a := range addresses {
-		_, suspected := d.suspects[a]
+		_, suspected := d.suspects[g.place(a)]
 		if _, away := d.away[a]; !suspected && !away {
 			good = append(good, a)
 		}
@@ -104,7 +106,7 @@ func (d *directory) toAsk(after time.Duration) map[question]struct{} {
 	defer d.mu.Unlock()
 	now := d.e.now()
 	toAsk := make(map[question]struct{})
-	listed := make(map[string]bool)
+	listed := make(map[place]bool)
 	for _, g := range d.groups {
 		for a, beat := range g.beats {
 			if now.Sub(beat) > after {
@@ -113,16 +115,16 @@ func (d *directory) toAsk(after time.Duration) map[question]struct{} {
 		}
 		if len(d.suspects) > 0 {
 			for _, a := range g.listed {
-				listed[a] = true
+				listed[g.place(a)] = true
 			}
 		}
 	}
-	for a, s := range d.suspects {
-		if !listed[a] {
-			delete(d.suspects, a)
+	for at, s := range d.suspects {
+		if !listed[at] {
+			delete(d.suspects, at)
 			continue
 		}
-		toAsk[question{group: s.group, address: a}] = struct{}{}
+		toAsk[question{group: s.group, address: s.address}] = struct{}{}
 	}
 	return toAsk
 }
@@ -144,7 +146,7 @@ func (e *Engine) sweepBeats(ctx context.Context) {
 			switch {
 			case ctx.Err() != nil, e.shortage.own(err):
 			case err == nil || wire.Delivered(err) && call.Err() == nil: // whatever it answers, it is there
-				e.directory.trust(q.address)
+				e.directory.trust(placeOf(to.AppName, q.address))
 			default:
 				e.directory.suspect(q.group, q.address)
 			}

@@ -26,6 +26,19 @@ type Run struct {
 	LogDate        int64  // under which its executor looks for the output, epoch ms
 }
 
+// executor is one that is asked for outputs, in a group: the address of one that fetches its calls is its own within its group only.
+type executor struct {
+	group   int64 // 0: whichever, since it is called at its address
+	address string
+}
+
+func (r *Run) executor() executor {
+	if wire.Pulls(r.Address) {
+		return executor{r.Group, r.Address}
+	}
+	return executor{address: r.Address}
+}
+
 // Ended is a run that has ended.
 type Ended struct {
 	Run
@@ -97,8 +110,8 @@ type Service struct {
 	held     atomic.Int64  // bytes in copies
 
 	mu        sync.Mutex
-	busy      map[int64]bool      // runs that are queued, copied or written
-	resting   map[string]*resting // executors
+	busy      map[int64]bool // runs that are queued, copied or written
+	resting   map[executor]*resting
 	postponed map[int64]postponed // runs to be tried again
 	givenUp   map[int64]givenUp   // runs whose output is lost
 	over      map[int64]over      // runs of which nothing is to be copied any more
@@ -202,7 +215,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), enc: enc, dec: dec, limiter: rate.NewLimiter(rate.Inf, burst),
-		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), busy: make(map[int64]bool), resting: make(map[string]*resting),
+		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), busy: make(map[int64]bool), resting: make(map[executor]*resting),
 		postponed: make(map[int64]postponed), givenUp: make(map[int64]givenUp), over: make(map[int64]over), taken: make(map[int64]bool),
 	}
 	s.metrics = newMetrics(cfg.Registerer, s)

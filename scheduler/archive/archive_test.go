@@ -379,7 +379,7 @@ func TestALongRunIsCopiedWhileItGoesOn(t *testing.T) {
 		}
 		// Of one that succeeds nothing is wanted.
 		b.host.down = false
-		b.s.answered(r.Address)
+		b.s.answered(r.executor())
 		good := b.run(numbered(3)...)
 		b.now = b.now.Add(time.Minute)
 		follow()
@@ -392,6 +392,22 @@ func TestALongRunIsCopiedWhileItGoesOn(t *testing.T) {
 		b.step(b.s)
 		if len(b.store.objects) != 1 {
 			t.Errorf("%d objects are left, of one output", len(b.store.objects))
+		}
+	})
+}
+
+// TestAnExecutorRestsInItsGroup: another group's executor of the same name, which fetches its calls, is another one. One that is called is the
+// same for all groups.
+func TestAnExecutorRestsInItsGroup(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		for address, both := range map[string]bool{"pull://worker-1": false, "http://10.0.0.1:9999/": true} {
+			one, other := Run{Group: 1, Address: address}, Run{Group: 2, Address: address}
+			b.s.refused(one.executor(), b.now)
+			if rests := !b.s.restsUntil(other.executor(), b.now).IsZero(); b.s.restsUntil(one.executor(), b.now).IsZero() || rests != both {
+				t.Errorf("%s: in the other group it rests: %v", address, rests)
+			}
 		}
 	})
 }

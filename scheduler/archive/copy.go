@@ -48,7 +48,7 @@ func (s *Service) work(ctx context.Context) {
 // copyEnded copies one output. Of one that it could not copy a row says when it is tried again.
 func (s *Service) copyEnded(ctx context.Context, r Ended) {
 	now := s.cfg.Now()
-	if until := s.restsUntil(r.Address, now); !until.IsZero() {
+	if until := s.restsUntil(r.executor(), now); !until.IsZero() {
 		s.again(r, until, ReasonExecutor)
 		return
 	}
@@ -65,14 +65,14 @@ func (s *Service) copyEnded(ctx context.Context, r Ended) {
 	case ctx.Err() != nil:
 		s.done(r.ID)
 	case errors.Is(err, errMissing):
-		s.answered(r.Address)
+		s.answered(r.executor())
 		s.loses(r, ReasonMissing)
 	case err != nil:
 		s.following.put(r.ID, f)
 		s.log.Debug("copy the output of a run", "log_id", r.ID, "executor", r.Address, "error", err)
-		s.again(r, s.refused(r.Address, now), ReasonExecutor)
+		s.again(r, s.refused(r.executor(), now), ReasonExecutor)
 	default:
-		s.answered(r.Address)
+		s.answered(r.executor())
 		s.hand(ctx, copied{Run: r.Run, endedAt: r.At, again: r.again, excerpt: f.excerpt})
 	}
 }
@@ -152,10 +152,10 @@ func (s *Service) loses(r Ended, reason string) {
 	s.givenUp[r.ID] = givenUp{r, reason}
 }
 
-func (s *Service) restsUntil(address string, now time.Time) time.Time {
+func (s *Service) restsUntil(of executor, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.resting[address]; r != nil && now.Before(r.until) {
+	if r := s.resting[of]; r != nil && now.Before(r.until) {
 		return r.until
 	}
 	return time.Time{}
@@ -164,16 +164,16 @@ func (s *Service) restsUntil(address string, now time.Time) time.Time {
 // maxRest is how long an executor or a store rests at most.
 const maxRest = time.Minute
 
-func (s *Service) refused(address string, now time.Time) time.Time {
+func (s *Service) refused(of executor, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.resting[address]
+	r := s.resting[of]
 	if r == nil {
 		if len(s.resting) > 10_000 { // of executors that are long gone
 			clear(s.resting)
 		}
 		r = new(resting)
-		s.resting[address] = r
+		s.resting[of] = r
 	}
 	if now.Before(r.until) { // another worker noted it
 		return r.until
@@ -183,10 +183,10 @@ func (s *Service) refused(address string, now time.Time) time.Time {
 	return r.until
 }
 
-func (s *Service) answered(address string) {
+func (s *Service) answered(of executor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.resting, address)
+	delete(s.resting, of)
 }
 
 func (s *Service) storeRestsUntil(now time.Time) time.Time {

@@ -125,7 +125,7 @@ func (s *Service) followOnce(ctx context.Context) error {
 	var calls errgroup.Group
 	calls.SetLimit(max(1, s.cfg.Workers/2))
 	for _, r := range runs {
-		if !s.restsUntil(r.Address, now).IsZero() {
+		if !s.restsUntil(r.executor(), now).IsZero() {
 			continue
 		}
 		calls.Go(func() error {
@@ -179,7 +179,7 @@ func (s *Service) followRun(ctx context.Context, r Run) {
 	snapshot.Head, snapshot.Tail = slices.Clone(f.excerpt.Head), slices.Clone(f.excerpt.Tail)
 	s.following.put(r.ID, f)
 	if err != nil && ctx.Err() == nil {
-		s.refused(r.Address, s.cfg.Now())
+		s.refused(r.executor(), s.cfg.Now())
 	}
 	if f.next == before && !dirty {
 		s.done(r.ID)
