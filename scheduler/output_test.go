@@ -3,10 +3,14 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -57,6 +61,58 @@ func TestTheEngineWaitsForNoStore(t *testing.T) {
 		b.await("it is said", func() bool { return b.stands(ConditionOutput) })
 		if err := b.engine.Ready(); err != nil {
 			t.Errorf("it is not ready: %v", err)
+		}
+	})
+}
+
+// unhurriedly notes how long it is given to answer with an output.
+type unhurriedly struct {
+	*fakeExecutors
+	limits chan time.Duration
+}
+
+func (p unhurriedly) Log(ctx context.Context, to wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error) {
+	if until, ok := ctx.Deadline(); ok && req.FromLineNum == 1 {
+		select {
+		case p.limits <- time.Until(until):
+		default:
+		}
+	}
+	return p.fakeExecutors.Log(ctx, to, req)
+}
+
+// TestAnOutputMayTakeAsLongAsACall: who lets calls of executors take longer than usual lets the copying of outputs do so too, from then on.
+func TestAnOutputMayTakeAsLongAsACall(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		limits := make(chan time.Duration, 1)
+		store := stuck{make(chan struct{})}
+		t.Cleanup(func() { close(store.closed) })
+		var call atomic.Int64
+		call.Store(int64(time.Minute))
+		b := setup(t, pool, func(c *Config) {
+			c.Executors = unhurriedly{c.Executors.(*fakeExecutors), limits}
+			c.Limits = func() Limits {
+				return Limits{CallTimeout: time.Duration(call.Load()), MisfireAfter: 5 * time.Second, LostAfter: time.Minute, IdleAfter: time.Minute}
+			}
+			c.Output = Output{Store: store, Limits: func() archive.Limits {
+				return archive.Limits{Keep: jobspec.KeepAll, RunBytes: 16 << 10, MaxUncopy: 1000}
+			}}
+		}, addressA)
+		job := b.addJob(nil)
+		for _, tt := range []struct{ call, least, most time.Duration }{{time.Minute, 10 * time.Second, time.Minute}, {time.Second, 0, 10 * time.Second}} {
+			call.Store(int64(tt.call))
+			run := b.trigger(job)
+			b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+			b.finish(run, 500, "no")
+			select {
+			case got := <-limits:
+				if got > tt.most || got <= tt.least {
+					t.Errorf("calls may take %s, and the copy of an output %s", tt.call, got)
+				}
+			case <-time.After(executortest.Patience):
+				t.Fatal("the output is not asked for")
+			}
 		}
 	})
 }

@@ -77,6 +77,9 @@ type Config struct {
 	Keeps    func(group int64) jobspec.Keep // what a group wants kept
 	Ready    func() bool                    // whether this admin may act; nil: it may
 
+	// CallLimit is how long a call to an executor may take, where people decide that while the service runs; nil: nobody does.
+	CallLimit func() time.Duration
+
 	Queue      int           // runs in memory that wait to be copied; 20,000
 	Workers    int           // outputs that are copied at a time; 16
 	Held       int64         // bytes of copies in memory that wait to be written; 64 MiB
@@ -87,7 +90,7 @@ type Config struct {
 	LiveRuns   int           // that one admin follows; 2,000
 	LookEvery  time.Duration // how often the rows are looked at; 1 s
 	TidyEvery  time.Duration // 1 min
-	CallTime   time.Duration // of one call to an executor; 10 s
+	CallTime   time.Duration // of one call to an executor, unless CallLimit gives it more; 10 s
 	Rest       time.Duration // of an executor that could not be asked, and of a store; it doubles, up to a minute; 2 s
 	GiveUp     time.Duration // after which an executor that cannot be asked has no output any more; 10 min
 	GiveUpKeep time.Duration // the same for a store that takes nothing; 24 h
@@ -186,6 +189,9 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Keeps == nil {
 		cfg.Keeps = func(int64) jobspec.Keep { return jobspec.KeepInherit }
 	}
+	if cfg.CallLimit == nil {
+		cfg.CallLimit = func() time.Duration { return 0 }
+	}
 	if cfg.Ready == nil {
 		cfg.Ready = func() bool { return true }
 	}
@@ -223,6 +229,9 @@ func New(cfg Config) (*Service, error) {
 	s.setRate()
 	return s, nil
 }
+
+// callTime is how long a call to an executor may take now.
+func (s *Service) callTime() time.Duration { return max(s.cfg.CallTime, s.cfg.CallLimit()) }
 
 // burst is what may be copied at once: an answer of an executor of XXL-JOB has up to 8 MiB.
 const burst = 16 << 20

@@ -100,7 +100,7 @@ func (s *Service) hand(ctx context.Context, c copied) {
 func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 	most := readRounds * max(f.excerpt.Budget, 64<<10)
 	for total := 0; total < most; {
-		call, cancel := context.WithTimeout(ctx, s.cfg.CallTime)
+		call, cancel := context.WithTimeout(ctx, s.callTime())
 		piece, err := s.cfg.Read(call, r, f.next)
 		cancel()
 		if err != nil {

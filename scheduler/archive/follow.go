@@ -120,7 +120,7 @@ func (s *Service) followOnce(ctx context.Context) error {
 	if !s.storeRestsUntil(now).IsZero() {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, max(s.cfg.LiveEvery, s.cfg.CallTime))
+	limited, cancel := context.WithTimeout(ctx, max(s.cfg.LiveEvery, s.callTime()))
 	defer cancel()
 	var calls errgroup.Group
 	calls.SetLimit(max(1, s.cfg.Workers/2))
