@@ -66,6 +66,7 @@ type App struct {
 	directories *manage.Directories
 	protocols   *openapi.API
 	http        *httpJobs
+	sample      atomic.Pointer[sampleAt]
 	pulls       *pull.Mailbox
 
 	passwords *auth.Passwords
@@ -212,7 +213,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{
 			ExecutorClient: wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))),
-			pulls:          wire.NewExecutorClient(&http.Client{Transport: a.pulls}), http: a.http, tokens: a.tokens, foreign: newForeign(a.logger),
+			pulls:          wire.NewExecutorClient(&http.Client{Transport: a.pulls}), http: a.http, sample: &a.sample, tokens: a.tokens, foreign: newForeign(a.logger),
 		}, Logger: a.logger, Registerer: a.registry, LogLost: opts.LogLost,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs, Traces: a.tracer,
 		Limits: a.held.Limits, Watching: a.held.Watching, Retention: a.held.Retention, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Output: scheduler.Output{Store: outputs, Seal: sealing, Limits: a.held.Outputs}, Local: a.http.address,

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -15,6 +16,7 @@ type executors struct {
 	*wire.ExecutorClient
 	pulls   *wire.ExecutorClient // of those that ask for their calls
 	http    *httpJobs
+	sample  *atomic.Pointer[sampleAt]
 	tokens  *auth.Tokens
 	foreign *foreign
 }
@@ -31,6 +33,10 @@ func (x executors) of(to wire.Target) *wire.ExecutorClient {
 }
 
 func (x executors) try(to wire.Target, call func(wire.Target) (wire.Answer, error)) (wire.Answer, error) {
+	if at := x.sample.Load(); at != nil && at.address == to.Address && at.token != "" {
+		to.Token = at.token
+		return call(to)
+	}
 	answer, err := call(to)
 	if err == nil && answer.WrongToken() && to.OtherToken != "" {
 		to.Token = to.OtherToken

@@ -197,13 +197,18 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 			_ = listener.Close() // the executor may have closed it
 		}
 	}()
+	calls, err := wire.TLSOptions{Insecure: a.opts.TLSCert != ""}.Config() // of this very process, whose certificate is for another name
+	if err != nil {
+		return nil, err
+	}
+	token := a.tokens.For(sampleAppName)
 	ex, err := executor.New(executor.Config{
-		AppName: sampleAppName, Admins: []string{a.localURL(a.listener.Addr().String(), "127.0.0.1")}, Token: a.tokens.For(sampleAppName),
+		AppName: sampleAppName, Admins: []string{a.localURL(a.listener.Addr().String(), "127.0.0.1")}, Token: token,
+		HTTPClient:      &http.Client{Transport: freshToken{wire.NewHTTPClient(8, wire.WithTLS(calls)).Transport, a.tokens}},
 		InsecureNoToken: a.opts.NoAccessToken,
 		// Only this machine may call it, since it runs scripts; port 0 is the first free one from 9999 upwards.
 		Listen: "127.0.0.1:0", Listener: listener, DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: scripts && (a.opts.Glue == nil || *a.opts.Glue), RunAs: runAs,
-		LogRetentionDays: 7, NoSync: true, AdminTLS: wire.TLSOptions{Insecure: a.opts.TLSCert != ""}, // of this very process, whose certificate is for another name
-		Logger: a.logger.With("part", "sample executor"),
+		LogRetentionDays: 7, NoSync: true, Logger: a.logger.With("part", "sample executor"),
 	})
 	if err != nil {
 		return nil, err
@@ -215,6 +220,7 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 	if err := ex.Start(ctx); err != nil {
 		return nil, err
 	}
+	a.sample.Store(&sampleAt{ex.Address(), token})
 	a.welcome.Sample = ex.Address()
 	if err := a.settings.set(ctx, settingSampleListen, ex.Addr().String()); err != nil {
 		a.logger.Warn("remember where the sample executor listens", "error", err)
@@ -224,6 +230,25 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 		a.logger.Warn("register the sample executor", "error", err)
 	}
 	return ex, nil
+}
+
+// sampleAt is where the sample executor is, and the token that it began with. It has no other until it is started anew, and nobody can give it
+// one where tokens are rotated: so it is called with this one, and calls with the one of the moment.
+type sampleAt struct{ address, token string }
+
+// freshToken shows the admin the sample executor's token of the moment.
+type freshToken struct {
+	http.RoundTripper
+	tokens *auth.Tokens
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t freshToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	if token := t.tokens.For(sampleAppName); token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set(wire.HeaderToken, token)
+	}
+	return t.RoundTripper.RoundTrip(r)
 }
 
 // sampleUser owns nothing, and so reaches nothing of the admin's.

@@ -1,15 +1,19 @@
 package app
 
 import (
+	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // bound is a listener that says another address than its own.
@@ -84,4 +88,46 @@ func TestTheSamplesScriptsDoNotReachTheAdminsData(t *testing.T) {
 	if text := output.String(); !strings.Contains(text, sampleUser) || !strings.Contains(text, "ermission denied") || strings.Contains(text, ".db") {
 		t.Errorf("the script says\n%s", text)
 	}
+}
+
+// TestTheSampleOutlivesARotation: its executor is part of the program, and nobody can give it another token.
+func TestTheSampleOutlivesARotation(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.Sample = SampleOn
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		var job int64
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT id FROM xxl_job_info WHERE job_desc = 'Go · greet'").Scan(&job); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.tokens.Rotate(t.Context(), sampleAppName, 0); err != nil {
+			t.Fatal(err)
+		}
+		path := b.runOnce("/jobs/"+strconv.FormatInt(job, 10), url.Values{"param": {"Ann"}, "addresses": {""}})
+		run, err := strconv.ParseInt(path[strings.LastIndex(path, "/")+1:], 10, 64)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		eventually(t, "the run's end", func() bool {
+			r, err := db.New().GetRun(t.Context(), a.pool, run)
+			if err != nil || r.TriggerCode > 0 && r.TriggerCode != wire.CodeSuccess {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			return r.HandleCode == wire.CodeSuccess
+		})
+		// Whoever else calls it needs the token that it began with.
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.Welcome().Sample+"/beat", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), "token") {
+			t.Errorf("a stranger: %s, %v", body, err)
+		}
+	})
 }
