@@ -28,7 +28,8 @@ func (s *Jobs) reviewed(ctx context.Context, tx db.DBTX, groupID int64) (bool, e
 	return o.ScriptReview, err
 }
 
-// propose lets a script wait. One that waits already is replaced by its own author only.
+// propose lets a script wait. One that waits already is replaced by its own author only. The same text once more, as a file brings it each time
+// that it is applied, is no other change: who is looking at it may go on.
 func (s *Jobs) propose(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.Job, source, remark string) error {
 	waiting, err := s.queries.GetScriptChange(ctx, tx, j.ID)
 	if err = db.Error(err); err == nil && !isAuthor(p, waiting) {
@@ -36,8 +37,12 @@ func (s *Jobs) propose(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.J
 	} else if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
+	base := GlueVersion(j)
+	if err == nil && waiting.Source == source && waiting.Remark == cut(remark, 128) && waiting.Base == base {
+		return nil
+	}
 	err = s.queries.SetScriptChange(ctx, tx, db.SetScriptChangeParams{
-		JobID: j.ID, AuthorID: p.UserID, Author: cut(p.Name, 64), Base: GlueVersion(j), Source: source, Remark: cut(remark, 128), MadeAt: s.cfg.Now().UnixMilli(),
+		JobID: j.ID, AuthorID: p.UserID, Author: cut(p.Name, 64), Base: base, Source: source, Remark: cut(remark, 128), MadeAt: s.cfg.Now().UnixMilli(),
 	})
 	if err != nil {
 		return err

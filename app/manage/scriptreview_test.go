@@ -3,6 +3,7 @@ package manage
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -80,6 +81,14 @@ func TestAScriptWaitsForASecondPerson(t *testing.T) {
 		if version, _ = waiting(old); source(old) != "echo 2" || version == "" {
 			t.Errorf("a form's change runs at once: %q", source(old))
 		}
+		// A file brings it once more each time that it is applied.
+		b.now = b.now.Add(time.Minute)
+		if got := kind(b.Jobs.Update(ctx, ann, old, in)); got != "ok" {
+			t.Fatal(got)
+		}
+		if again, _ := waiting(old); again != version {
+			t.Errorf("the same text is another change")
+		}
 		if got := kind(b.Jobs.RejectScript(ctx, bob, old, version)); got != "ok" || source(old) != "echo 2" {
 			t.Errorf("rejected: %q, runs %q", got, source(old))
 		}
@@ -118,8 +127,15 @@ func TestAScriptWaitsForASecondPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		proposed := 0
 		for _, e := range log.Entries {
 			actions = append(actions, e.UserName+" "+e.Action)
+			if e.Action == string(ActionPropose) && e.ObjectID == old {
+				proposed++
+			}
+		}
+		if proposed != 4 {
+			t.Errorf("%d proposals are on record, of four texts: %v", proposed, actions)
 		}
 		for _, want := range []string{"ann propose", "bob approve", "bob reject"} {
 			if !strings.Contains(strings.Join(actions, ","), want) {
