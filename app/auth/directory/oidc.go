@@ -43,8 +43,16 @@ type Provider struct {
 	client *http.Client
 	now    func() time.Time
 
-	mu    sync.Mutex
-	found *oidc.Provider // nil until it could be asked
+	mu     sync.Mutex
+	found  *oidc.Provider // nil until it could be asked
+	asking *asking        // nil while nobody asks it
+}
+
+// asking is a question for a provider's addresses, and its answer once done is closed.
+type asking struct {
+	done  chan struct{}
+	found *oidc.Provider
+	err   error
 }
 
 // NewProvider makes a provider, which is asked for its addresses at the first sign-in: it may be down when an admin starts.
@@ -73,13 +81,34 @@ func (p *Provider) fail(reason Reason, err error) error {
 	return &Error{Reason: reason, Provider: p.cfg.Name, Err: err}
 }
 
-// discover asks the provider for its addresses, once.
+// discover asks the provider for its addresses, once. Who comes while it is asked waits for the same answer: one after the other, the last of
+// ten would wait for a mute provider ten times as long.
 func (p *Provider) discover() (*oidc.Provider, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.found != nil {
+		defer p.mu.Unlock()
 		return p.found, nil
 	}
+	if a := p.asking; a != nil {
+		p.mu.Unlock()
+		<-a.done
+		return a.found, a.err
+	}
+	a := &asking{done: make(chan struct{}), err: p.fail(Down, errors.New("asking it ended without an answer"))}
+	p.asking = a
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.found, p.asking = a.found, nil
+		p.mu.Unlock()
+		close(a.done)
+	}()
+	a.found, a.err = p.ask()
+	return a.found, a.err
+}
+
+// ask asks the provider for its addresses.
+func (p *Provider) ask() (*oidc.Provider, error) {
 	// The context stays with the provider, which fetches its keys with it later: it must not be a request's.
 	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), p.client), p.cfg.Issuer)
 	if mismatch, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok {
@@ -87,7 +116,6 @@ func (p *Provider) discover() (*oidc.Provider, error) {
 	} else if err != nil {
 		return nil, p.fail(Down, err)
 	}
-	p.found = found
 	return found, nil
 }
 
@@ -163,6 +191,9 @@ func (p *Provider) Finish(ctx context.Context, f Flow, callback string, answer u
 	return who, nil
 }
 
+// noKeys is in the library's error of a token whose key could not be fetched. It keeps nothing of the chain but its text.
+const noKeys = "failed to verify signature: fetching keys"
+
 // claims are what the ID token says of who came, once everything that makes it believable was checked: signature, issuer,
 // audience and time by the library, then the nonce of this very sign-in and for whom the token was made.
 func (p *Provider) claims(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (said claims, subject string, err error) {
@@ -172,7 +203,11 @@ func (p *Provider) claims(ctx context.Context, found *oidc.Provider, token *oaut
 	}
 	id, err := found.Verifier(&oidc.Config{ClientID: p.cfg.ClientID, Now: p.now}).Verify(ctx, raw)
 	if err != nil {
-		return nil, "", p.fail(Untrue, err)
+		reason := Untrue
+		if strings.Contains(err.Error(), noKeys) {
+			reason = Down // nothing is said against the token
+		}
+		return nil, "", p.fail(reason, err)
 	}
 	if nonce == "" || !same(id.Nonce, nonce) {
 		return nil, "", p.fail(Untrue, errors.New("the ID token is of another sign-in: its nonce differs"))
