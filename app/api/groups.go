@@ -194,7 +194,7 @@ func (a *API) groupAnswer(ctx context.Context, p auth.Principal, id int64) (*gro
 // input is a group as its use case takes it.
 func (g newGroup) input(version string) manage.GroupInput {
 	return manage.GroupInput{AppName: g.AppName, Title: g.Title, Manual: g.Type == groupManual, Addresses: strings.Join(g.Addresses, "\n"),
-		IdleIsLost: g.IdleIsLost, TokenManages: g.TokenManages, ScriptReview: g.ScriptReview, KeepOutput: g.KeepOutput, Version: version, AnyName: true}
+		GroupOptions: manage.GroupOptions(g.GroupOptions), Version: version, AnyName: true}
 }
 
 // over writes what a patch names over a group.

@@ -251,7 +251,8 @@ func (c *groupPages) groupUpdate(ec echo.Context) error {
 
 func groupInput(v groups.FormValues) manage.GroupInput {
 	return manage.GroupInput{
-		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, TokenManages: bool(v.TokenManages), ScriptReview: bool(v.ScriptReview), KeepOutput: jobspec.Keep(v.KeepOutput), Version: v.Version,
+		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, Version: v.Version,
+		GroupOptions: manage.GroupOptions{IdleIsLost: v.Idle == groups.IdleLost, TokenManages: bool(v.TokenManages), ScriptReview: bool(v.ScriptReview), KeepOutput: jobspec.Keep(v.KeepOutput)},
 	}
 }
 

@@ -106,8 +106,7 @@ func (l *Legacy) groupUpdate(c *call) (any, error) {
 			return nil, err
 		}
 		in := c.groupInput(manage.GroupInput{
-			AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Addresses: str(g.AddressList), IdleIsLost: was.IdleIsLost, TokenManages: was.TokenManages, ScriptReview: was.ScriptReview,
-			Version: manage.GroupVersion(g, was),
+			AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Addresses: str(g.AddressList), GroupOptions: was, Version: manage.GroupVersion(g, was),
 		})
 		if err := c.err(); err != nil {
 			return nil, err

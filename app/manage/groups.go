@@ -48,6 +48,17 @@ type GroupInput struct {
 	Title     string
 	Manual    bool
 	Addresses string // of a manual group, in any layout
+	GroupOptions
+	// Version is what [GroupVersion] said when the form was drawn; empty asks for no check.
+	Version string
+	// AnyName takes the app names that XXL-JOB's server takes and its form does not: programs name groups by their
+	// application, with capitals, dots and underscores.
+	AnyName bool
+}
+
+// GroupOptions are what is decided for the groups of an app name beyond XXL-JOB's columns. Who changes a group by less than all of it
+// starts from those it has.
+type GroupOptions struct {
 	// IdleIsLost gives up a run without a result once its executor has nothing of the job any more. Otherwise it is waited
 	// for while the executor has its log, as XXL-JOB does: results may come later than the handler's end.
 	IdleIsLost bool
@@ -57,21 +68,12 @@ type GroupInput struct {
 	ScriptReview bool
 	// KeepOutput says of which runs the output is kept, unless a job says so; empty: as the settings say.
 	KeepOutput jobspec.Keep
-	// Version is what [GroupVersion] said when the form was drawn; empty asks for no check.
-	Version string
-	// AnyName takes the app names that XXL-JOB's server takes and its form does not: programs name groups by their
-	// application, with capitals, dots and underscores.
-	AnyName bool
-}
-
-// GroupOptions are what is decided for the groups of an app name beyond XXL-JOB's columns; see [GroupInput].
-type GroupOptions struct {
-	IdleIsLost, TokenManages, ScriptReview bool
-	KeepOutput                             jobspec.Keep // empty: as the settings say
 }
 
 func (in GroupInput) options() GroupOptions {
-	return GroupOptions{IdleIsLost: in.IdleIsLost, TokenManages: in.TokenManages, ScriptReview: in.ScriptReview, KeepOutput: in.keep()}
+	o := in.GroupOptions
+	o.KeepOutput = in.keep()
+	return o
 }
 
 // GroupVersion changes with every change of a group by a person: the way to notice that two edit at the same time. The

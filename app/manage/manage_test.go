@@ -375,7 +375,7 @@ func TestWhatIsDecidedForAGroupFollowsIt(t *testing.T) {
 			}
 		}
 		is("secret", -1)
-		update(GroupInput{AppName: "secret", Title: "S", IdleIsLost: true})
+		update(GroupInput{AppName: "secret", Title: "S", GroupOptions: GroupOptions{IdleIsLost: true}})
 		is("secret", 1)
 		g, err := b.Groups.Get(ctx, b.admin, b.closed)
 		if err != nil {
@@ -385,11 +385,11 @@ func TestWhatIsDecidedForAGroupFollowsIt(t *testing.T) {
 		if err := b.Groups.Update(ctx, b.admin, b.closed, stale); kind(err) != "409 problem.changed" {
 			t.Errorf("an edit that does not know of it: %s", kind(err))
 		}
-		if err := b.Groups.Update(ctx, b.admin, b.closed, GroupInput{AppName: "orders", Title: "S", IdleIsLost: true}); kind(err) != "422 app_name:group.error.taken" {
+		if err := b.Groups.Update(ctx, b.admin, b.closed, GroupInput{AppName: "orders", Title: "S", GroupOptions: GroupOptions{IdleIsLost: true}}); kind(err) != "422 app_name:group.error.taken" {
 			t.Errorf("renamed to a taken name: %s", kind(err))
 		}
 		is("orders", -1)
-		update(GroupInput{AppName: "secret-two", Title: "S", IdleIsLost: true})
+		update(GroupInput{AppName: "secret-two", Title: "S", GroupOptions: GroupOptions{IdleIsLost: true}})
 		is("secret", -1)
 		is("secret-two", 1)
 		update(GroupInput{AppName: "secret-two", Title: "S"})
@@ -407,7 +407,7 @@ func TestWhatIsDecidedForAGroupFollowsIt(t *testing.T) {
 		if err := b.Groups.Delete(ctx, b.admin, anew); err != nil {
 			t.Fatal(err)
 		}
-		born, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "born-so", Title: "B", IdleIsLost: true})
+		born, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "born-so", Title: "B", GroupOptions: GroupOptions{IdleIsLost: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestAScriptWaitsForASecondPerson(t *testing.T) {
 			in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", "echo one", "first"
 		}
 		old := b.create(t, script) // before somebody decided it
-		if err := b.Groups.Update(ctx, b.admin, b.group, GroupInput{AppName: "orders", Title: "O", Manual: true, Addresses: "10.0.0.1:9999", ScriptReview: true}); err != nil {
+		if err := b.Groups.Update(ctx, b.admin, b.group, GroupInput{AppName: "orders", Title: "O", Manual: true, Addresses: "10.0.0.1:9999", GroupOptions: GroupOptions{ScriptReview: true}}); err != nil {
 			t.Fatal(err)
 		}
 		source := func(id int64) string { return string(b.read(t, id).GlueSource) }
