@@ -69,7 +69,7 @@ type newToken struct {
 	Name   string   `json:"name" minLength:"1" maxLength:"40"`
 	Scope  []string `json:"scope" minItems:"1" nullable:"false" enum:"view,run,schedule,edit,glue,admin" doc:"The rights that it has at most; admin stands for all that its owner may."`
 	Groups []int64  `json:"group_ids,omitempty" doc:"The groups that it is for; without them all of its owner."`
-	Days   int      `json:"days,omitempty" minimum:"0" maximum:"3660" default:"90" doc:"How many days it counts; 0: until it is revoked."`
+	Days   *int     `json:"days,omitempty" minimum:"0" maximum:"3660" default:"90" doc:"How many days it counts; 0: until it is revoked."`
 }
 
 // tokenMade is a token with what makes it one.
@@ -170,7 +170,8 @@ func (a *API) operations() {
 }
 
 func (a *API) createToken(ctx context.Context, p auth.Principal, in newToken) (*tokenCreated, error) {
-	want := manage.APITokenInput{Owner: in.Owner, Name: in.Name, Groups: in.Groups, Days: in.Days}
+	want := manage.APITokenInput{Owner: in.Owner, Name: in.Name, Groups: in.Groups}
+	set(&want.Days, in.Days)
 	for _, name := range in.Scope {
 		want.Admin = want.Admin || name == "admin"
 		want.Rights |= auth.RightNamed(name)

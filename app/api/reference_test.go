@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,7 +242,7 @@ func (r *reference) row(name string, s *huma.Schema, text string, required bool)
 		said = append(said, fmt.Sprintf(r.either("At most `%d` characters.", "最多 `%d` 个字符。"), *s.MaxLength))
 	}
 	if s.Default != nil {
-		said = append(said, fmt.Sprintf(r.either("Default `%v`.", "默认 `%v`。"), s.Default))
+		said = append(said, fmt.Sprintf(r.either("Default `%v`.", "默认 `%v`。"), reflect.Indirect(reflect.ValueOf(s.Default))))
 	}
 	if required {
 		name = "**" + name + "**"
