@@ -105,7 +105,7 @@ func (c *calendarPages) show(ec echo.Context) error {
 	page.Unknown = !k.Knows(page.Year)
 	page.Months = months(k.Calendar, page.Year, calendar.DayOf(c.now(), k.Location(c.zone)))
 	if who(ec).Admin {
-		page.Form = &calendars.Form{File: string(k.JSON())}
+		page.Form = &calendars.Form{File: string(k.JSON()), Of: k.Name, Version: k.Version()}
 		page.Deletes = k.Revision > 0
 	}
 	return render(ec, http.StatusOK, calendars.Show(page))
@@ -141,16 +141,20 @@ func (c *calendarPages) save(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form := calendars.Form{File: file, Name: strings.TrimSpace(ec.FormValue(calendars.FieldName)),
+	form := calendars.Form{File: file, Of: ec.FormValue(calendars.FieldOf), Version: ec.FormValue(calendars.FieldVersion), Name: strings.TrimSpace(ec.FormValue(calendars.FieldName)),
 		Zone: strings.TrimSpace(ec.FormValue(calendars.FieldZone)), Work: strings.TrimSpace(ec.FormValue(calendars.FieldWork))}
 	k, left, err := manage.ReadCalendar([]byte(form.File), calendar.Import{Name: form.Name, Zone: form.Zone, Week: calendar.Weekdays[1:6], Work: form.Work})
 	if err == nil {
-		err = c.calendars.Put(ec.Request().Context(), who(ec), k)
+		version := form.Version
+		if k.Name != form.Of { // the page is another calendar's
+			version = ""
+		}
+		err = c.calendars.PutVersion(ec.Request().Context(), who(ec), k, version)
 	}
 	if err != nil {
 		page := calendars.ListPage{Page: c.Page(ec), Form: &form}
 		var ok bool
-		if form.Errors, ok = fieldErrors(page.Page, err); !ok {
+		if form.Errors, form.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 			return err
 		}
 		return c.drawList(ec, http.StatusUnprocessableEntity, page)

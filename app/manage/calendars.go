@@ -143,26 +143,31 @@ func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calenda
 	if len(c.JSON()) > calendar.MaxBytes {
 		return CalendarFault(&calendar.Error{Reason: calendar.ReasonSize})
 	}
+	body := string(c.JSON())
 	err := s.cfg.Pool.InTurn(ctx, ObjectCalendar, func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := s.queries.ListCalendars(ctx, tx)
 		if err != nil {
 			return err
 		}
+		was := "" // as a file
 		entry := Entry{Action: ActionCreate, Kind: ObjectCalendar, Name: c.Name, After: Snapshot{"calendar": summary(c)}}
 		if old := db.ShippedCalendar(c.Name); old != nil {
-			entry.Action, entry.Before = ActionUpdate, Snapshot{"calendar": summary(old)}
+			entry.Action, entry.Before, was = ActionUpdate, Snapshot{"calendar": summary(old)}, string(old.JSON())
 		}
 		for _, r := range rows {
 			if r.Name != c.Name {
 				continue
 			}
-			entry.Action, entry.Before = ActionUpdate, nil
+			entry.Action, entry.Before, was = ActionUpdate, nil, ""
 			if old, err := calendar.Parse([]byte(r.Body)); err == nil {
-				entry.Before = Snapshot{"calendar": summary(old)}
+				entry.Before, was = Snapshot{"calendar": summary(old)}, string(old.JSON())
 			}
 		}
 		if err := stillCalendar(rows, c.Name, version); err != nil {
 			return err
+		}
+		if was == body {
+			return nil // what is as it was goes on as it was: one that the program ships follows the program
 		}
 		if entry.Action == ActionCreate && len(rows) >= maxCalendars {
 			return problem.New(problem.Conflict, "problem.calendar.many", "Max", maxCalendars)
@@ -173,7 +178,7 @@ func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calenda
 		}
 		now := s.cfg.Now().UnixMilli()
 		// By the clock, so that one that is deleted and made anew has another.
-		if err := s.queries.SetCalendar(ctx, tx, db.SetCalendarParams{Name: c.Name, Body: string(c.JSON()), Revision: max(revision, now), UpdatedAt: now, UpdatedBy: cut(p.Name, 64)}); err != nil {
+		if err := s.queries.SetCalendar(ctx, tx, db.SetCalendarParams{Name: c.Name, Body: body, Revision: max(revision, now), UpdatedAt: now, UpdatedBy: cut(p.Name, 64)}); err != nil {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, entry)
@@ -185,10 +190,13 @@ func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calenda
 	return s.cfg.Pool.Calendars().Refresh(ctx)
 }
 
-// summary is what the audit log says of a calendar: its days line by line.
+// summary is what the audit log says of a calendar: its title, and its years and days line by line.
 func summary(c *calendar.Calendar) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", cmp.Or(c.Zone, "-"), strings.Join(c.Week, ","))
+	fmt.Fprintf(&b, "%s\n%s %s\n", c.Title, cmp.Or(c.Zone, "-"), strings.Join(c.Week, ","))
+	for _, y := range c.Years {
+		fmt.Fprintf(&b, "%d %s\n", y.Year, y.Source)
+	}
 	for _, s := range c.Days {
 		fmt.Fprintf(&b, "%s %s %s %s\n", s.Kind, s.From, s.Until, s.Name)
 	}

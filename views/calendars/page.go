@@ -13,6 +13,9 @@ const (
 	FieldName   = "name"
 	FieldZone   = "zone"
 	FieldWork   = "work"
+	// Of the calendar whose page the form is on: what it is called, and which of its versions is shown.
+	FieldOf      = "of"
+	FieldVersion = "version"
 )
 
 // ListPage is all calendars.
@@ -33,7 +36,9 @@ type Row struct {
 // Form is what is to be a calendar: its file, or an iCalendar file.
 type Form struct {
 	File, Name, Zone, Work string
+	Of, Version            string // on the page of a calendar
 	Errors                 map[string]string
+	Problem                string
 }
 
 // ShowPage is a year of a calendar.
