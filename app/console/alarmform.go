@@ -324,7 +324,7 @@ func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage
 	if err != nil {
 		return alarms.RoutePage{}, err
 	}
-	page := alarms.RoutePage{Page: c.Page(ec), ChannelID: channelID, Channel: ch.Name, ID: r.ID, Scope: string(r.Scope)}
+	page := alarms.RoutePage{Page: c.Page(ec), ChannelID: channelID, Channel: ch.Name, ID: r.ID, Version: r.Version, Scope: string(r.Scope)}
 	if ch.GroupID != 0 {
 		titles, err := c.groupTitles(ec)
 		if err != nil {
@@ -395,7 +395,7 @@ func (c *alarmPages) routeSave(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r := alarm.Route{ChannelID: channelID, Scope: alarm.Scope(ec.FormValue(alarms.FieldScope))}
+	r := alarm.Route{ChannelID: channelID, Version: ec.FormValue(alarms.FieldVersion), Scope: alarm.Scope(ec.FormValue(alarms.FieldScope))}
 	if name := ec.Param("route"); name != "" {
 		if r.ID, err = strconv.ParseInt(name, 10, 64); err != nil || r.ID < 1 {
 			return notFound()

@@ -99,24 +99,33 @@ func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Rout
 	if len(r.Causes) == 0 {
 		return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: alarm.CodeNoCause})
 	}
-	action := ActionCreate
+	entry := Entry{Action: ActionCreate, Kind: ObjectChannel, ID: c.ID, Name: c.Name}
 	if r.ID != 0 {
-		if err := s.ownRoute(ctx, r.ChannelID, r.ID); err != nil {
+		old, err := s.ownRoute(ctx, r.ChannelID, r.ID)
+		if err != nil {
 			return err
 		}
-		action = ActionUpdate
+		entry.Action, entry.Before = ActionUpdate, routeSnapshot(old)
 		err = s.cfg.Alarmer.UpdateRoute(ctx, r)
-	} else {
-		_, err = s.cfg.Alarmer.CreateRoute(ctx, r)
-	}
-	if err != nil {
+		if err != nil {
+			return alarmProblem(err)
+		}
+	} else if r.ID, err = s.cfg.Alarmer.CreateRoute(ctx, r); err != nil {
 		return alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: action, Kind: ObjectChannel, ID: c.ID, Name: c.Name, After: routeSnapshot(r)})
+	now, err := s.ownRoute(ctx, r.ChannelID, r.ID)
+	if err != nil {
+		return err
+	}
+	entry.After = routeSnapshot(now)
+	s.audit.Note(ctx, p, entry)
 	return nil
 }
 
 func routeSnapshot(r alarm.Route) Snapshot {
+	if len(r.Causes) == 0 {
+		r.Causes = DefaultCauses()
+	}
 	causes := make([]string, len(r.Causes))
 	for i, c := range r.Causes {
 		causes[i] = string(c)
@@ -129,16 +138,17 @@ func routeSnapshot(r alarm.Route) Snapshot {
 	return snapshot
 }
 
-// ownRoute refuses a route of another channel: its address would say one thing and do another.
-func (s *Channels) ownRoute(ctx context.Context, channelID, routeID int64) error {
+// ownRoute is a route of a channel. That of another is refused: its address would say one thing and do another.
+func (s *Channels) ownRoute(ctx context.Context, channelID, routeID int64) (alarm.Route, error) {
 	all, err := s.cfg.Alarmer.Routes(ctx)
 	if err != nil {
-		return err
+		return alarm.Route{}, err
 	}
-	if !slices.ContainsFunc(all, func(r alarm.Route) bool { return r.ID == routeID && r.ChannelID == channelID }) {
-		return problem.New(problem.NotFound, "problem.route.gone")
+	i := slices.IndexFunc(all, func(r alarm.Route) bool { return r.ID == routeID && r.ChannelID == channelID })
+	if i < 0 {
+		return alarm.Route{}, problem.New(problem.NotFound, "problem.route.gone")
 	}
-	return nil
+	return all[i], nil
 }
 
 // DeleteRoute takes a route to a channel away.
@@ -147,7 +157,7 @@ func (s *Channels) DeleteRoute(ctx context.Context, p auth.Principal, channelID,
 	if err != nil {
 		return err
 	}
-	if err := s.ownRoute(ctx, channelID, routeID); err != nil {
+	if _, err := s.ownRoute(ctx, channelID, routeID); err != nil {
 		return err
 	}
 	if err := s.cfg.Alarmer.DeleteRoute(ctx, routeID); err != nil {

@@ -152,8 +152,15 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 		if err := s.cfg.Alarmer.UpdateChannel(ctx, c); err != nil {
 			return 0, alarmProblem(err)
 		}
-		c.Kind, c.GroupID = old.Kind, old.GroupID
-		s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: channelSnapshot(old), After: channelSnapshot(c)})
+		now, err := s.cfg.Alarmer.Channel(ctx, c.ID)
+		if err != nil {
+			return 0, alarmProblem(err)
+		}
+		entry := Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: now.Name, Before: channelSnapshot(old), After: channelSnapshot(now)}
+		if now.Version != old.Version {
+			entry.After.secrets(c)
+		}
+		s.audit.Note(ctx, p, entry)
 		return c.ID, nil
 	}
 	if !s.May(p, c.GroupID) {
@@ -199,6 +206,28 @@ func (s *Channels) firstRoute(ctx context.Context, p auth.Principal, c alarm.Cha
 	return nil
 }
 
+// secrets says which secrets of a channel somebody gave or took away, and nothing of what they are.
+func (after Snapshot) secrets(c alarm.Channel) {
+	var given, removed []string
+	for _, secret := range []struct {
+		name, value string
+		removed     bool
+	}{{alarm.FieldURL, c.Settings.URL, false}, {alarm.FieldSecret, c.Settings.Secret, c.RemoveSecret}, {alarm.FieldPassword, c.Settings.Password, c.RemovePassword}} {
+		switch {
+		case secret.value != "":
+			given = append(given, secret.name)
+		case secret.removed:
+			removed = append(removed, secret.name)
+		}
+	}
+	if len(given) > 0 {
+		after["given"] = strings.Join(given, ", ")
+	}
+	if len(removed) > 0 {
+		after["removed"] = strings.Join(removed, ", ")
+	}
+}
+
 // channelSnapshot is what the audit log keeps of a channel: no address with a token in it, no password.
 func channelSnapshot(c alarm.Channel) Snapshot {
 	s := c.Settings
@@ -206,7 +235,7 @@ func channelSnapshot(c alarm.Channel) Snapshot {
 		"name": c.Name, "kind": string(c.Kind), "group": c.GroupID, "enabled": c.Enabled, "for_jobs": c.ForJobs, "language": c.Language,
 		"quiet": fmt.Sprintf("%02d:%02d–%02d:%02d %s", c.QuietFrom/60, c.QuietFrom%60, c.QuietTo/60, c.QuietTo%60, c.QuietMode),
 		"host":  s.Host, "port": s.Port, "security": string(s.Security), "from": s.From, "recipients": strings.Join(s.Recipients, ", "),
-		"chat": s.Chat, "template": s.Template, "subject": s.Subject, "text": s.Text,
+		"username": s.Username, "skip_verify": s.SkipVerify, "chat": s.Chat, "template": s.Template, "subject": s.Subject, "text": s.Text,
 	}
 }
 

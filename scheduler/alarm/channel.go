@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/punctual-job/punctual/db"
 )
@@ -39,6 +41,13 @@ type Settings struct {
 	Secret   string `json:"secret,omitempty"`   // secret: what [SecretUse] says
 	Chat     string `json:"chat,omitempty"`     // whom a bot writes to
 	Template string `json:"template,omitempty"` // of the generic kind's body; empty: everything as JSON
+}
+
+// equal says whether settings are the same, with what is secret of them.
+func (s *Settings) equal(o *Settings) bool {
+	a, b := *s, *o
+	a.Recipients, b.Recipients = nil, nil
+	return reflect.DeepEqual(a, b) && slices.Equal(s.Recipients, o.Recipients)
 }
 
 // channel is a row with its settings opened.

@@ -149,7 +149,8 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	c.Kind, c.GroupID = Kind(row.Kind), row.GroupID
 	// Settings that cannot be opened are replaced as a whole: then the secrets have to be typed again.
 	var known []string
-	if old, err := a.channelOf(&row); err == nil {
+	old, unread := a.channelOf(&row)
+	if unread == nil {
 		if field := c.carriesOff(&old.settings); field != "" {
 			return refuse(field, CodePasswordAgain)
 		}
@@ -167,11 +168,15 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 		return err
 	}
 	now := a.cfg.Now().UnixMilli()
+	update := db.UpdateAlarmChannelParams{
+		ID: c.ID, Name: c.Name, Config: config, Lang: c.Language, Enabled: bit(c.Enabled), ForJobs: bit(c.ForJobs),
+		QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), Version: row.UpdatedAt, UpdatedAt: row.UpdatedAt,
+	}
+	if unread != nil || !old.is(&update, &c.Settings) { // who saves it as it is tells nobody that it was changed
+		update.UpdatedAt = max(now, row.UpdatedAt+1)
+	}
 	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		n, err := a.queries.UpdateAlarmChannel(ctx, tx, db.UpdateAlarmChannelParams{
-			ID: c.ID, Name: c.Name, Config: config, Lang: c.Language, Enabled: bit(c.Enabled), ForJobs: bit(c.ForJobs),
-			QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), Version: row.UpdatedAt, UpdatedAt: max(now, row.UpdatedAt+1),
-		})
+		n, err := a.queries.UpdateAlarmChannel(ctx, tx, update)
 		if err != nil {
 			return err
 		}
@@ -199,6 +204,13 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	a.cfg.Pool.AfterCommit(ctx, func(context.Context) { a.wakeChannel(c.ID) })
 	a.changed(ctx)
 	return nil
+}
+
+// is says whether a channel is what it is to become.
+func (c *channel) is(p *db.UpdateAlarmChannelParams, s *Settings) bool {
+	r := &c.row
+	return r.Name == p.Name && r.Lang == p.Lang && r.Enabled == p.Enabled && r.ForJobs == p.ForJobs && r.QuietFrom == p.QuietFrom && r.QuietTo == p.QuietTo && r.QuietMode == p.QuietMode &&
+		c.settings.equal(s)
 }
 
 // carriesOff names the field of a kept password or token that would go to another server than the one it was typed for, or less

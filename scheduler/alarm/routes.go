@@ -112,6 +112,9 @@ func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
 	if err != nil {
 		return err
 	}
+	if old.Causes == "" && causes == usualCauses() {
+		causes = "" // who saves it as it is does not name them one by one: a cause of a later version is told of too
+	}
 	n, err := a.queries.UpdateAlarmRoute(ctx, a.cfg.Pool, db.UpdateAlarmRouteParams{
 		ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes, EscalateAfter: int64(r.EscalateAfter), EscalateTo: r.EscalateTo,
 		WasScope: old.Scope, WasScopeID: old.ScopeID, WasCauses: old.Causes, WasEscalateAfter: old.EscalateAfter, WasEscalateTo: old.EscalateTo,
@@ -127,6 +130,17 @@ func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
 	}
 	a.changed(ctx)
 	return nil
+}
+
+// usualCauses are those of a route that names none, as they would be stored.
+func usualCauses() string {
+	var list []string
+	for _, cause := range Causes() {
+		if cause != scheduler.AlarmMisfire {
+			list = append(list, string(cause))
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 // DeleteRoute deletes a route. The error is [db.ErrNotFound] when there is none.

@@ -107,6 +107,9 @@ func (c *checks) err() error {
 	return c.found
 }
 
+// lineEnds makes one of what ends lines: a form has no other.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // validChannel tidies a channel's values and refuses what cannot work.
 func (a *Alarmer) validChannel(c *Channel) error {
 	var v checks
@@ -122,6 +125,9 @@ func (a *Alarmer) validChannel(c *Channel) error {
 	if c.QuietFrom < 0 || c.QuietFrom >= minutesADay || c.QuietTo < 0 || c.QuietTo >= minutesADay {
 		v.add(FieldQuiet, CodeOutOfRange, "Min", "00:00", "Max", "23:59")
 	}
+	if c.QuietFrom == c.QuietTo { // there are none, whatever time that is
+		c.QuietFrom, c.QuietTo = 0, 0
+	}
 	s := &c.Settings
 	switch kind, known := c.Kind.Info(); {
 	case !known:
@@ -136,6 +142,7 @@ func (a *Alarmer) validChannel(c *Channel) error {
 	if kind, _ := c.Kind.Info(); kind.Template {
 		s.Subject, s.Text = "", ""
 	}
+	s.Template = lineEnds.Replace(s.Template)
 	validWords(&v, s)
 	switch {
 	case c.ForJobs && c.Kind != KindMail:
@@ -182,7 +189,7 @@ func validMail(v *checks, s *Settings) {
 			continue
 		}
 		address, err := stdmail.ParseAddress(r)
-		if err != nil || len(address.Address) > 255 {
+		if err != nil || len(address.Address) > 255 || strings.ContainsFunc(address.Address, separates) {
 			v.add(FieldRecipients, CodeEmail, "Value", clip(r, 60))
 			continue
 		}
@@ -193,6 +200,11 @@ func validMail(v *checks, s *Settings) {
 	if s.Recipients = recipients; len(recipients) > 100 {
 		v.add(FieldRecipients, CodeOutOfRange, "Min", 0, "Max", 100)
 	}
+}
+
+// separates says whether a character ends an address in a list that somebody types: one with it within would be two.
+func separates(r rune) bool {
+	return r == ',' || r == ';' || r == '，' || r == '；' || r == '\n' || r == '\r'
 }
 
 func validWeb(v *checks, s *Settings, kind *KindInfo) {

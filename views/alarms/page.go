@@ -240,6 +240,7 @@ type RoutePage struct {
 	ChannelID int64
 	Channel   string
 	ID        int64 // 0 for a new route
+	Version   string
 	Scope     string
 	Group     string // title of the executor that the channel belongs to; empty: the installation's
 	Groups    []ui.Option
