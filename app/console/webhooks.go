@@ -105,6 +105,11 @@ func (c *webhookPages) webhookForm(ec echo.Context, status int, page webhooks.Fo
 	for _, g := range groups.list {
 		page.Groups = append(page.Groups, webhooks.Tick{Value: textID(g.ID), Label: g.Title, On: slices.Contains(in.Groups, g.ID)})
 	}
+	for _, id := range in.Groups { // one that is gone goes when somebody takes it out: without any, it would be told of all jobs
+		if _, is := groups.byID[id]; !is {
+			page.Groups = append(page.Groups, webhooks.Tick{Value: textID(id), Label: "#" + textID(id), On: true})
+		}
+	}
 	return render(ec, status, webhooks.Form(page))
 }
 
@@ -125,7 +130,7 @@ func readWebhook(ec echo.Context) manage.WebhookInput {
 		}
 		in.Groups = append(in.Groups, id)
 	}
-	in.Tags = strings.FieldsFunc(form.Get(webhooks.FieldTags), func(r rune) bool { return r == ',' || r == '，' || r == ' ' })
+	in.Tags = strings.FieldsFunc(form.Get(webhooks.FieldTags), func(r rune) bool { return r == ',' || r == '，' })
 	return in
 }
 
@@ -177,6 +182,9 @@ func (c *webhookPages) webhookUpdate(ec echo.Context) error {
 		return err
 	}
 	in := readWebhook(ec)
+	if in.Types == nil && len(w.Types) == len(webhook.Types()) {
+		in.Types = w.Types // somebody named them one by one
+	}
 	version, err := strconv.ParseInt(ec.FormValue(webhooks.FieldVersion), 10, 64)
 	if err != nil {
 		return (&problem.Error{Kind: problem.Malformed}).Because(err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
@@ -174,8 +176,9 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// check is what is wrong with an input; url says whether an address must be there.
-func (s *Webhooks) check(ctx context.Context, in *WebhookInput, needsURL bool) ([]problem.Field, error) {
+// check is what is wrong with an input, and puts it into the one order that all ways of saving have. needsURL says whether an address must be
+// there; had are the groups that the webhook has already, which stay, also where one is gone: without it, it would be told of all jobs.
+func (s *Webhooks) check(ctx context.Context, in *WebhookInput, needsURL bool, had []int64) ([]problem.Field, error) {
 	var fields []problem.Field
 	wrong := func(name, key string, args ...any) {
 		fields = append(fields, problem.Field{Name: name, Key: key, Args: args})
@@ -186,6 +189,8 @@ func (s *Webhooks) check(ctx context.Context, in *WebhookInput, needsURL bool) (
 		wrong(WebhookName, "job.error.required")
 	case utf8.RuneCountInString(in.Name) > 64:
 		wrong(WebhookName, "job.error.too_long", "Max", 64)
+	case !invalid.IsLine(in.Name):
+		wrong(WebhookName, "job.error.characters")
 	}
 	if needsURL || in.URL != "" {
 		u, err := url.Parse(in.URL)
@@ -199,13 +204,17 @@ func (s *Webhooks) check(ctx context.Context, in *WebhookInput, needsURL bool) (
 			break
 		}
 	}
+	in.Types = slices.Compact(slices.SortedStableFunc(slices.Values(in.Types), func(a, b webhook.Type) int {
+		return slices.Index(webhook.Types(), a) - slices.Index(webhook.Types(), b)
+	}))
+	in.Groups = slices.Compact(slices.Sorted(slices.Values(in.Groups)))
 	if len(in.Groups) > 0 {
 		all, err := s.queries.ListGroups(ctx, s.cfg.Pool)
 		if err != nil {
 			return nil, fmt.Errorf("list groups: %w", db.Error(err))
 		}
 		for _, id := range in.Groups {
-			if !slices.ContainsFunc(all, func(g db.Group) bool { return g.ID == id }) {
+			if !slices.Contains(had, id) && !slices.ContainsFunc(all, func(g db.Group) bool { return g.ID == id }) {
 				wrong(WebhookGroups, "webhooks.error.group", "ID", id)
 				break
 			}
@@ -216,8 +225,12 @@ func (s *Webhooks) check(ctx context.Context, in *WebhookInput, needsURL bool) (
 	}
 	for i, tag := range in.Tags {
 		in.Tags[i] = strings.TrimSpace(tag)
-		if in.Tags[i] == "" || strings.Contains(tag, ",") {
+		if in.Tags[i] == "" || strings.ContainsAny(tag, ",，") {
 			wrong(WebhookTags, "pauses.error.tag")
+			break
+		}
+		if !invalid.IsLine(in.Tags[i]) {
+			wrong(WebhookTags, "job.error.characters")
 			break
 		}
 	}
@@ -252,7 +265,7 @@ func (s *Webhooks) Create(ctx context.Context, p auth.Principal, in WebhookInput
 	if err := requireAdmin(p); err != nil {
 		return 0, "", err
 	}
-	fields, err := s.check(ctx, &in, true)
+	fields, err := s.check(ctx, &in, true, nil)
 	if err != nil {
 		return 0, "", err
 	}
@@ -304,7 +317,11 @@ func (s *Webhooks) Update(ctx context.Context, p auth.Principal, id, version int
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
-	fields, err := s.check(ctx, &in, false)
+	old, err := s.Get(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	fields, err := s.check(ctx, &in, false, old.Groups)
 	if err != nil {
 		return err
 	}
@@ -333,7 +350,7 @@ func (s *Webhooks) change(ctx context.Context, p auth.Principal, id, version int
 		if err != nil {
 			settings = webhook.Settings{Secret: webhook.NewSecret()} // of another key: it needs its address again, and a new secret
 		}
-		before := webhookSnapshot(row.Name, settings.Place(), row.Types, row.GroupIds, row.Tags, row.State)
+		was, had := row, settings
 		set(&row, &settings)
 		if settings.URL == "" {
 			return problem.InvalidFields(problem.Field{Name: WebhookURL, Key: "webhooks.error.url"})
@@ -342,9 +359,13 @@ func (s *Webhooks) change(ctx context.Context, p auth.Principal, id, version int
 		if err != nil {
 			return err
 		}
+		updated := row.UpdatedAt
+		if !reflect.DeepEqual(row, was) || settings != had { // who saves it as it is tells nobody that it was changed
+			updated = max(s.cfg.Now().UnixMilli(), row.UpdatedAt+1)
+		}
 		n, err := s.queries.UpdateWebhook(ctx, tx, db.UpdateWebhookParams{
 			ID: id, Name: row.Name, Config: sealed, Types: row.Types, GroupIds: row.GroupIds, Tags: row.Tags, State: row.State,
-			UpdatedAt: max(s.cfg.Now().UnixMilli(), row.UpdatedAt+1), Version: version,
+			UpdatedAt: updated, Version: version,
 		})
 		if err != nil {
 			return nameTaken(err)
@@ -352,8 +373,12 @@ func (s *Webhooks) change(ctx context.Context, p auth.Principal, id, version int
 		if n == 0 {
 			return problem.New(problem.Conflict, "problem.webhook.changed")
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: action, Kind: ObjectWebhook, ID: id, Name: row.Name, Before: before,
-			After: webhookSnapshot(row.Name, settings.Place(), row.Types, row.GroupIds, row.Tags, row.State)})
+		entry := Entry{Action: action, Kind: ObjectWebhook, ID: id, Name: row.Name, Before: webhookSnapshot(was.Name, had.Place(), was.Types, was.GroupIds, was.Tags, was.State),
+			After: webhookSnapshot(row.Name, settings.Place(), row.Types, row.GroupIds, row.Tags, row.State)}
+		if settings.URL != had.URL { // of the address no more is told than this
+			entry.After["given"] = WebhookURL
+		}
+		return s.audit.Record(ctx, tx, p, entry)
 	})
 	if err != nil {
 		return fmt.Errorf("change webhook: %w", err)
