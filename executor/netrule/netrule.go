@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // List is what a list says. There is nothing on the zero value.
@@ -37,7 +38,7 @@ func (e *Error) Error() string {
 // is everything. Words are more of what may stand in it; see [List.Has]. The error is an [*Error].
 func Parse(list string, words ...string) (List, error) {
 	var l List
-	for _, text := range strings.Split(list, ",") {
+	for _, text := range strings.FieldsFunc(list, ends) {
 		text = strings.TrimSpace(text)
 		if text == "" {
 			continue
@@ -51,6 +52,12 @@ func Parse(list string, words ...string) (List, error) {
 	}
 	return l, nil
 }
+
+// ends says whether a character ends a rule in a list. A line end does too: with it in a name, a rule of what is denied would be about nothing.
+func ends(r rune) bool { return r == ',' || r == '\n' || r == '\r' }
+
+// unseen says whether a character is none of a name.
+func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 func parse(text string, words []string) (rule, bool) {
 	switch {
@@ -73,7 +80,7 @@ func parse(text string, words []string) (rule, bool) {
 		return r, true
 	}
 	star := strings.HasPrefix(text, "*") && !strings.HasPrefix(r.host, ".")
-	if star || strings.Trim(r.host, ".") == "" || strings.ContainsAny(r.host, " /@?#*:[]") || strings.Trim(r.port, "0123456789") != "" {
+	if star || strings.Trim(r.host, ".") == "" || strings.ContainsAny(r.host, "/@?#*:[]") || strings.ContainsFunc(r.host, unseen) || strings.Trim(r.port, "0123456789") != "" {
 		return rule{}, false
 	}
 	r.host = strings.TrimSuffix(r.host, ".")

@@ -50,6 +50,19 @@ func TestWhatIsOnAList(t *testing.T) {
 	}
 }
 
+// TestALineEndsARule, since a name with two of them would be nobody's: what was to be denied would not be.
+func TestALineEndsARule(t *testing.T) {
+	l, err := Parse("a.example\r\nb.example\n\n10.0.0.1")
+	if err != nil || l.String() != "a.example,b.example,10.0.0.1" {
+		t.Errorf("%q, %v", l.String(), err)
+	}
+	for _, wrong := range []string{"a\tb", "a\u2028b", "a\x00b", "a\u00a0b"} {
+		if l, err := Parse(wrong); err == nil {
+			t.Errorf("%q is taken for %q", wrong, l.String())
+		}
+	}
+}
+
 // FuzzParse looks for lists that are read, and read otherwise when they are read again.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"", "*", "10.0.0.0/8,.lab", "[::1]:80,a:1", "*.a,public", "::ffff:1.2.3.4/97", "fe80::1%x", " , ", "a:,b:00"} {
