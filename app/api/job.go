@@ -103,6 +103,7 @@ func (b jobBody) over(j jobspec.Job) (jobspec.Job, error) {
 			j.ScheduleConf = "" // it said something about the other type
 		}
 	}
+	faults = append(faults, jobspec.Unheeded(j, func(f *jobspec.Field) bool { return b.has(f.File) })...)
 	if len(faults) > 0 {
 		return j, problem.InvalidFields(faults...)
 	}

@@ -117,6 +117,16 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		}
 		fields = append(fields, e)
 	}
+	var was *jobspec.Job
+	if old != nil {
+		spec := old.Spec()
+		was = &spec
+	}
+	for _, e := range jobspec.Unshown(in.Job, was) {
+		if !slices.ContainsFunc(fields, func(f problem.Field) bool { return f.Name == e.Name }) {
+			fields = append(fields, e)
+		}
+	}
 	if chars, fits := s.cfg.Pool.FitsParam(in.Param); !fits {
 		fields = append(fields, problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
 	}

@@ -38,6 +38,9 @@ const (
 	CodeLink       = "job.error.link"         // no address of a page
 	CodeClock      = "job.error.clock"        // Value: no time of day
 	CodeNoFires    = "job.error.no_fires"     // a deadline of a job without planned times
+	CodeStrategy   = "job.error.strategy"     // Value: the misfire strategy without which the field says nothing
+	CodeNoCalendar = "job.error.nocalendar"   // a rule of a calendar without one
+	CodeText       = "job.error.text"         // a line end where there is one line, or the character 0, which no form can show
 	CodePlanned    = "job.error.planned."     // begins the codes of an [expr.Part] that cannot be read; Value: what of it
 )
 
@@ -54,6 +57,49 @@ func Validate(j Job) []invalid.Field {
 		}
 	}
 	return v.errors
+}
+
+// Unheeded lists which of the fields that somebody named say nothing beside what else the definition says: [Job.Normalize] would take them
+// out. In a form they are hidden then; who wrote them in a file or a program meant something by it.
+func Unheeded(j Job, named func(f *Field) bool) []invalid.Field {
+	var faults []invalid.Field
+	for _, u := range []struct {
+		field   string
+		silent  bool
+		fault   string
+		because []any
+	}{
+		{FieldRule, j.CalendarRule != "" && strings.TrimSpace(j.Calendar) == "", CodeNoCalendar, nil},
+		{FieldMisfireLast, j.MisfireLast > 0 && j.Misfire != MisfireFireLast, CodeStrategy, []any{"Value", MisfireFireLast}},
+		{FieldMisfireSpan, j.MisfireWithin > 0 && j.Misfire != MisfireFireWithin, CodeStrategy, []any{"Value", MisfireFireWithin}},
+	} {
+		if u.silent && named(Named(u.field)) {
+			faults = append(faults, invalid.Field{Name: u.field, Key: u.fault, Args: u.because})
+		}
+	}
+	return faults
+}
+
+// manyLines are the texts of which a form has more than one line.
+var manyLines = map[string]bool{FieldParam: true, FieldSource: true}
+
+// Unshown lists the texts that no form can show as they are, so that saving it would change them: whoever saves one is told. What a job has
+// already, old, it keeps; XXL-JOB takes any text.
+func Unshown(j Job, old *Job) []invalid.Field {
+	var faults []invalid.Field
+	for _, f := range Fields {
+		if f.Kind != Text && f.Kind != List || !f.In(&j) {
+			continue
+		}
+		text, not := f.part.text(&j), "\x00\r\n"
+		if manyLines[f.Name] {
+			not = "\x00"
+		}
+		if strings.ContainsAny(text, not) && (old == nil || !f.In(old) || f.part.text(old) != text) {
+			faults = append(faults, invalid.Field{Name: f.Name, Key: CodeText})
+		}
+	}
+	return faults
 }
 
 func (f *Field) validate(v *validation, j *Job) {

@@ -94,6 +94,9 @@ func (m *importer) definition(i int) jobspec.Job {
 			m.fault(i, f.Name, "import.error.schedule", "Field", f.File, "Value", string(j.ScheduleType))
 		}
 	}
+	for _, f := range jobspec.Unheeded(j, func(f *jobspec.Field) bool { return file.Values.Get(f.File) != "" }) {
+		m.faultAt(i, file.LineOf(FileField(f.Name)), f)
+	}
 	if (j.Glue == wire.GlueBean || j.Glue == "") && (j.GlueSource != "" || file.ScriptOmitted) {
 		m.fault(i, jobspec.FieldSource, "import.error.bean")
 	}
@@ -111,8 +114,13 @@ func (m *importer) judgeFields(i int) {
 		m.faultAt(i, item.file.LineOf(FileField(e.Name)), e)
 	}
 	var old *db.Job
+	var was *jobspec.Job
 	if item.ID != 0 {
-		old = &item.old
+		spec := item.old.Spec()
+		old, was = &item.old, &spec
+	}
+	for _, e := range jobspec.Unshown(in, was) {
+		m.faultAt(i, item.file.LineOf(FileField(e.Name)), e)
 	}
 	if bad, denied := m.s.cfg.Jobs.DeniedMail(in, old); denied {
 		m.faultAt(i, item.file.LineOf(FileField(bad.Name)), bad)
