@@ -26,6 +26,7 @@ const (
 	CheckReady   CheckVerdict = "ready"   // nothing that somebody has to look at
 	CheckLook    CheckVerdict = "look"    // it would be adopted; the points say what is another thing then
 	CheckRefused CheckVerdict = "refused" // a start would refuse it
+	CheckFailed  CheckVerdict = "failed"  // of the doctor: something cannot work
 )
 
 // CheckReport is everything that an adoption of a database would mean, found by reading alone.
@@ -55,7 +56,8 @@ type CheckPoint struct {
 	Key     string   `json:"key"` // stable, for programs
 	Text    string   `json:"text"`
 	Refuses bool     `json:"refuses,omitempty"`
-	Of      []string `json:"of,omitempty"` // the jobs, users or groups that it is about
+	Fails   bool     `json:"fails,omitempty"` // of the doctor
+	Of      []string `json:"of,omitempty"`    // the jobs, users or groups that it is about
 }
 
 // CheckedJobs counts jobs.
@@ -128,6 +130,15 @@ func (r *CheckFindings) say(key, text string, of []string) {
 func (r *CheckFindings) sayOf(key, text string, of []string) {
 	if len(of) > 0 {
 		r.say(key, fmt.Sprintf(text, len(of)), of)
+	}
+}
+
+// failOf is sayOf about what cannot work.
+func (r *CheckFindings) failOf(key, text string, of []string) {
+	if len(of) > 0 {
+		r.sayOf(key, text, of)
+		r.Points[len(r.Points)-1].Fails = true
+		r.Verdict = CheckFailed
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
@@ -28,6 +30,8 @@ type DoctorReport struct {
 	Variables map[string]string `json:"variables,omitempty"` // of the database's server
 	Jobs      int               `json:"startedJobs"`
 	Unwatched int               `json:"unwatchedAddresses"` // typed by hand, and nobody knows whether they are there
+
+	Certificates int `json:"certificates"` // that were looked at
 }
 
 // DoctorNode is an admin that works on the database.
@@ -47,8 +51,10 @@ const (
 	doctorPacket  = 16 << 20            // the least max_allowed_packet
 )
 
-// Doctor looks an installation over, beside admins that run. It changes nothing.
+// Doctor looks an installation over, beside admins that run. It changes nothing. Of certificates that o names, the keys are not needed.
 func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
+	named := o
+	o.TLSCert, o.TLSKey = "", ""
 	o, pool, err := openToRead(ctx, o)
 	if err != nil {
 		return r, err
@@ -69,7 +75,17 @@ func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
 	r.settings(found.Variables)
 	r.sayOf("indexes", "%d indexes are missing, so that whole tables are read", found.MissingIndexes)
 	q := db.New()
-	return r, errors.Join(r.nodes(ctx, q, pool, o.Version), r.jobsAtRisk(ctx, q, pool, now), r.calendars(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now))
+	return r, errors.Join(r.nodes(ctx, q, pool, o.Version), r.jobsAtRisk(ctx, q, pool, now), r.calendars(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now),
+		r.certificates(ctx, named, q, pool, now))
+}
+
+// deniedAddresses says where nobody is called by the rule of the installation.
+func deniedAddresses(ctx context.Context, o Options, pool *db.Pool) (func(hostPort string) error, error) {
+	settings, err := manage.NewSettings(pool, slog.New(slog.DiscardHandler), time.Now, o.fixed())
+	if err == nil {
+		err = settings.Load(ctx)
+	}
+	return manage.NewAddressRule(settings, nil).Dial, err
 }
 
 // settings judges the database's server.

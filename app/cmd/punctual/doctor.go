@@ -8,18 +8,33 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 type doctorCmd struct {
 	database
-	Output string `default:"text" enum:"text,json" help:"text or json."`
+	TLSCert      string `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"The admin's certificate, to see when it ends."`
+	ExecutorCA   string `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"The authorities that are trusted for executors."`
+	ExecutorCert string `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"The certificate that executors are shown."`
+	SignInFile   string `env:"PUNCTUAL_SIGN_IN_FILE" placeholder:"FILE" help:"Names the providers and directories whose certificates are looked at."`
+	Output       string `default:"text" enum:"text,json" help:"text or json."`
 }
 
-// Run looks the installation over. Something to look at is exit code 4.
+// codeFailed is the exit code where something cannot work.
+const codeFailed checked = 5
+
+// Run looks the installation over. Something to look at is exit code 4, something that cannot work 5.
 func (c *doctorCmd) Run(s streams) error {
 	o, err := c.options(s)
 	if err != nil {
 		return err
+	}
+	o.TLSCert, o.ExecutorTLS = c.TLSCert, wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert}
+	if c.SignInFile != "" {
+		if o.SignIn, err = directory.Read(c.SignInFile); err != nil {
+			return setting("PUNCTUAL_SIGN_IN_FILE", err)
+		}
 	}
 	r, err := app.Doctor(context.Background(), o)
 	if err != nil {
@@ -33,10 +48,15 @@ func (c *doctorCmd) Run(s streams) error {
 	} else {
 		err = doctorText(s.out, r)
 	}
-	if err == nil && r.Verdict == app.CheckLook {
+	switch {
+	case err != nil:
+		return err
+	case r.Verdict == app.CheckFailed:
+		return codeFailed
+	case r.Verdict == app.CheckLook:
 		return codeLook
 	}
-	return err
+	return nil
 }
 
 func doctorText(w io.Writer, r app.DoctorReport) error {
@@ -49,6 +69,9 @@ func doctorText(w io.Writer, r app.DoctorReport) error {
 	line("Jobs       %d started", r.Jobs)
 	if r.Unwatched > 0 {
 		line("Addresses  %d typed by hand are not watched", r.Unwatched)
+	}
+	if r.Certificates > 0 {
+		line("TLS        %d certificates looked at", r.Certificates)
 	}
 	line("Verdict    %s", r.Verdict)
 	points(&b, r.Points)

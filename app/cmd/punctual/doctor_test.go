@@ -3,13 +3,23 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/db"
@@ -29,11 +39,12 @@ func TestTheDoctorSaysByItsExitCode(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = a.Stop(context.Background()) })
 	// A busy machine is not always well: its beat may be late at any look.
+	var with []string
 	look := func(want int, output string) (text string) {
 		t.Helper()
 		executortest.Eventually(t, fmt.Sprintf("exit code %d", want), func() error {
 			var out, said bytes.Buffer
-			code := run([]string{"doctor", "--data-dir", data, "--output", output}, &out, &said)
+			code := run(append([]string{"doctor", "--data-dir", data, "--output", output}, with...), &out, &said)
 			if said.Len() > 0 && !strings.HasPrefix(said.String(), "time=") {
 				t.Errorf("it says %s", &said)
 			}
@@ -80,5 +91,26 @@ func TestTheDoctorSaysByItsExitCode(t *testing.T) {
 	}
 	if text := look(4, "text"); r.Verdict != app.CheckLook || r.Jobs != 1 || !slices.Contains(keys, "jobs.overdue") || !strings.Contains(text, "Verdict    look\n") || !strings.Contains(text, "jobs.overdue: 1 started jobs") {
 		t.Errorf("with a job that is overdue: %+v\n%s", r, text)
+	}
+
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "admin.example.com"}, NotAfter: time.Now().Add(-time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, ended, ended, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cert.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	with = []string{"--tls-cert", file}
+	if text := look(5, "text"); !strings.Contains(text, "Verdict    failed\n") || !strings.Contains(text, "PUNCTUAL_TLS_CERT "+file+": admin.example.com: ended ") {
+		t.Errorf("with a certificate that has ended: %s", text)
+	}
+	if r := read(5); r.Verdict != app.CheckFailed {
+		t.Errorf("with a certificate that has ended: %+v", r)
 	}
 }
