@@ -28,7 +28,7 @@ func TestExecutorsAreNotCalledAtTheAdminsOwnAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := fmt.Sprintf("/jobs/%d/run", things(t, a, group, "plain").job)
-	rule := manage.NewAddressRule(a.held, a.isOwn)
+	rule := manage.NewAddressRule(a.held, a.isOwn, a.http.is)
 	register := func(url string) string {
 		return `{"registryGroup":"EXECUTOR","registryKey":"orders","registryValue":"` + url + `"}`
 	}

@@ -192,8 +192,8 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if folder, ok := outputs.(*archive.Folder); ok {
 		a.onStop("close the folder of outputs", func(context.Context) error { return folder.Close() })
 	}
-	rule := manage.NewAddressRule(a.held, a.isOwn)
 	a.http = newHTTPJobs(a.tokens)
+	rule := manage.NewAddressRule(a.held, a.isOwn, a.http.is)
 	host, _ := os.Hostname() // a node without a name is called punctual
 	if a.tracer, err = tracing.New(tracing.Config{
 		Options: opts.traces, Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seed: slices.Concat([]byte("traces"), signKey), Instance: host, Version: opts.Version,

@@ -375,3 +375,23 @@ func TestACallIsTypedInFields(t *testing.T) {
 		}
 	})
 }
+
+// TestAnHTTPJobRunsWhereItIsSaid: the executor inside an admin stands behind the admin's own port, at which otherwise no executor is called.
+func TestAnHTTPJobRunsWhereItIsSaid(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, withHTTP(o, "127.0.0.1"))
+		job := httpJob(t, a, httpcall.Call{URL: "http://" + httpInside + "/"})
+		b := open(t, a).mustLogin()
+		path := "/jobs/" + strconv.FormatInt(job, 10)
+		b.runOnce(path, url.Values{"param": {httpcall.Call{URL: "http://" + httpInside + "/"}.String()}, "addresses": {a.http.address()}})
+		if r := runEnd(t, a, job, func(r db.Run) bool { return r.Outcome != event.Open }); r.Outcome != event.Succeeded || string(r.ExecutorAddress) != a.http.address() {
+			t.Errorf("%v at %s: %s", r.Outcome, r.ExecutorAddress, r.TriggerMsg)
+		}
+		for _, address := range []string{a.ownURL() + "/", strings.Replace(a.http.address(), httpPath, "/other", 1)} {
+			if got := b.post(path+"/run", url.Values{"addresses": {address}}); got.status != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %d", address, got.status)
+			}
+		}
+	})
+}

@@ -19,11 +19,15 @@ var ErrAddressDenied = errors.New("the rule executor_deny, or the admin's own po
 // name stands for at the moment of the call.
 type AddressRule struct{ settings *Settings }
 
-// NewAddressRule makes the rule of an installation. own tells the admin's own listeners, at which no executor is either.
-func NewAddressRule(s *Settings, own func(netip.AddrPort) bool) AddressRule {
-	s.own = own
+// NewAddressRule makes the rule of an installation. own tells the admin's own listeners, at which no executor is either, but for those of
+// this process, which inside tells: nobody connects to them.
+func NewAddressRule(s *Settings, own func(netip.AddrPort) bool, inside func(address string) bool) AddressRule {
+	s.own, s.inside = own, inside
 	return AddressRule{settings: s}
 }
+
+// isInside says whether an address is that of an executor in this process.
+func (s *Settings) isInside(address string) bool { return s.inside != nil && s.inside(address) }
 
 // Dial refuses a connection to host:port. It is asked with the name, and again with what the name stands for.
 func (r AddressRule) Dial(hostPort string) error {

@@ -15,8 +15,8 @@ func TestTheRuleForExecutorAddresses(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.SQLite)
 	own := func(at netip.AddrPort) bool { return at.String() == "127.0.0.1:8080" }
-	usual := NewAddressRule(setup(t, pool, nil).Settings, own)
-	strict := NewAddressRule(fixed(t, pool, SettingDeny, "10.1.0.0/16, .internal, db:3306"), own)
+	usual := NewAddressRule(setup(t, pool, nil).Settings, own, nil)
+	strict := NewAddressRule(fixed(t, pool, SettingDeny, "10.1.0.0/16, .internal, db:3306"), own, nil)
 	for _, tt := range []struct {
 		address string
 		rule    AddressRule

@@ -146,6 +146,8 @@ func (s *Jobs) chosen(ctx context.Context, groupID int64, list string) ([]string
 	}
 	for i, address := range typed {
 		switch spelled, ok := known[address]; {
+		case ok && s.cfg.Settings.isInside(spelled): // behind the admin's own port, but it is not called there
+			typed[i] = spelled
 		case s.cfg.Settings.refuses(address):
 			return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "group.error.denied"})
 		case ok:

@@ -35,6 +35,7 @@ type Settings struct {
 	audit   *Audit
 	fixed   map[string]string
 	own     func(netip.AddrPort) bool // the admin's own listeners; nil: not known
+	inside  func(address string) bool // executors in this process; nil: not known
 	held    atomic.Pointer[held]
 	loading sync.Mutex
 }
