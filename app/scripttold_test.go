@@ -25,7 +25,7 @@ func TestAnApprovedScriptIsTold(t *testing.T) {
 		}
 		ctx := t.Context()
 		ann, bob := auth.NewPrincipal(11, "ann", auth.RoleAdmin, ""), auth.NewPrincipal(12, "bob", auth.RoleAdmin, "")
-		group, err := a.manage.Groups.Create(ctx, ann, manage.GroupInput{AppName: "orders", Title: "Orders", ScriptReview: true})
+		group, err := a.manage.Groups.Create(ctx, ann, manage.GroupInput{AppName: "orders", Title: "Orders", GroupOptions: manage.GroupOptions{ScriptReview: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
