@@ -244,6 +244,13 @@ func (s *Jobs) change(ctx context.Context, what string, do func(*sql.Tx) error) 
 	return problem.New(problem.Conflict, "problem.changed")
 }
 
+// is says whether a job is what it is to become. A remark is about a new source.
+func (in JobInput) is(old jobspec.Job) bool {
+	now := in.Job
+	now.GlueRemark, now.ID = old.GlueRemark, old.ID
+	return now == old
+}
+
 func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobInput) error {
 	old, err := s.queries.GetJob(ctx, tx, in.ID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -296,6 +303,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		} else if to && !from { // nobody has looked at it
 			return problem.New(problem.Conflict, "problem.script.move")
 		}
+	}
+	if in.Group == old.JobGroup && in.is(old.Spec()) {
+		return nil // who saves it as it is tells nobody that it was changed: whoever has read it before may still change it
 	}
 	next := old.TriggerNextTime
 	running := jobspec.Started(old.TriggerStatus)
