@@ -85,7 +85,7 @@ func deniedAddresses(ctx context.Context, o Options, pool *db.Pool) (func(hostPo
 	if err == nil {
 		err = settings.Load(ctx)
 	}
-	return manage.NewAddressRule(settings, nil).Dial, err
+	return manage.NewAddressRule(settings, nil, nil).Dial, err
 }
 
 // settings judges the database's server.
