@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -17,6 +18,7 @@ type doctorCmd struct {
 	TLSCert      string `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"The admin's certificate, to see when it ends."`
 	ExecutorCA   string `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"The authorities that are trusted for executors."`
 	ExecutorCert string `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"The certificate that executors are shown."`
+	ExecutorDeny string `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses that are not asked for a certificate, as the admin has them."`
 	SignInFile   string `env:"PUNCTUAL_SIGN_IN_FILE" placeholder:"FILE" help:"Names the providers and directories whose certificates are looked at."`
 	Output       string `default:"text" enum:"text,json" help:"text or json."`
 }
@@ -30,6 +32,10 @@ func (c *doctorCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
+	if _, err := netrule.Parse(c.ExecutorDeny); err != nil {
+		return setting("PUNCTUAL_EXECUTOR_DENY", err)
+	}
+	o.Deny = c.ExecutorDeny
 	o.TLSCert, o.ExecutorTLS = c.TLSCert, wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert}
 	if c.SignInFile != "" {
 		if o.SignIn, err = directory.Read(c.SignInFile); err != nil {

@@ -12,12 +12,17 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,5 +117,52 @@ func TestTheDoctorSaysByItsExitCode(t *testing.T) {
 	}
 	if r := read(5); r.Verdict != app.CheckFailed {
 		t.Errorf("with a certificate that has ended: %+v", r)
+	}
+}
+
+// TestTheDoctorAsksNobodyWhomTheEnvironmentDenies for a certificate, as the admin calls nobody there.
+func TestTheDoctorAsksNobodyWhomTheEnvironmentDenies(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			asked.Add(1)
+		}
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	data := t.TempDir()
+	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, HTTPJobs: app.SampleOff, Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		err = a.Stop(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	onDatabase(t, data, func(pool *db.Pool) error {
+		_, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_group (app_name, title, address_type, address_list, update_time) VALUES ('orders', 'Orders', 1, ?, '2026-01-01 00:00:00')", server.URL)
+		return err
+	})
+	look := func(deny string) (certificates int) {
+		t.Helper()
+		var out, said bytes.Buffer
+		run([]string{"doctor", "--data-dir", data, "--output", "json", "--executor-deny", deny}, &out, &said)
+		r := struct{ Certificates int }{-1}
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+			t.Fatalf("%v: %s%s", err, &out, &said)
+		}
+		return r.Certificates
+	}
+	if n := look("10.0.0.0/8"); n != 1 || asked.Load() != 1 {
+		t.Errorf("%d certificates of one that may be asked, which was asked %d times", n, asked.Load())
+	}
+	if n := look("10.0.0.0/8,127.0.0.1"); n != 0 || asked.Load() != 1 {
+		t.Errorf("%d certificates of one that is denied, which was asked %d times more", n, asked.Load()-1)
+	}
+	var out, said bytes.Buffer
+	if code := run([]string{"doctor", "--data-dir", data, "--executor-deny", "10.0.0.0/99"}, &out, &said); code == 0 || !strings.Contains(said.String(), "PUNCTUAL_EXECUTOR_DENY") {
+		t.Errorf("of a rule that cannot be read: exit code %d, %s", code, &said)
 	}
 }
