@@ -290,7 +290,8 @@ func (s *Webhooks) Create(ctx context.Context, p auth.Principal, in WebhookInput
 		if err != nil {
 			return err
 		}
-		if len(all) >= maxWebhooks {
+		// One that was deleted is there until its deliveries are gone.
+		if all = slices.DeleteFunc(all, func(h db.Webhook) bool { return h.State == string(webhook.Deleted) }); len(all) >= maxWebhooks {
 			return problem.New(problem.Conflict, "problem.webhook.many", "Max", maxWebhooks)
 		}
 		if id, err = s.queries.InsertWebhook(ctx, tx, row); err != nil {

@@ -428,3 +428,21 @@ func TestQuietUntil(t *testing.T) {
 		}
 	}
 }
+
+// TestOneLineIsOneLine: what a form has one line for holds no line ends, or an untouched save of the form would change it.
+func TestOneLineIsOneLine(t *testing.T) {
+	t.Parallel()
+	mail := goodMail()
+	mail.Settings.Username, mail.Settings.From = "ala\r\nrms\n", "Alarms\r\n <alarms@example.com>"
+	chat := Channel{Name: "bot", Kind: KindTelegram, Settings: Settings{Secret: "123:abc", Chat: " @ops\r\nteam\n"}}
+	for _, c := range []*Channel{&mail, &chat} {
+		if err := (&Alarmer{}).validChannel(c); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+		for _, text := range []string{c.Settings.Username, c.Settings.From, c.Settings.Chat} {
+			if strings.ContainsAny(text, "\r\n") {
+				t.Errorf("%s keeps %q", c.Name, text)
+			}
+		}
+	}
+}

@@ -136,7 +136,7 @@ func (a *Alarmer) validChannel(c *Channel) error {
 		s.URL, s.Secret, s.Chat, s.Template = "", "", "", ""
 		validMail(&v, s)
 	default:
-		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Chat: strings.TrimSpace(s.Chat), Template: s.Template, Subject: s.Subject, Text: s.Text}
+		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Chat: line(strings.TrimSpace(s.Chat)), Template: s.Template, Subject: s.Subject, Text: s.Text}
 		validWeb(&v, s, &kind)
 	}
 	if kind, _ := c.Kind.Info(); kind.Template {
@@ -169,7 +169,7 @@ func validMail(v *checks, s *Settings) {
 	if s.Port < 1 || s.Port > 65535 {
 		v.add(FieldPort, CodeOutOfRange, "Min", 1, "Max", 65535)
 	}
-	s.Username = strings.TrimSpace(s.Username)
+	s.Username = line(strings.TrimSpace(s.Username))
 	v.text(FieldUsername, s.Username, false, 255)
 	v.text(FieldPassword, s.Password, false, 1000)
 	if s.Username != "" && s.Password == "" {
