@@ -91,7 +91,11 @@ func TestAWebhookOfAGroupThatIsGoneIsNotToldOfAll(t *testing.T) {
 		if hook.Name != "renamed" || len(hook.Groups) != 1 {
 			t.Errorf("renamed: %+v", hook)
 		}
-		if got := root.post(at+"/edit", formTo(t, root.get(at+"/edit").document(t), at+"/edit")); got.status != http.StatusSeeOther {
+		page := root.get(at + "/edit").document(t)
+		if text := page.Text(); !strings.Contains(text, fmt.Sprintf("Deleted (#%d)", group.ID)) {
+			t.Errorf("its form does not say that its group is gone:\n%s", text)
+		}
+		if got := root.post(at+"/edit", formTo(t, page, at+"/edit")); got.status != http.StatusSeeOther {
 			t.Errorf("its form: %d", got.status)
 		}
 		if c.json(200, &hook, "GET", at, ""); len(hook.Groups) != 1 || hook.Groups[0] != group.ID {

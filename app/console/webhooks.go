@@ -107,7 +107,7 @@ func (c *webhookPages) webhookForm(ec echo.Context, status int, page webhooks.Fo
 	}
 	for _, id := range in.Groups { // one that is gone goes when somebody takes it out: without any, it would be told of all jobs
 		if _, is := groups.byID[id]; !is {
-			page.Groups = append(page.Groups, webhooks.Tick{Value: textID(id), Label: "#" + textID(id), On: true})
+			page.Groups = append(page.Groups, webhooks.Tick{Value: textID(id), Label: page.T("alarms.scope.gone", "ID", textID(id)), On: true})
 		}
 	}
 	return render(ec, status, webhooks.Form(page))
