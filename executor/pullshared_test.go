@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -336,16 +337,16 @@ func TestSlowAdminsAreWaitedFor(t *testing.T) {
 func TestWhereBeginningsAreKeptBackNobodyIsTakenForFrozen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		b := newBalanced(func() int { n++; return n % 2 }, "a", "b")
+		var n atomic.Int64
+		b := newBalanced(func() int { return int(n.Add(1) % 2) }, "a", "b")
 		b.early, b.gathered = true, true
 		asking(t, b, "http://balancer")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		before := n
+		before := n.Load()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if made := n - before; made > 60 {
+		if made := n.Load() - before; made > 60 {
 			t.Errorf("%d requests in a minute", made)
 		}
 	})

@@ -383,6 +383,7 @@ func TestAllSendAgainWhenTheAdminIsBack(t *testing.T) {
 		sender.err, sender.delay, sender.at = nil, time.Second, nil
 		sender.mu.Unlock()
 		time.Sleep(lastRetry + 10*time.Second)
+		synctest.Wait() // nobody writes what is read
 		var at []time.Duration
 		for _, when := range sender.at {
 			at = append(at, when.Sub(sender.at[0]))
