@@ -115,6 +115,7 @@ func TestABatchWaitsLongerWhileManyCome(t *testing.T) {
 		time.Sleep(time.Second)
 		add(4)
 		time.Sleep(1500 * time.Microsecond)
+		synctest.Wait() // nobody writes what is read
 		if diff := cmp.Diff([][]int{{0}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 2}, {urgent}, {3, 3, 3, 3}, {4}}, w.batches); diff != "" {
 			t.Errorf("batches (-want +got):\n%s", diff)
 		}
