@@ -18,7 +18,7 @@ func TestBrowserDashboard(t *testing.T) {
 	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			works(t)
+			waits(t)
 			n := startNight(t, s)
 			for _, name := range []string{"Fetch rates", "Settle", "Post ledger"} {
 				n.run(n.job(name, "exit 3"), "")

@@ -25,7 +25,7 @@ func TestBrowserStory(t *testing.T) {
 	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			works(t)
+			waits(t)
 			newStory(t, s).tell()
 		})
 	}
