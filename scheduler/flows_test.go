@@ -328,8 +328,9 @@ func TestStepsAreReadOnce(t *testing.T) {
 func (e *Engine) flowOf(t *testing.T, run int64) (f *flowState) {
 	t.Helper()
 	err := e.cfg.Pool.Tx(t.Context(), func(tx *sql.Tx) error {
-		states, _, err := e.flows.load(t.Context(), tx, &flowMove{look: []int64{run}})
-		f = states[run]
+		m := &flowMove{look: []int64{run}}
+		err := e.flows.load(t.Context(), tx, m)
+		f = m.states[run]
 		return err
 	})
 	if err != nil || f == nil {

@@ -1,0 +1,163 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/expr"
+	"github.com/punctual-job/punctual/scheduler/flow"
+)
+
+// dataOf is what expressions of a run may read. What steps gave is read when one asks for it.
+func (fs *Flows) dataOf(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState) flow.Data {
+	return flow.Data{
+		Param: f.param, Planned: f.due, Zone: zoneOf(f.row.Zone, fs.cfg.Zone), Budget: new(expr.Budget),
+		Results: func(ids []string) map[string]flow.Result {
+			if f.readErr == nil {
+				f.readErr = fs.readResults(ctx, tx, m, f, ids)
+			}
+			return f.results
+		},
+	}
+}
+
+// readResults reads what steps that have ended gave. What was changed in memory and not written yet is newer.
+func (fs *Flows) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, ids []string) error {
+	if f.results == nil {
+		f.results = make(map[string]flow.Result)
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, known := f.results[id]; return known })
+	if len(ids) == 0 {
+		return nil
+	}
+	old := make(map[string]db.ListFlowResultsRow)
+	if !f.fresh {
+		rows, err := fs.queries.ListFlowResults(ctx, tx, db.ListFlowResultsParams{FlowLogID: f.row.LogID, Steps: ids})
+		if err != nil {
+			return err
+		}
+		m.read += len(rows)
+		for _, r := range rows {
+			old[r.Step] = r
+		}
+	}
+	for _, id := range ids {
+		s, r := f.steps[f.plan.place[id]], old[id]
+		now := db.FlowStep{State: s.State, Code: s.Code, Message: cmp.Or(s.Message, r.Message), Output: cmp.Or(s.Output, r.Output)}
+		result := resultOf(&now)
+		f.size += len(now.Output) + len(now.Message)
+		if f.plan.def.Steps[s.place].Foreach != nil {
+			var err error
+			if result.Items, err = fs.itemResults(ctx, tx, m, f, id); err != nil {
+				return err
+			}
+		}
+		if f.size > flow.MaxResultSize {
+			result = flow.Result{}
+		}
+		f.results[id] = result
+	}
+	return nil
+}
+
+// itemsAtOnce is how many results of items are read at a time: each may be as long as that of a step.
+const itemsAtOnce = 100
+
+// itemResults is what the items of a step gave. Those that end in the move under way are not written yet.
+func (fs *Flows) itemResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, step string) (results []flow.Result, err error) {
+	for after := int64(-1); f.size <= flow.MaxResultSize; {
+		page, err := fs.queries.ListFlowItemResults(ctx, tx, db.ListFlowItemResultsParams{FlowLogID: f.row.LogID, Step: step, AfterItem: after, Limit: itemsAtOnce})
+		if err != nil {
+			return nil, err
+		}
+		m.read += len(page)
+		for _, r := range page {
+			now := db.FlowStep{State: r.State, Code: r.Code, Message: r.Message, Output: r.Output}
+			if s := m.rows[r.ID]; s != nil {
+				now = s.FlowStep
+			}
+			results = append(results, resultOf(&now))
+			f.size += len(now.Output) + len(now.Message)
+			after = r.Item
+		}
+		if len(page) < itemsAtOnce {
+			break
+		}
+	}
+	for _, item := range m.starts.items { // those that ended as they were to start
+		if item.FlowLogID == f.row.LogID && item.Step == step {
+			results = append(results, resultOf(&item.FlowStep))
+		}
+	}
+	return results, nil
+}
+
+// outputs is what a row has of what runs gave.
+type outputs struct {
+	Why    string              `json:"why,omitempty"` // before the others: see [flow.WhyOf]
+	Values map[string]string   `json:"values,omitempty"`
+	Shards map[int]shardOutput `json:"shards,omitempty"`
+}
+
+type shardOutput struct {
+	Code    int64             `json:"code"`
+	Message string            `json:"message,omitempty"`
+	Values  map[string]string `json:"values,omitempty"`
+	OK      bool              `json:"ok"`
+}
+
+// addOutput adds what a run gave to what the row of its step has, and, if it is this run that says what became of the step, why it ended; "" when
+// there is nothing.
+func addOutput(text string, shards, says bool, end *stepEnd) string {
+	if len(end.output) == 0 && !shards && text == "" && end.why == "" {
+		return ""
+	}
+	var o outputs
+	if text != "" {
+		_ = json.Unmarshal([]byte(text), &o) // ours
+	}
+	if shards {
+		if o.Shards == nil {
+			o.Shards = make(map[int]shardOutput)
+		}
+		o.Shards[end.shard] = shardOutput{Code: end.code, Message: clip(end.message, flow.MaxOutput/16), Values: end.output, OK: end.outcome == event.Succeeded}
+	} else {
+		o.Values = end.output
+	}
+	if says {
+		o.Why = end.why
+	}
+	raw, err := json.Marshal(o)
+	if err != nil || len(raw) > flow.MaxResultSize {
+		return text
+	}
+	return string(raw)
+}
+
+// resultOf is what expressions know of a step, or an item.
+func resultOf(r *db.FlowStep) flow.Result {
+	result := flow.Result{State: flow.State(r.State), Code: r.Code, Message: string(r.Message)}
+	if r.Output == "" {
+		return result
+	}
+	var o outputs
+	if err := json.Unmarshal([]byte(r.Output), &o); err != nil {
+		return result
+	}
+	result.Output = o.Values
+	for _, i := range slices.Sorted(maps.Keys(o.Shards)) {
+		s := o.Shards[i]
+		state := flow.Failed
+		if s.OK {
+			state = flow.Success
+		}
+		result.Items = append(result.Items, flow.Result{State: state, Code: s.Code, Message: s.Message, Output: s.Values})
+	}
+	return result
+}
