@@ -41,7 +41,7 @@ func (e *Engine) beginFlows(ctx context.Context, batch []*dispatch) {
 	})
 	wait := 50 * time.Millisecond
 	read := false
-	var begun beginning
+	var begun *beginning
 	for tries := 1; len(batch) > 0; tries++ {
 		var err error
 		try, cancel := context.WithTimeout(ctx, writeLimit)
