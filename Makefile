@@ -141,7 +141,8 @@ test/upgrade: deps ## put admins of today in the place of older ones under load,
 	@.ci/upgrade $(FROM)
 
 .PHONY: test/bench
-test/bench: deps ## each measurement that docs/performance.md names, in small (a quarter of an hour)
+test/bench: deps ## each measurement that docs/performance.md names, in small, and each benchmark once (a quarter of an hour)
+	TEST_DB=required go test -vet=off -run '^$$' -bench . -benchtime 1x $$(go list ./... ./executor/...)
 	TEST_DB=required PUNCTUAL_TEST_BENCH=1 go test -vet=off -count=1 -timeout 60m -run TestTheMeasurementsOfTheManual ./app/e2e
 
 .PHONY: test/race

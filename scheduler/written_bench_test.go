@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"database/sql"
 	"log/slog"
 	"syscall"
@@ -30,6 +31,10 @@ func BenchmarkRunsWritten(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			if err := e.node.Start(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = e.node.Stop(context.WithoutCancel(b.Context())) }()
 			j := &job{id: 1, group: 1, handler: "handler", route: jobspec.RouteRound, block: "SERIAL_EXECUTION"}
 			addresses := []string{"http://10.0.0.1:9999/", "http://10.0.0.2:9999/", "http://10.0.0.3:9999/"}
 			const rows = 300
