@@ -5,11 +5,11 @@
 //
 // The row of xxl_job_log is the record of a planned fire; nothing is sent that is not on record.
 //
-//		          claim.go              timer.go       addressqueue.go, send.go record.go
+//		         claiming.go            timer.go       addressqueue.go, send.go record.go
 //		due job ──────────▶ row, owner ─────────▶ fire ───────────────▶ answer ───────────▶ trigger_code
 //		           commit    is this node          │ route/                       batched
 //		                                           ▼
-//		                                       executor ──── callback ──▶ finish.go ──▶ handle_code
+//		                                       executor ──── callback ──▶ ending.go ──▶ handle_code
 //		                                                                     │ same commit, follow.go
 //		                                                                     ├─▶ retry of a failure
 //		                                                                     └─▶ children of a success
@@ -28,7 +28,7 @@
 //	    after the commit.
 //	  - Kill. A run can be ended at any moment of this; what is done depends on where it is (kill.go).
 //	  - Flow. When its time comes, the run of a flow gets its slot, is recorded as sent to nobody, and has its first steps inserted, in one transaction
-//	    (begin.go). The end of a step, wherever it is recorded, decides in the same commit what comes next (flowmove.go); runs of no flow pay nothing.
+//	    (flowbegin.go). The end of a step, wherever it is recorded, decides in the same commit what comes next (flowmove.go); runs of no flow pay nothing.
 //	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (package cluster, takeover.go).
 //
 // # When a run ended

@@ -34,7 +34,7 @@ import (
 //
 // A step's run is an ordinary run of its job. It names its step in a column that whoever ends runs reads already (xxl_job_log.flow_step),
 // so that runs of no flow pay nothing. What the end of a step means is decided in the transaction that records it, wherever that is
-// ([Flows.move], called by finish.go, record.go, kill.go and flowsweep.go): what is to start is inserted there, as retries and children are.
+// ([Flows.move], called by ending.go, flowbegin.go, record.go, kill.go and flowsweep.go): what is to start is inserted there, as retries and children are.
 // What is to be done is a pure decision, [flow.Plan.Next].
 //
 // Each decision raises the revision of the run of the flow, guarded by the one that was read. Of two admins that record two parents at
