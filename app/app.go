@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -11,40 +9,26 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
-	"github.com/punctual-job/punctual/app/auth/directory"
-	"github.com/punctual-job/punctual/app/console"
-	"github.com/punctual-job/punctual/app/legacy"
-	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
-	"github.com/punctual-job/punctual/app/manage/declare"
 	"github.com/punctual-job/punctual/app/openapi"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
-	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/pull"
-	jobsecret "github.com/punctual-job/punctual/scheduler/secret"
 	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/webhook"
-	"github.com/punctual-job/punctual/views/link"
 )
 
 // App is one admin process.
@@ -110,182 +94,6 @@ type teardown struct {
 	undo func(ctx context.Context) error
 }
 
-// New opens the database and builds everything. Nothing runs yet; [App.Stop] gives everything back also without a start.
-func New(ctx context.Context, opts Options) (_ *App, err error) {
-	opts, err = opts.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := opts.checkPorts(); err != nil {
-		return nil, err
-	}
-	a := &App{opts: opts, logger: opts.Logger, closing: make(chan struct{}), serveErr: make(chan error, 2)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, a.tearDown(context.WithoutCancel(ctx)))
-		}
-	}()
-
-	if a.pool, err = openPool(ctx, opts); err != nil {
-		return nil, err
-	}
-	a.onStop("close database", func(context.Context) error { return a.pool.Close() })
-	a.logger.Info("times are read in the zone", "zone", zoneWithOffset(a.pool.Zone(), time.Now()), "setting", "PUNCTUAL_TIME_ZONE")
-	if err := migrate(ctx, a.pool); err != nil {
-		return nil, err
-	}
-	a.settings = settings{pool: a.pool, queries: db.New(), now: time.Now, logger: a.logger}
-	if a.held, err = manage.NewSettings(a.pool, a.logger, time.Now, opts.fixed()); err != nil {
-		return nil, &OptionsError{Err: err}
-	}
-	if err := a.held.Load(ctx); err != nil {
-		return nil, err
-	}
-	alarmKey, sealing, err := a.keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a.tokens = auth.NewTokens(auth.TokensConfig{
-		Pool: a.pool, Now: time.Now, Fixed: opts.AccessToken, Open: opts.NoAccessToken, Seal: sealing, Logger: a.logger,
-	})
-	if err := errors.Join(a.tokens.Adopt(ctx), a.tokens.Load(ctx)); err != nil {
-		return nil, err
-	}
-	signKey, encryptKey, err := a.settings.cookieKeys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// Half the processors: a burst of logins must not stop the engine.
-	a.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2).At(opts.PasswordCost).Keep(a.pool.WayBack)
-	a.welcome.Database, a.welcome.Zone = a.pool.String(), zoneWithOffset(a.pool.Zone(), time.Now())
-	if err := a.refuseWeakToken(ctx); err != nil {
-		return nil, err
-	}
-	a.warnAboutToken()
-
-	a.registry = prometheus.NewRegistry()
-	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
-	promauto.With(a.registry).NewCounterFunc(prometheus.CounterOpts{
-		Name: "punctual_log_lines_lost_total", Help: "Lines of this program's log that could not be written, or that whoever reads it did not take.",
-	}, func() float64 { return float64(opts.LogLost()) })
-	catalogue := locales.New()
-	a.webhooks, err = webhook.New(webhook.Config{
-		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: alarmKey, Now: func() time.Time { return a.engine.Now() },
-		Source: a.publicURL, RunLink: func(id int64) string { return a.publicURL() + link.Run(id) }, DenyPrivate: func() bool { return a.held.AlarmDefaults().DenyPrivate },
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := a.newAlarmer(alarmKey, catalogue); err != nil {
-		return nil, err
-	}
-	secrets := jobsecret.NewStore(sealing)
-	calls, err := opts.ExecutorTLS.Config()
-	if err != nil {
-		return nil, &OptionsError{Err: fmt.Errorf("TLS towards executors: %w", err)}
-	}
-	outputs, err := opts.outputs.Open(a.pool)
-	if err != nil {
-		return nil, &OptionsError{Err: err}
-	}
-	if folder, ok := outputs.(*archive.Folder); ok {
-		a.onStop("close the folder of outputs", func(context.Context) error { return folder.Close() })
-	}
-	a.http = newHTTPJobs(a.tokens)
-	rule := manage.NewAddressRule(a.held, a.isOwn, a.http.is)
-	host, _ := os.Hostname() // a node without a name is called punctual
-	if a.tracer, err = tracing.New(tracing.Config{
-		Options: opts.traces, Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seed: slices.Concat([]byte("traces"), signKey), Instance: host, Version: opts.Version,
-	}); err != nil {
-		return nil, err
-	}
-	a.onStop("hand over traces", a.tracer.Stop)
-	pullKey, err := hkdf.Key(sha256.New, signKey, nil, "punctual pulled calls", 32)
-	if err != nil {
-		return nil, fmt.Errorf("derive the key of calls: %w", err)
-	}
-	a.back = newComeBack()
-	a.pulls = pull.New(pull.Config{
-		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seal: sealing, Key: pullKey, Now: func() time.Time { return a.engine.Now() }, Others: func() bool { return a.engine.Others() },
-		Admins: func() int { return a.engine.Admins() },
-	})
-	a.engine, err = scheduler.New(scheduler.Config{
-		Pool: a.pool, Executors: executors{
-			ExecutorClient: wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))),
-			pulls:          wire.NewExecutorClient(&http.Client{Transport: a.pulls}), http: a.http, sample: &a.sample, tokens: a.tokens, foreign: newForeign(a.logger),
-		}, Logger: a.logger, Registerer: a.registry, LogLost: opts.LogLost,
-		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs, Traces: a.tracer,
-		Limits: a.held.Limits, Watching: a.held.Watching, Retention: a.held.Retention, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Output: scheduler.Output{Store: outputs, Seal: sealing, Limits: a.held.Outputs}, Local: a.http.address,
-		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now, a.held.SignIn)
-	places := auth.NewPlaces(a.pool, signKey, a.engine.Now)
-	factors := auth.NewFactors(a.pool, signKey, sealing, places, a.engine.Now, a.logger)
-	loginNow := a.engine.Now
-	if opts.loginNow != nil {
-		loginNow = opts.loginNow
-	}
-	a.logins = auth.NewLogins(a.pool, a.passwords, places, loginNow)
-	directories, err := directory.New(opts.SignIn, time.Now)
-	if err != nil {
-		return nil, &OptionsError{Err: fmt.Errorf("sign-in: %w", err)}
-	}
-	service := manage.New(manage.Config{
-		Pool: a.pool, Engine: a.engine, Upkeep: a.engine.Upkeep(), Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
-		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer, Secrets: secrets,
-		Directories: directories, Webhooks: a.webhooks, Flows: a.engine.Flows(), Outputs: a.engine.Outputs(), Callbacks: a.engine.Callbacks(),
-	})
-	a.manage, a.directories = service, service.Directories
-	a.logins.Ask(service.Directories, directories.OnlyBreakGlass())
-	a.audit = service.Audit
-	a.signIns = auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Places: places, Now: time.Now, Policy: a.held.SignIn, Opened: a.signedIn})
-	a.shipper = auditlog.NewShipper(a.audit.Chain(), opts.auditTargets, a.logger, a.registry)
-	a.onStop("write refusals", func(ctx context.Context) error {
-		a.audit.FlushCounted(ctx, true)
-		return nil
-	})
-	streams, files := live.New(a.closing), jobFiles(service, a.pool)
-	pages := console.New(console.Config{
-		Manage: service, Files: files, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
-		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Streams: streams,
-		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness, Shipping: a.shipper.Troubles,
-	})
-	apiTokens := auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused)
-	protocols := openapi.New(openapi.Config{
-		Engine: a.engine, Outputs: a.engine.Outputs(), Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: a.pulls, Resume: a.back.give,
-		Declared: declare.New(declare.Config{Pool: a.pool, Jobs: service.Jobs, Now: a.engine.Now}),
-		Refuses:  func(address string) bool { return !a.http.is(address) && rule.Refuses(address) }, Printer: catalogue.Printer(locales.English), Logger: a.logger,
-	})
-	old := legacy.New(legacy.Config{
-		Manage: service, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Pool: a.pool, Catalogue: catalogue,
-		Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal,
-	})
-	a.protocols = protocols
-	a.server = a.newServer(a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
-		return api.Register(e, api.Config{
-			Manage: service, Files: files, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing, Limit: a.opts.apiLimit, Conditions: a.engine.Conditions,
-			Streams: streams, Engine: a.engine,
-		})
-	}))
-	a.resumed = a.newServer(a.server.Handler)
-	a.resumed.ReadHeaderTimeout = a.resumed.IdleTimeout // to it the next request of a connection is a first one
-	a.resumed.ConnState = a.back.note
-	return a, nil
-}
-
-// newServer is a server without a limit on reading or writing as a whole, as a stream may last for hours; the middleware sets one for each
-// request that is not a stream.
-func (a *App) newServer(handler http.Handler) *http.Server {
-	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
-	}
-}
-
 // Start listens, joins the cluster and begins to schedule. Starting twice is the same as once.
 func (a *App) Start(ctx context.Context) (err error) {
 	a.mu.Lock()
@@ -304,20 +112,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 			err = errors.Join(err, a.tearDown(context.WithoutCancel(ctx)))
 		}
 	}()
-	a.listener = a.opts.Listener
-	if a.listener == nil {
-		if a.listener, err = listen(a.opts.Listen, listenVariable); err != nil {
-			return err
-		}
+	if err := a.bind(); err != nil {
+		return err
 	}
-	a.onStop("free port", func(context.Context) error { // the server has closed it, unless the start ended here
-		if err := a.listener.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		return nil
-	})
-	a.listensAt(a.listener.Addr())
-	a.welcome.URL = a.publicURL()
 	// Not before it is sure that this start gets its port: the password is said at the end of a start, and known to
 	// nobody if there is none.
 	if err := a.welcomeFirst(ctx); err != nil {
@@ -327,21 +124,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.engine.Arrive(ctx); err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
-	serve := func() error { return a.server.Serve(a.listener) }
-	if a.opts.TLSCert != "" {
-		pair, err := wire.NewKeyPair(a.opts.TLSCert, a.opts.TLSKey) // which follows the files
-		if err != nil {
-			return err
-		}
-		a.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Certificate() }}
-		serve = func() error { return a.server.ServeTLS(a.listener, "", "") }
+	if err := a.serve(); err != nil {
+		return err
 	}
-	a.loops.Go(func() {
-		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
-			a.serveErr <- fmt.Errorf("serve: %w", err)
-		}
-	})
-	a.loops.Go(func() { _ = a.resumed.Serve(a.back) }) // it ends with the other
 	if err := a.startAdmin(); err != nil {
 		return errors.Join(err, a.server.Close(), a.resumed.Close())
 	}
@@ -360,6 +145,62 @@ func (a *App) Start(ctx context.Context) (err error) {
 		a.stopHTTP(ctx)
 		return fmt.Errorf("start engine: %w", err)
 	}
+	a.runBesideEngine(ctx, sample)
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.loops.Go(func() { a.cleanSessions(loop) })
+	a.loops.Go(func() { a.audit.Chain().Run(loop) })
+	a.loops.Go(func() { a.shipper.Run(loop) })
+	a.loops.Go(func() { a.refresh(loop) })
+	a.loops.Go(func() { a.buildIndexes(loop) })
+	a.onStop("end streams", func(context.Context) error {
+		cancel()
+		close(a.closing)
+		return nil
+	})
+	return nil
+}
+
+// bind takes the port.
+func (a *App) bind() (err error) {
+	a.listener = a.opts.Listener
+	if a.listener == nil {
+		if a.listener, err = listen(a.opts.Listen, listenVariable); err != nil {
+			return err
+		}
+	}
+	a.onStop("free port", func(context.Context) error { // the server has closed it, unless the start ended here
+		if err := a.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	a.listensAt(a.listener.Addr())
+	a.welcome.URL = a.publicURL()
+	return nil
+}
+
+// serve answers at the port, and goes on with the connections of executors that ask.
+func (a *App) serve() error {
+	serve := func() error { return a.server.Serve(a.listener) }
+	if a.opts.TLSCert != "" {
+		pair, err := wire.NewKeyPair(a.opts.TLSCert, a.opts.TLSKey) // which follows the files
+		if err != nil {
+			return err
+		}
+		a.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Certificate() }}
+		serve = func() error { return a.server.ServeTLS(a.listener, "", "") }
+	}
+	a.loops.Go(func() {
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+			a.serveErr <- fmt.Errorf("serve: %w", err)
+		}
+	})
+	a.loops.Go(func() { _ = a.resumed.Serve(a.back) }) // it ends with the other
+	return nil
+}
+
+// runBesideEngine starts what works with the engine, and says in which order all of it stops.
+func (a *App) runBesideEngine(ctx context.Context, sample *executor.Executor) {
 	if a.tracer != nil { // stopped after the engine too
 		traces, end := context.WithCancel(context.WithoutCancel(ctx))
 		var made sync.WaitGroup
@@ -408,35 +249,6 @@ func (a *App) Start(ctx context.Context) (err error) {
 		defer cancel()
 		return a.engine.Drain(ctx)
 	})
-	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a.loops.Go(func() { a.cleanSessions(loop) })
-	a.loops.Go(func() { a.audit.Chain().Run(loop) })
-	a.loops.Go(func() { a.shipper.Run(loop) })
-	a.loops.Go(func() { a.refresh(loop) })
-	a.loops.Go(func() { a.buildIndexes(loop) })
-	a.onStop("end streams", func(context.Context) error {
-		cancel()
-		close(a.closing)
-		return nil
-	})
-	return nil
-}
-
-// newAlarmer makes the service that tells people what went wrong.
-func (a *App) newAlarmer(key []byte, catalogue *locales.Catalogue) (err error) {
-	a.alarmer, err = alarm.New(alarm.Config{
-		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key, Webhooks: a.webhooks,
-		Defaults: a.held.AlarmDefaults, Now: func() time.Time { return a.engine.Now() }, // the engine is made after it, and before it runs
-		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) }, Languages: locales.Languages(),
-		Link: func(jobID, logID int64) string {
-			if logID > 0 {
-				return a.publicURL() + link.Run(logID)
-			}
-			return a.publicURL() + link.Job(jobID)
-		},
-		AckLink: func(token string) string { return a.publicURL() + link.AlarmByLink(token) },
-	})
-	return err
 }
 
 // Stop undoes Start and New: what is claimed is sent, what was sent may still report, and then everything closes. ctx

@@ -5,7 +5,7 @@
 //	executors ▶ openapi ──┼─▶ manage ─▶ scheduler ───┤
 //	old programs ▶ legacy ┴───────────────▶ db ◀─────┘
 //
-// [New] opens the database, brings it up to date and builds everything in one straight line; [App.Start] lets it work,
+// [New] opens the database, brings it up to date and builds everything, part after part (build.go); [App.Start] lets it work,
 // [App.Stop] undoes what was done, in the opposite order. Inside: console (the htmx pages), api (API v1), openapi (what executors, and
 // programs written for XXL-JOB, call), legacy (what programs called in XXL-JOB's console), manage (the use cases they share; the dashboard's figures are
 // below it in manage/dashboard, files of jobs above it in manage/transfer), auth (who somebody is), problem (an error as people
