@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -296,6 +297,75 @@ func TestABackfillEndsWithItsJobAndWhenItIsStopped(t *testing.T) {
 		}
 		if n := len(b.allRuns()); n != 2 {
 			t.Errorf("%d runs", n)
+		}
+	})
+}
+
+// TestAPausedBackfillEndsWithItsJob: nobody can resume or stop it any more, so that it would be looked at for ever.
+func TestAPausedBackfillEndsWithItsJob(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, alone, addressA)
+		b.byHand(b.engine)
+		gone, stays := b.addJob(nil), b.addJob(nil)
+		one, two := b.addBackfill(gone, 3, 1), b.addBackfill(stays, 3, 1)
+		b.round(b.engine)
+		for _, id := range []int64{one, two} {
+			if _, err := b.engine.queries.SetBackfillState(t.Context(), pool, db.SetBackfillStateParams{ID: id, OldState: backfill.Running, NewState: backfill.Paused}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := pool.ExecContext(t.Context(), "DELETE FROM xxl_job_info WHERE id = ?", gone); err != nil {
+			t.Fatal(err)
+		}
+		b.round(b.engine)
+		if f := b.backfill(one); f.EndedAt != 0 {
+			t.Errorf("over while a run of it is under way: %+v", f)
+		}
+		for _, r := range b.allRuns() {
+			b.finish(r.ID, wire.CodeSuccess, "")
+		}
+		b.round(b.engine)
+		if f := b.backfill(one); f.State != backfill.Gone || f.EndedAt == 0 || f.Succeeded != 1 {
+			t.Errorf("its job is gone: %+v", f)
+		}
+		if f := b.backfill(two); f.State != backfill.Paused || f.EndedAt != 0 {
+			t.Errorf("its job is there: %+v", f)
+		}
+	})
+}
+
+// TestABackfilledBroadcastFollowsAllItsRetries: one that nobody was there for is tried again by a run for each executor that there is by then,
+// which its record names one after the other.
+func TestABackfilledBroadcastFollowsAllItsRetries(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, alone, addressA)
+		b.byHand(b.engine)
+		job := b.addJob(func(p *db.InsertJobParams) { p.ExecutorRouteStrategy = "SHARDING_BROADCAST" })
+		id := b.addBackfill(job, 1, 1)
+		b.round(b.engine)
+		first := b.runsOf(job)[0]
+		b.await("it is sent", func() bool { return b.run(first.ID).TriggerCode != 0 })
+		var again event.List
+		for i := range 2 {
+			next, err := db.InsertRuns(t.Context(), pool, []db.NewRun{{JobGroup: b.group, JobID: job, TriggerTime: pool.Wall(time.Now()), PlannedAt: time.Now().UnixMilli(), Origin: first.ID, TriggerCode: wire.CodeSuccess, Sharding: fmt.Sprintf("%d/2", i)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again = append(again, event.New(time.Now(), event.Retry, job, next))
+		}
+		b.exec("UPDATE xxl_job_log SET trigger_code = 500, outcome = ?, executor_fail_retry_count = 1, events = ? WHERE id = ?", event.NotSent, again.Stored(), first.ID)
+		b.round(b.engine)
+		b.finish(again[1].Number(1), wire.CodeSuccess, "")
+		b.round(b.engine)
+		if f := b.backfill(id); f.EndedAt != 0 {
+			t.Errorf("over while a shard is under way: %+v", f)
+		}
+		b.finish(again[0].Number(1), wire.CodeFail, "no")
+		b.round(b.engine)
+		if f := b.backfill(id); f.Failed != 1 || f.Succeeded != 0 || f.State != backfill.Done {
+			t.Errorf("a shard failed: %+v", f)
 		}
 	})
 }

@@ -263,8 +263,15 @@ func (s *Service) look(ctx context.Context, b db.Backfill) (over bool, err error
 		return false, nil
 	case b.Sent == b.Total && (b.State == Running || b.State == Paused):
 		ends = Done
-	case b.State == Running, b.State == Paused:
+	case b.State == Running:
 		return false, nil
+	case b.State == Paused:
+		// Nobody resumes, or stops, what belongs to a job that is no more.
+		jobs, err := s.queries.ListJobTitles(ctx, s.cfg.Pool, []int64{b.JobID})
+		if err != nil || len(jobs) > 0 {
+			return false, db.Error(err)
+		}
+		ends = Gone
 	}
 	n, err := s.queries.EndBackfill(ctx, s.cfg.Pool, db.EndBackfillParams{ID: b.ID, OldState: b.State, NewState: ends, EndedAt: s.cfg.Now().UnixMilli()})
 	return n > 0, db.Error(err)
@@ -309,7 +316,7 @@ func (s *Service) send(ctx context.Context, b db.Backfill) error {
 // settle looks what became of a planned time that was sent, and counts it when it is over.
 func (s *Service) settle(ctx context.Context, r db.BackfillRun) (open bool, err error) {
 	ids, failed, moved := numbers(string(r.LogIds)), false, false
-	for i := range ids {
+	for i := 0; i < len(ids); i++ {
 		for { // from an attempt to the one that came in its place
 			run, err := s.queries.GetRun(ctx, s.cfg.Pool, ids[i])
 			if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -320,7 +327,8 @@ func (s *Service) settle(ctx context.Context, r db.BackfillRun) (open bool, err 
 			}
 			how, next := judge(&run)
 			if how == again {
-				ids[i], moved = next, true
+				ids[i], moved = next[0], true
+				ids = append(ids, next[1:]...) // of a broadcast that nobody was there for
 				continue
 			}
 			open, failed = open || how == goesOn, failed || how == bad
@@ -357,20 +365,26 @@ const (
 	again // another attempt came in its place
 )
 
-// judge says how an attempt stands, and which came in its place.
-func judge(r *db.Run) (verdict, int64) {
+// judge says how an attempt stands, and which came in its place: one, or those for each executor that there was by then.
+func judge(r *db.Run) (verdict, []int64) {
 	events := event.Parse(string(r.Events))
 	state := runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, string(r.HandleMsg))
 	switch {
 	case state == runstate.Success, r.Outcome == event.Cancelled: // a retry that was not needed
-		return good, 0
+		return good, nil
 	case state.Open():
-		return goesOn, 0
+		return goesOn, nil
 	}
-	if e, ok := events.Last(event.Retry); ok && e.Number(1) > r.ID {
-		return again, e.Number(1)
+	var next []int64
+	for _, e := range events {
+		if e.Key == event.Retry && e.Number(1) > r.ID {
+			next = append(next, e.Number(1))
+		}
 	}
-	return bad, 0
+	if len(next) > 0 {
+		return again, next
+	}
+	return bad, nil
 }
 
 // clean deletes backfills that have been over for long.
