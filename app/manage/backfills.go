@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -14,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/expr"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // Backfills are the use cases of running jobs for planned times that are over.
@@ -138,12 +140,17 @@ func backfillFault(err error) error {
 	return scheduleFault(err)
 }
 
-// failed are the planned times of the runs that failed for good. Several failures for one time with one parameter are one: shards of a
+// failed are the planned times of the runs that failed for good, as far as p may run them again ([Jobs.again]): with their parameter where a
+// run by hand may have one, and none that is no fire of the job. Several failures for one time with one parameter are one: shards of a
 // broadcast, and what somebody has tried again by hand.
 func (s *Backfills) failed(ctx context.Context, p auth.Principal, j db.Job, in BackfillInput) (rows []db.BackfillRun, param string, err error) {
 	type fire struct {
 		at    int64
 		param string
+	}
+	own, err := s.jobs.OwnParam(ctx, p, j)
+	if err != nil {
+		return nil, "", err
 	}
 	seen := make(map[fire]bool)
 	var list []db.RunRow
@@ -154,6 +161,14 @@ func (s *Backfills) failed(ctx context.Context, p auth.Principal, j db.Job, in B
 			return nil, "", err
 		}
 		for _, r := range found.Runs {
+			if r.TriggerType == jobspec.TriggerTrial || !p.Can(r.JobGroup, auth.RightRun) {
+				continue
+			}
+			if own {
+				r.ExecutorParam = j.ExecutorParam
+			} else if err := checkRunSecrets(p, j, string(r.ExecutorParam)); err != nil {
+				return nil, "", problem.InvalidFields(problem.Field{Name: FieldBackfillUntil, Key: "backfill.error.secret", Args: []any{"ID", strconv.FormatInt(r.ID, 10)}})
+			}
 			k := fire{cmp.Or(r.PlannedFor, r.PlannedAt, s.cfg.Pool.FromWall(r.TriggerTime.Time).UnixMilli()), string(r.ExecutorParam)}
 			if !seen[k] {
 				seen[k] = true
@@ -175,7 +190,11 @@ func (s *Backfills) failed(ctx context.Context, p auth.Principal, j db.Job, in B
 		return cmp.Or(cmp.Compare(a.PlannedFor, b.PlannedFor), cmp.Compare(a.ID, b.ID))
 	})
 	for _, r := range list {
-		rows = append(rows, db.BackfillRun{PlannedFor: r.PlannedFor, LikeLogID: r.ID})
+		row := db.BackfillRun{PlannedFor: r.PlannedFor, LikeLogID: r.ID}
+		if own {
+			row.LikeLogID = 0
+		}
+		rows = append(rows, row)
 	}
 	if len(list) > 0 {
 		param = string(list[0].ExecutorParam)
