@@ -369,11 +369,20 @@ func (s *Runs) doToStep(ctx context.Context, p auth.Principal, logID int64, in S
 }
 
 // RerunFlow does a part of a run of a flow again that has ended, by a run of its own whose id it gives: the steps that failed and what hangs on
-// them, or all from a step on.
+// them, or all from a step on. Who does so may run the job where it is now, too.
 func (s *Runs) RerunFlow(ctx context.Context, p auth.Principal, logID int64, from string) (int64, error) {
 	r, err := s.Need(ctx, p, logID, auth.RightRun)
 	if err != nil {
 		return 0, err
+	}
+	j, err := s.queries.GetJob(ctx, s.cfg.Pool, r.JobID)
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound), err == nil && !p.CanUseGroup(j.JobGroup):
+		return 0, jobGone()
+	case err != nil:
+		return 0, fmt.Errorf("read job: %w", err)
+	case !p.Can(j.JobGroup, auth.RightRun):
+		return 0, forbidden()
 	}
 	id, err := s.cfg.Flows.Repeat(ctx, scheduler.Repeat{
 		Run: logID, From: from, User: p.Name,

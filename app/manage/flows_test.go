@@ -159,6 +159,15 @@ func TestWhatPeopleDoToARunOfAFlowIsRecorded(t *testing.T) {
 		if want := []string{"approve false" + of, "approve true" + of, fmt.Sprintf("repeat %d from ask", run), "skip" + of, "succeed" + of}; !slices.Equal(b.engine.deeds, want) {
 			t.Errorf("done is %q, want %q", b.engine.deeds, want)
 		}
+		// Its job has moved to where the one who saw its run may do nothing, or only look.
+		if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET job_group = ? WHERE id = ?", b.closed, job); err != nil {
+			t.Fatal(err)
+		}
+		for want, who := range map[string]auth.Principal{"404 problem.job.gone": b.user, "403": b.user.Grant(b.closed, auth.RightView)} {
+			if got := kind(deeds[string(ActionRerun)](who)); !strings.HasPrefix(got, want) {
+				t.Errorf("run again of a job that has moved away: %s, want %s", got, want)
+			}
+		}
 		if got := kind(b.Runs.SkipStep(ctx, b.user, run, StepInput{Step: "ask", Remark: strings.Repeat("x", 501)})); got != "422 remark:"+jobspec.CodeTooLong {
 			t.Errorf("a remark that is too long: %s", got)
 		}
