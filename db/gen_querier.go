@@ -248,6 +248,8 @@ type Querier interface {
 	EndFlowRuns(ctx context.Context, db DBTX, arg EndFlowRunsParams) (int64, error)
 	// Ends a pause early: from then on it holds nothing. One that has ended stays as it is.
 	EndPause(ctx context.Context, db DBTX, arg EndPauseParams) (int64, error)
+	// Ends the pauses of a job or a group that is deleted.
+	EndPausesOf(ctx context.Context, db DBTX, arg EndPausesOfParams) (int64, error)
 	// What was pushed of runs that have a result since.
 	EndPushedOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// The row that was true of a job is so no more.

@@ -37,6 +37,35 @@ func (q *Queries) EndPause(ctx context.Context, db DBTX, arg EndPauseParams) (in
 	return result.RowsAffected()
 }
 
+const endPausesOf = `-- name: EndPausesOf :execrows
+UPDATE punctual_pause SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, ended_by = ?, ended_at = ?
+WHERE scope = ? AND target = ? AND ended_at = 0 AND (until_at = 0 OR until_at > ?)
+`
+
+type EndPausesOfParams struct {
+	NowMs   int64
+	EndedBy string
+	Scope   string
+	Target  int64
+}
+
+// Ends the pauses of a job or a group that is deleted.
+func (q *Queries) EndPausesOf(ctx context.Context, db DBTX, arg EndPausesOfParams) (int64, error) {
+	result, err := db.ExecContext(ctx, endPausesOf,
+		arg.NowMs,
+		arg.NowMs,
+		arg.EndedBy,
+		arg.NowMs,
+		arg.Scope,
+		arg.Target,
+		arg.NowMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const getPause = `-- name: GetPause :one
 SELECT id, scope, target, tag, from_at, until_at, strategy, cron, length_s, zone, reason, made_by, made_at, ended_by, ended_at
 FROM punctual_pause WHERE id = ?

@@ -26,6 +26,11 @@ FROM punctual_pause WHERE until_at = 0 OR until_at > sqlc.arg(since) ORDER BY id
 UPDATE punctual_pause SET until_at = sqlc.arg(until_at), ended_by = sqlc.arg(ended_by), ended_at = sqlc.arg(ended_at)
 WHERE id = sqlc.arg(id) AND ended_at = 0 AND (until_at = 0 OR until_at > sqlc.arg(until_at));
 
+-- name: EndPausesOf :execrows
+-- Ends the pauses of a job or a group that is deleted.
+UPDATE punctual_pause SET until_at = CASE WHEN from_at > sqlc.arg(now_ms) THEN from_at ELSE sqlc.arg(now_ms) END, ended_by = sqlc.arg(ended_by), ended_at = sqlc.arg(now_ms)
+WHERE scope = sqlc.arg(scope) AND target = sqlc.arg(target) AND ended_at = 0 AND (until_at = 0 OR until_at > sqlc.arg(now_ms));
+
 -- name: ListPausedJobs :many
 -- Jobs whose end of a pause was reckoned by other pauses than there are now.
 SELECT id FROM xxl_job_info WHERE paused_rev > 0 AND paused_rev < sqlc.arg(revision) ORDER BY paused_rev, id LIMIT ?;

@@ -344,6 +344,9 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		if err := s.cfg.Alarms.ForgetGroup(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := endPausesOf(ctx, tx, p, s.cfg.Now(), jobspec.PauseGroup, id); err != nil {
+			return err
+		}
 		if _, err := s.queries.DeletePermissionsOfGroup(ctx, tx, id); err != nil {
 			return err
 		}

@@ -130,6 +130,9 @@ func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, ve
 		if err := s.cfg.Alarms.ForgetJob(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := endPausesOf(ctx, tx, p, s.cfg.Now(), jobspec.PauseJob, id); err != nil {
+			return err
+		}
 		if _, err := s.queries.DeleteScriptChange(ctx, tx, id); err != nil {
 			return err
 		}

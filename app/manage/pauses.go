@@ -156,7 +156,7 @@ func activeFirst(p Pause) int {
 func (s *Pauses) Wide(ctx context.Context, p auth.Principal) ([]Pause, error) {
 	list, err := s.List(ctx, p)
 	list = slices.DeleteFunc(list, func(pause Pause) bool {
-		return pause.State != PauseActive || pause.Scope != jobspec.PauseAll && pause.Scope != jobspec.PauseGroup
+		return pause.State != PauseActive || pause.Scope != jobspec.PauseAll && (pause.Scope != jobspec.PauseGroup || pause.Group == 0)
 	})
 	slices.SortStableFunc(list, func(a, b Pause) int { return strings.Compare(string(a.Scope), string(b.Scope)) })
 	return list, err
@@ -295,7 +295,7 @@ func (s *Pauses) stateOf(r *db.Pause) Pause {
 	switch {
 	case active:
 		pause.State, pause.Ends = PauseActive, until
-	case !pause.Until.IsZero() && !pause.Until.After(now):
+	case !pause.Until.IsZero() && (!pause.Until.After(now) || !pause.Until.After(pause.From)): // also one that was taken back before it began
 		pause.State = PauseOver
 	case pause.From.After(now):
 		pause.State, pause.Next = PausePlanned, pause.Begins(now)
@@ -532,6 +532,12 @@ func (s *Pauses) end(ctx context.Context, p auth.Principal, id, job int64) error
 		return fmt.Errorf("end pause: %w", err)
 	}
 	return nil
+}
+
+// endPausesOf ends the pauses of a job or a group in the transaction that deletes it: nobody else could, and a list would have them for ever.
+func endPausesOf(ctx context.Context, tx *sql.Tx, p auth.Principal, now time.Time, scope jobspec.PauseScope, id int64) error {
+	_, err := db.New().EndPausesOf(ctx, tx, db.EndPausesOfParams{Scope: string(scope), Target: id, NowMs: now.UnixMilli(), EndedBy: cut(p.Name, 64)})
+	return err
 }
 
 func pauseGone() error { return problem.New(problem.NotFound, "problem.pause.gone") }

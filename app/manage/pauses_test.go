@@ -67,6 +67,79 @@ func TestWhoMayPauseWhat(t *testing.T) {
 	})
 }
 
+// TestAPauseThatIsTakenBackIsOver at once, and not planned until the moment at which it would have begun.
+func TestAPauseThatIsTakenBackIsOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		id, err := b.Pauses.Create(t.Context(), b.user, PauseInput{Scope: jobspec.PauseGroup, Target: b.group, From: b.now.Add(time.Hour), Strategy: jobspec.PauseSkip, Reason: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Pauses.End(t.Context(), b.user, id); err != nil {
+			t.Fatal(err)
+		}
+		if pause, err := b.Pauses.Get(t.Context(), b.user, id); err != nil || pause.State != PauseOver || pause.CanEnd || !pause.Next.IsZero() {
+			t.Errorf("%+v, %v", pause, err)
+		}
+	})
+}
+
+// TestAPauseEndsWithWhatItIsAbout: one without an end would stand in the list for ever, and that of a group on the dashboard.
+func TestAPauseEndsWithWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		other := b.create(t, nil)
+		from := b.now.Add(time.Hour)
+		for _, in := range []PauseInput{
+			{Scope: jobspec.PauseJob, Target: job}, {Scope: jobspec.PauseJob, Target: job, From: from}, {Scope: jobspec.PauseJob, Target: other}, {Scope: jobspec.PauseGroup, Target: b.closed},
+		} {
+			in.Strategy, in.Reason = jobspec.PauseSkip, "x"
+			if _, err := b.Pauses.Create(t.Context(), b.admin, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.now = b.now.Add(time.Minute)
+		if err := b.Jobs.Delete(t.Context(), b.user, job); err != nil {
+			t.Fatal(err)
+		}
+		if wide, err := b.Pauses.Wide(t.Context(), b.admin); err != nil || len(wide) != 1 {
+			t.Errorf("%+v, %v", wide, err)
+		}
+		if err := b.Groups.Delete(t.Context(), b.admin, b.closed); err != nil {
+			t.Fatal(err)
+		}
+		list, err := b.Pauses.List(t.Context(), b.admin)
+		if err != nil || len(list) != 4 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for _, pause := range list {
+			switch over := pause.Target != other || pause.Scope != jobspec.PauseJob; {
+			case over != (pause.State == PauseOver):
+				t.Errorf("the pause of %s %d is %s", pause.Scope, pause.Target, pause.State)
+			case over && (pause.EndedBy == "" || !pause.EndedAt.Equal(b.now) || pause.Until.Before(pause.From)):
+				t.Errorf("ended by %q at %v: from %v until %v", pause.EndedBy, pause.EndedAt, pause.From, pause.Until)
+			}
+		}
+		// Where somebody else deleted the group, nobody is told that it is paused.
+		third, err := b.Groups.Create(t.Context(), b.admin, GroupInput{AppName: "third", Title: "Third"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Pauses.Create(t.Context(), b.admin, PauseInput{Scope: jobspec.PauseGroup, Target: third, Strategy: jobspec.PauseSkip, Reason: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "DELETE FROM xxl_job_group WHERE id = ?", third); err != nil {
+			t.Fatal(err)
+		}
+		if wide, err := b.Pauses.Wide(t.Context(), b.admin); err != nil || len(wide) != 0 {
+			t.Errorf("%+v, %v", wide, err)
+		}
+	})
+}
+
 func TestWhatAPauseMaySay(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.New(t, db.SQLite), nil)
