@@ -1721,7 +1721,7 @@ func (q *Queries) ListOpenAlarmsWithJobs(ctx context.Context, db DBTX, arg ListO
 }
 
 const listRecentRunsOfJob = `-- name: ListRecentRunsOfJob :many
-SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
+SELECT id, job_group, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id > ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
 `
 
@@ -1734,6 +1734,7 @@ type ListRecentRunsOfJobParams struct {
 
 type ListRecentRunsOfJobRow struct {
 	ID         int64
+	JobGroup   int64
 	HandleCode int64
 	PlannedAt  int64
 	FinishedAt int64
@@ -1757,6 +1758,7 @@ func (q *Queries) ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRece
 		var i ListRecentRunsOfJobRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.JobGroup,
 			&i.HandleCode,
 			&i.PlannedAt,
 			&i.FinishedAt,
@@ -1779,12 +1781,14 @@ const listRunsForDeadline = `-- name: ListRunsForDeadline :many
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
        executor_sharding_param
 FROM xxl_job_log FORCE INDEX (i_job_outcome)
-WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
+WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL'
+  AND (planned_for = 0 OR planned_for >= ?) ORDER BY id DESC LIMIT ?
 `
 
 type ListRunsForDeadlineParams struct {
 	JobID   int64
 	BelowID int64
+	Fire    int64
 	Limit   int32
 }
 
@@ -1802,9 +1806,15 @@ type ListRunsForDeadlineRow struct {
 	ExecutorShardingParam Text
 }
 
-// A job's runs below an id, newest first, without their texts: what became of its last planned fire.
+// A job's runs below an id, newest first, without their texts: what became of its last planned fire. Those that are for an earlier time, as a
+// backfill makes thousands, are left out; of what is for the time at which it was planned the caller sees where to end.
 func (q *Queries) ListRunsForDeadline(ctx context.Context, db DBTX, arg ListRunsForDeadlineParams) ([]ListRunsForDeadlineRow, error) {
-	rows, err := db.QueryContext(ctx, listRunsForDeadline, arg.JobID, arg.BelowID, arg.Limit)
+	rows, err := db.QueryContext(ctx, listRunsForDeadline,
+		arg.JobID,
+		arg.BelowID,
+		arg.Fire,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}

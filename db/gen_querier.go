@@ -763,7 +763,8 @@ type Querier interface {
 	ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
-	// A job's runs below an id, newest first, without their texts: what became of its last planned fire.
+	// A job's runs below an id, newest first, without their texts: what became of its last planned fire. Those that are for an earlier time, as a
+	// backfill makes thousands, are left out; of what is for the time at which it was planned the caller sees where to end.
 	ListRunsForDeadline(ctx context.Context, db DBTX, arg ListRunsForDeadlineParams) ([]ListRunsForDeadlineRow, error)
 	// The runs that a notice tells of as failed. That a run may be late says nothing yet about how it ends, which is to be told then.
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)

@@ -325,13 +325,15 @@ WHERE done_by > '' AND id > sqlc.arg(after_id)
 ORDER BY id LIMIT ?;
 
 -- name: ListRunsForDeadline :many
--- A job's runs below an id, newest first, without their texts: what became of its last planned fire.
+-- A job's runs below an id, newest first, without their texts: what became of its last planned fire. Those that are for an earlier time, as a
+-- backfill makes thousands, are left out; of what is for the time at which it was planned the caller sees where to end.
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
        executor_sharding_param
 FROM xxl_job_log FORCE INDEX (i_job_outcome)
-WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;
+WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL'
+  AND (planned_for = 0 OR planned_for >= sqlc.arg(fire)) ORDER BY id DESC LIMIT ?;
 
 -- name: ListRecentRunsOfJob :many
 -- A job's runs, newest first, by the index on job_id: the search for its last success.
-SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
+SELECT id, job_group, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(above_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;

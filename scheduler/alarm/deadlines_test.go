@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // TestWhoeverWillBeLateIsTold has a job that is due at 05:00, has to be done by 06:00 and usually takes 40 minutes, and looks at it every
@@ -181,6 +182,34 @@ func TestADeadlineIsToldEachDayAndEndsWithTheNextSuccess(t *testing.T) {
 			if got := s.take(); len(got) != 1 || got[0].subject != "[Punctual] Recovered: nightly <b>report</b>" {
 				t.Fatalf("day %d: %+v", day, got)
 			}
+		}
+	})
+}
+
+// TestABackfillHidesNoFireFromItsDeadline: the run that a deadline is about is found behind hundreds of runs for earlier times.
+func TestABackfillHidesNoFireFromItsDeadline(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.exec("UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = '0 0 5 * * ?', done_by = '06:00', trigger_status = 1, update_time = '2026-03-02 12:00:00' WHERE id = ?", b.job)
+		fire := time.Date(2026, 3, 3, 5, 0, 0, 0, dbtest.Zone)
+		b.clock.set(fire)
+		b.addRun(b.job, 200, fire.Add(10*time.Minute))
+		b.clock.set(fire.Add(20 * time.Minute))
+		past := make([]db.NewRun, 600)
+		for i := range past {
+			past[i] = db.NewRun{JobGroup: b.group, JobID: b.job, Handler: "handler", TriggerTime: pool.Wall(b.clock.now()), PlannedAt: b.clock.now().UnixMilli(),
+				PlannedFor: fire.AddDate(0, 0, i-len(past)).UnixMilli(), Type: jobspec.TriggerManual, TriggerCode: 200}
+		}
+		if _, err := db.InsertRuns(t.Context(), pool, past); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.set(fire.Add(time.Hour))
+		b.look(b.a)
+		if got := s.take(); len(got) != 0 {
+			t.Errorf("the fire was done at 05:10: %+v", got)
 		}
 	})
 }

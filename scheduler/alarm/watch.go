@@ -226,7 +226,7 @@ func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
 				continue
 			}
 			if err := a.once(ctx, fmt.Sprintf("recovered:%d:%d", s.JobID, s.OpenedAt), scheduler.AlarmEvent{
-				JobID: s.JobID, LogID: r.ID, Cause: scheduler.AlarmRecovered, Planned: r.PlannedAt, At: now,
+				JobID: s.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmRecovered, Planned: r.PlannedAt, At: now,
 			}); err != nil {
 				return err
 			}

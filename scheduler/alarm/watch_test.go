@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // look is one look of the watch at the time the clock shows, and everything that follows.
@@ -47,6 +48,28 @@ func TestALongRunIsToldOnceAndGoesOn(t *testing.T) {
 		}
 		if st := b.alarmStatus(run); st != runTold {
 			t.Errorf("alarm_status = %d", st)
+		}
+	})
+}
+
+// TestASuccessThatWasMissedTellsItsGroup: the recovery that is found later, since the admin that got the result had not heard of the alarm, is of
+// the job's group as the alarm was, so that whoever is told of that group's hears of both.
+func TestASuccessThatWasMissedTellsItsGroup(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		b.work()
+		b.clock.add(time.Minute)
+		b.addRun(b.job, 200, b.clock.now())
+		b.clock.add(2 * justRaised)
+		b.look(b.a)
+		var group, events int64
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*), COALESCE(MAX(job_group), 0) FROM punctual_alarm_notice WHERE cause = 'recovered'").Scan(&events, &group); err != nil {
+			t.Fatal(err)
+		}
+		if events != 1 || group != b.group {
+			t.Errorf("%d recoveries, of group %d; want 1 of %d", events, group, b.group)
 		}
 	})
 }

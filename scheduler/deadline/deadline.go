@@ -218,7 +218,7 @@ func (r Reader) runs(ctx context.Context, jobID int64, fire time.Time) ([]Run, e
 	var runs []Run
 	below := int64(math.MaxInt64)
 	for range maxPages {
-		rows, err := r.Queries.ListRunsForDeadline(ctx, r.Pool, db.ListRunsForDeadlineParams{JobID: jobID, BelowID: below, Limit: runPage})
+		rows, err := r.Queries.ListRunsForDeadline(ctx, r.Pool, db.ListRunsForDeadlineParams{JobID: jobID, BelowID: below, Fire: fire.UnixMilli(), Limit: runPage})
 		if err != nil {
 			return nil, fmt.Errorf("read runs for a deadline: %w", db.Error(err))
 		}
