@@ -43,3 +43,26 @@ func TestATaggedWebhookIsToldOfJobsThatAreGone(t *testing.T) {
 		l.about("the other job", 0, func(e toldEvent) bool { return e.Subject == "jobs/"+strconv.FormatInt(other, 10) })
 	})
 }
+
+// TestAWebhookIsToldThatAJobLeavesItsGroup, and of nothing that it does elsewhere.
+func TestAWebhookIsToldThatAJobLeavesItsGroup(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		c.token = makeToken(t, open(t, a).mustLogin(), url.Values{"name": {"whole"}, "scope": {"admin"}, "days": {"7"}})
+		var here, there, job struct{ ID int64 }
+		c.json(201, &here, "POST", "/groups", `{"app_name":"here","title":"Here"}`)
+		c.json(201, &there, "POST", "/groups", `{"app_name":"there","title":"There"}`)
+		l := newTold(t)
+		c.json(201, &struct{}{}, "POST", "/webhooks", fmt.Sprintf(`{"name":"hub","url":%q,"group_ids":[%d]}`, l.server.URL, here.ID))
+		c.json(201, &job, "POST", "/jobs", fmt.Sprintf(`{"group_id":%d,"description":"moves","author":"ann","handler":"h","schedule":"NONE"}`, here.ID))
+		at := fmt.Sprintf("/jobs/%d", job.ID)
+		c.json(200, &struct{}{}, "PATCH", at, fmt.Sprintf(`{"group_id":%d}`, there.ID))
+		c.json(200, &struct{}{}, "PATCH", at, `{"retries":3}`)
+		c.json(200, &struct{}{}, "PATCH", at, fmt.Sprintf(`{"group_id":%d}`, here.ID))
+		c.do("DELETE", at, "")
+		for what, n := range map[string]int{"job.created": 1, "job.deleted": 1, "job.updated": 2} {
+			l.about(what, n, func(e toldEvent) bool { return e.Type == "punctual."+what })
+		}
+	})
+}

@@ -163,8 +163,9 @@ func (a *Audit) tell(ctx context.Context, tx db.DBTX, p auth.Principal, e Entry)
 	}
 	defer a.webhooks.Wake()              // the next look finds it, should this come before the commit
 	tags, _ := e.Before["tags"].(string) // of a job that is gone its row does not tell them, nor which an edit took away
+	from, _ := e.Before["job_group"].(int64)
 	return a.webhooks.Write(ctx, tx, webhook.Event{
-		Type: what, Group: e.Group, Job: e.ID, At: a.now(), Facts: webhook.Facts{Name: cut(e.Name, 255), By: cut(p.Name, 64), Tags: tags},
+		Type: what, Group: e.Group, From: from, Job: e.ID, At: a.now(), Facts: webhook.Facts{Name: cut(e.Name, 255), By: cut(p.Name, 64), Tags: tags},
 	})
 }
 

@@ -38,6 +38,7 @@ func Types() []Type {
 type Event struct {
 	Type            Type
 	Group, Job, Run int64 // 0: not about one
+	From            int64 // the group that the job was in before; 0: the same
 	At              time.Time
 	Outcome         event.Outcome // of a run that finished
 	Code            int64         // of a run that finished: its result, as executors report it

@@ -122,7 +122,7 @@ func (l *listener) wants(e *Event) bool {
 	if e.Type == WebhookTest || e.Type == WebhookDropped {
 		return false // these are for one of them
 	}
-	return (l.types == nil || l.types[string(e.Type)]) && (l.groups == nil || l.groups[e.Group])
+	return (l.types == nil || l.types[string(e.Type)]) && (l.groups == nil || l.groups[e.Group] || l.groups[e.From])
 }
 
 // New makes a service that does nothing until [Service.Run].
