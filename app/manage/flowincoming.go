@@ -23,6 +23,7 @@ type IncomingJob struct {
 	Group   int64 // 0 of one that is still to be created
 	AppName string
 	Next    []int64 // its child jobs
+	Gone    bool    // it will be deleted then
 }
 
 // row is the job as one that is stored, as far as a flow looks at it.
@@ -35,7 +36,7 @@ func (j IncomingJob) row(id int64) db.Job {
 func (in Incoming) named(ref flow.JobRef) int64 {
 	first := func(a, b int64) int { return cmp.Compare(max(a, -a), max(b, -b)) }
 	for _, id := range slices.SortedFunc(maps.Keys(in), first) {
-		if j := in[id]; j.Job.Name == ref.Description && strings.EqualFold(j.AppName, ref.AppName) {
+		if j := in[id]; !j.Gone && j.Job.Name == ref.Description && strings.EqualFold(j.AppName, ref.AppName) {
 			return id
 		}
 	}

@@ -139,8 +139,10 @@ func (f *flowJobs) get(id int64) (db.Job, bool, error) {
 		return j, j.ID != 0, nil
 	}
 	if j, ok := f.in[id]; ok {
-		f.found[id] = j.row(id)
-		return f.found[id], true, nil
+		if !j.Gone {
+			f.found[id] = j.row(id)
+		}
+		return f.found[id], !j.Gone, nil
 	}
 	j, err := f.s.queries.GetJob(f.ctx, f.tx, id)
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
@@ -206,7 +208,7 @@ func (f *flowJobs) named(ref flow.JobRef) (int64, error) {
 		return 0, fmt.Errorf("find the job of a step: %w", err)
 	}
 	for _, r := range rows {
-		if r.JobDesc == ref.Description {
+		if r.JobDesc == ref.Description && !f.in[r.ID].Gone {
 			return r.ID, nil
 		}
 	}

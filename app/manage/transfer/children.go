@@ -33,7 +33,10 @@ func (m *importer) child(ref jobfile.Ref) target {
 		if i, ok := m.byID[ref.ID]; ok {
 			return target{inFile: true, item: i}
 		}
-		if _, ok := m.stored[ref.ID]; ok {
+		switch _, pruned := m.pruned[ref.ID]; {
+		case pruned: // also where it is a child already: its parent's file is to say that it is none any more
+			return target{wrong: "import.error.child_id"}
+		case m.stored[ref.ID].ID != 0:
 			return target{id: ref.ID}
 		}
 		return target{id: ref.ID, wrong: "import.error.child_id"}
@@ -56,6 +59,7 @@ func (m *importer) child(ref jobfile.Ref) target {
 			found = append(found, m.named[jobName{g.ID, ref.Description}]...)
 		}
 	}
+	found = slices.DeleteFunc(found, func(id int64) bool { return m.pruned[id].ID != 0 })
 	switch {
 	case len(found) == 1:
 		return target{id: found[0]}

@@ -21,6 +21,11 @@ func (m *importer) refuseFlows(ctx context.Context) error {
 		for i := range m.items {
 			item := &m.items[i]
 			if !m.newDefinition(i) {
+				if loses, err := m.losesSteps(ctx, i, in); err != nil {
+					return err
+				} else if loses {
+					again = true
+				}
 				continue
 			}
 			faults, uses, err := m.s.cfg.Jobs.JudgeIncoming(ctx, m.p, item.node(i), in)
@@ -38,6 +43,27 @@ func (m *importer) refuseFlows(ctx context.Context) error {
 	return nil
 }
 
+// losesSteps refuses a flow that stays as it is where a step of it runs a job that is to be deleted.
+func (m *importer) losesSteps(ctx context.Context, i int, in manage.Incoming) (bool, error) {
+	item := &m.items[i]
+	if len(m.pruned) == 0 || item.in.Glue != jobspec.GlueFlow || item.Outcome == Refuse {
+		return false, nil
+	}
+	with := maps.Clone(in)
+	with[item.node(i)] = m.incomingJob(i)
+	without := maps.Clone(with)
+	maps.DeleteFunc(without, func(_ int64, j manage.IncomingJob) bool { return j.Gone })
+	if faults, _, err := m.s.cfg.Jobs.JudgeIncoming(ctx, m.p, item.node(i), without); err != nil || len(faults) > 0 {
+		return false, err // what was wrong before is nobody's business
+	}
+	faults, _, err := m.s.cfg.Jobs.JudgeIncoming(ctx, m.p, item.node(i), with)
+	for _, f := range faults[:min(len(faults), manage.MaxFlowFaults)] {
+		m.flowFault(i, f)
+		item.Changes = nil
+	}
+	return len(faults) > 0, err
+}
+
 // newDefinition says whether an item is a flow with another definition, or with other child jobs, than it has.
 func (m *importer) newDefinition(i int) bool {
 	item := &m.items[i]
@@ -47,21 +73,27 @@ func (m *importer) newDefinition(i int) bool {
 	return item.ID == 0 || item.in.GlueSource != string(item.old.GlueSource) || !m.sameChildren(i)
 }
 
-// incoming are the jobs that the file creates and changes.
+// incoming are the jobs that the file creates and changes, and those that are to be deleted.
 func (m *importer) incoming() manage.Incoming {
 	in := make(manage.Incoming)
+	for id := range m.pruned {
+		in[id] = manage.IncomingJob{Gone: true}
+	}
 	for i := range m.items {
-		item := &m.items[i]
-		if item.Outcome != Create && item.Outcome != Change {
-			continue
+		if item := &m.items[i]; item.Outcome == Create || item.Outcome == Change {
+			in[item.node(i)] = m.incomingJob(i)
 		}
-		job := manage.IncomingJob{Job: item.in.Job, Group: item.group.id, AppName: item.AppName}
-		for _, t := range item.children {
-			job.Next = append(job.Next, m.node(t))
-		}
-		in[item.node(i)] = job
 	}
 	return in
+}
+
+func (m *importer) incomingJob(i int) manage.IncomingJob {
+	item := &m.items[i]
+	job := manage.IncomingJob{Job: item.in.Job, Group: item.group.id, AppName: item.AppName}
+	for _, t := range item.children {
+		job.Next = append(job.Next, m.node(t))
+	}
+	return job
 }
 
 // flowFault refuses an item for a fault of its definition, on the line of the file where that is.

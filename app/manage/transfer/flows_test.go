@@ -155,3 +155,56 @@ func TestAFileIsRefusedForItsFlows(t *testing.T) {
 		}
 	})
 }
+
+// TestPruningTakesNoJobFromTheFiles: what a job of the files starts, or a flow of theirs runs, is not deleted because it is in them no more, as
+// one that was given another description is not. The plan says where the files name it.
+func TestPruningTakesNoJobFromTheFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		file := func(jobs ...string) string {
+			return "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n" + strings.Join(jobs, "")
+		}
+		job := func(name, more string) string {
+			return "      - {description: " + name + ", author: ann, schedule: NONE, handler: x" + more + "}\n"
+		}
+		flow := func(name, source string) string {
+			return "      - {description: " + name + ", author: ann, schedule: NONE, kind: FLOW, script: '" + source + "'}\n"
+		}
+		const runs = "steps: [{id: a, job: {app_name: orders, description: load}}]"
+		opts := Options{Source: "git/jobs", Prune: true}
+		apply := func(text string) {
+			t.Helper()
+			f, plan := b.planOf(t, text, opts)
+			if _, err := b.files.Import(t.Context(), b.admin, f, opts, plan.Digest); err != nil {
+				t.Fatalf("%v: %s", err, toldOf(plan))
+			}
+		}
+		apply(file(job("load", ""), job("more", ""), job("parent", ", children: [{app_name: orders, description: load}]"), flow("f", runs)))
+		var load int64
+		if err := pool.QueryRowContext(t.Context(), "SELECT id FROM xxl_job_info WHERE job_desc = 'load'").Scan(&load); err != nil {
+			t.Fatal(err)
+		}
+		lost := "(5 flow.error.at [Step a Line 1 Part job Text { flow.error.job_gone [Value orders / load] }])"
+		for _, tt := range []struct{ name, text, want string }{
+			{"a step, of a flow as it is", file(flow("f", runs), job("load orders", "")), "f refuse " + lost + ", load orders create, load delete, more delete, parent delete"},
+			{"a step, of a flow that changes", file(flow("f", runs+" # new")), "f refuse " + lost + ", load delete, more delete, parent delete"},
+			{"a step by its number", file(flow("f", fmt.Sprintf("steps: [{id: a, job: %d}]", load))), "f refuse (5 flow.error.at [Step a Line 1 Part job Text { flow.error.job_gone [Value #" + fmt.Sprint(load) + "] }]), load delete, more delete, parent delete"},
+			{"a child", file(job("parent", ", children: [{app_name: orders, description: load}]"), job("more", "")), "parent refuse (5 import.error.child [Name load Group orders ID 0]), more same, load delete, f delete"},
+			{"a child by its number", file(job("parent", fmt.Sprintf(", children: [%d]", load))), fmt.Sprintf("parent refuse (5 import.error.child_id [Name  Group  ID %d]), load delete, more delete, f delete", load)},
+			{"nothing that the files name", file(job("load", ""), job("parent", ", children: [{app_name: orders, description: load}]"), flow("f", runs)), "load same, parent same, f same, more delete"},
+			{"what named it goes too", file(job("more", "")), "more same, load delete, parent delete, f delete"},
+		} {
+			if _, plan := b.planOf(t, tt.text, opts); toldOf(plan) != tt.want {
+				t.Errorf("%s: %s\nwant %s", tt.name, toldOf(plan), tt.want)
+			}
+		}
+		// What is wrong already stays nobody's business.
+		if _, err := pool.ExecContext(t.Context(), "DELETE FROM xxl_job_info WHERE job_desc = 'load'"); err != nil {
+			t.Fatal(err)
+		}
+		if _, plan := b.planOf(t, file(flow("f", runs)), opts); toldOf(plan) != "f same, more delete, parent delete" {
+			t.Errorf("a flow that had lost its job: %s", toldOf(plan))
+		}
+	})
+}

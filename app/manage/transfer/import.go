@@ -117,6 +117,7 @@ type importer struct {
 	stored    map[int64]db.Job      // those of them that matter, and those that the file names by id
 	flowNames map[int64]flow.JobRef // of the jobs of their steps
 	kept      map[int64]db.FileJob
+	pruned    map[int64]db.Job   // those that are to be deleted: for what the file says they are gone
 	declared  map[int64]bool     // that a program brings with it
 	inFile    map[fileName][]int // items by app name and description
 	byID      map[int64]int      // items by the id they had where they were exported
@@ -142,6 +143,9 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 	for i := range m.items {
 		m.match(i)
 	}
+	if err := m.readPruned(ctx); err != nil {
+		return Plan{}, err
+	}
 	for i := range m.items {
 		m.resolve(i)
 	}
@@ -158,9 +162,7 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 	if err := m.refuseFlows(ctx); err != nil {
 		return Plan{}, err
 	}
-	if err := m.prune(ctx); err != nil {
-		return Plan{}, err
-	}
+	m.prune()
 	return m.plan(), nil
 }
 

@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -35,8 +36,8 @@ func (m *importer) readKept(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// prune adds the jobs of the source that are in its files no more, as far as the principal may see them.
-func (m *importer) prune(ctx context.Context) error {
+// readPruned finds the jobs of the source that are in its files no more, as far as the principal may see them.
+func (m *importer) readPruned(ctx context.Context) error {
 	if m.opts.Source == "" || !m.opts.Prune {
 		return nil
 	}
@@ -50,25 +51,26 @@ func (m *importer) prune(ctx context.Context) error {
 			ids = append(ids, row.JobID)
 		}
 	}
-	gone, err := m.s.cfg.Jobs.ByID(ctx, ids)
-	if err != nil {
+	if m.pruned, err = m.s.cfg.Jobs.ByID(ctx, ids); err != nil {
 		return err
 	}
+	maps.DeleteFunc(m.pruned, func(_ int64, j db.Job) bool { return !m.p.CanUseGroup(j.JobGroup) })
+	return nil
+}
+
+// prune adds the jobs that are to be deleted.
+func (m *importer) prune() {
 	apps := make(map[int64]string)
 	for _, g := range m.groups {
 		apps[g.ID] = g.AppName
 	}
-	for _, id := range ids {
-		j, there := gone[id]
-		if !there || !m.p.CanUseGroup(j.JobGroup) {
-			continue
-		}
+	for _, id := range slices.Sorted(maps.Keys(m.pruned)) {
+		j := m.pruned[id]
 		m.items = append(m.items, Item{ID: id, AppName: apps[j.JobGroup], Name: j.JobDesc, Outcome: Delete, old: j})
 		if !m.p.Can(j.JobGroup, auth.RightEdit) {
 			m.fault(len(m.items)-1, manage.FieldGroup, "import.error.right_edit", "Name", apps[j.JobGroup])
 		}
 	}
-	return nil
 }
 
 // keep notes where a job is kept, and what it is now.
