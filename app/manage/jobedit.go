@@ -62,7 +62,24 @@ func (s *Jobs) InFiles(ctx context.Context, id int64) (row db.FileJob, changed b
 	if err != nil {
 		return row, false, err
 	}
-	return row, JobVersion(jobs[id]) != row.Version, nil
+	if changed = JobVersion(jobs[id]) != row.Version; changed {
+		applied, err := s.AppliedVersion(ctx, jobs[id], nil)
+		return row, err == nil && applied != row.Version, err
+	}
+	return row, changed, nil
+}
+
+// AppliedVersion is the version of a job that has just been made what a file says: where its script waits for a second person, the one that it
+// will have then, so that this is no change of it. file is the script that the file has; nil: the one that waits.
+func (s *Jobs) AppliedVersion(ctx context.Context, j db.Job, file *string) (string, error) {
+	waiting, err := s.queries.GetScriptChange(ctx, s.cfg.Pool, j.ID)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", fmt.Errorf("read the script that waits: %w", err)
+	}
+	if err == nil && (file == nil || waiting.Source == *file) { // as [Jobs.storeScript] will have it
+		j.GlueSource, j.GlueRemark, j.Revision = db.Text(waiting.Source), db.Text(waiting.Remark), j.Revision+1
+	}
+	return JobVersion(j), nil
 }
 
 // NameInFiles says whether a job of a group with a name is kept in files, and in which.
@@ -307,6 +324,22 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if in.Group == old.JobGroup && in.is(old.Spec()) {
 		return nil // who saves it as it is tells nobody that it was changed: whoever has read it before may still change it
 	}
+	waits := false // its script, for a second person
+	if jobspec.IsScript(in.Glue) && in.GlueSource != string(old.GlueSource) {
+		if !s.cfg.Settings.Glue() {
+			return scriptsRefused()
+		}
+		if err := needGlue(p, old.JobGroup, in.Group); err != nil {
+			return err
+		}
+		if waits, err = s.reviewed(ctx, tx, in.Group); err != nil {
+			return err
+		}
+	}
+	rest := in
+	if rest.GlueSource = string(old.GlueSource); waits && in.Group == old.JobGroup && rest.is(old.Spec()) {
+		return s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark) // the job stays as it is until then
+	}
 	next := old.TriggerNextTime
 	running := jobspec.Started(old.TriggerStatus)
 	switch {
@@ -334,21 +367,11 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
 		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
 	}
-	if jobspec.IsScript(in.Glue) {
-		if !s.cfg.Settings.Glue() {
-			return scriptsRefused()
-		}
-		if err := needGlue(p, old.JobGroup, in.Group); err != nil {
+	if waits {
+		if err := s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark); err != nil {
 			return err
 		}
-		if waits, err := s.reviewed(ctx, tx, in.Group); err != nil {
-			return err
-		} else if waits {
-			if err := s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark); err != nil {
-				return err
-			}
-			return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
-		}
+		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
 	}
 	now = versionTime(now, old.GlueUpdateTime)
 	_, err = s.queries.UpdateJobSource(ctx, tx, db.UpdateJobSourceParams{

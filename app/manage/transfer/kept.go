@@ -82,7 +82,11 @@ func (w *work) keep(ctx context.Context, item *Item) error {
 	if err != nil {
 		return err
 	}
-	now := db.SaveFileJobParams{JobID: item.ID, Source: w.opts.Source, Revision: w.opts.Revision, Version: manage.JobVersion(j), AppliedAt: w.s.cfg.Now().UnixMilli()}
+	version, err := w.s.cfg.Jobs.AppliedVersion(ctx, j, &item.in.GlueSource)
+	if err != nil {
+		return err
+	}
+	now := db.SaveFileJobParams{JobID: item.ID, Source: w.opts.Source, Revision: w.opts.Revision, Version: version, AppliedAt: w.s.cfg.Now().UnixMilli()}
 	if k := item.kept; k.Source == now.Source && k.Revision == now.Revision && k.Version == now.Version {
 		return nil
 	}

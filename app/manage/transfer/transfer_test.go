@@ -653,3 +653,80 @@ func TestAJobOfAProgramIsKeptInNoFiles(t *testing.T) {
 		}
 	})
 }
+
+// TestAScriptThatWaitsIsNoChangeOfItsFile: a job whose script waits for a second person, as its file has it, was not changed since; nor once it is
+// approved. Applying the file again leaves the job alone.
+func TestAScriptThatWaitsIsNoChangeOfItsFile(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		ctx := t.Context()
+		if err := b.Groups.Update(ctx, b.admin, b.group, manage.GroupInput{AppName: "orders", Title: "O", Manual: true, Addresses: "10.0.0.1:9999", GroupOptions: manage.GroupOptions{ScriptReview: true}}); err != nil {
+			t.Fatal(err)
+		}
+		second := auth.NewPrincipal(9, "bob", auth.RoleAdmin, "")
+		opts := Options{Source: "git/jobs"}
+		var id int64
+		apply := func(script, more string) {
+			t.Helper()
+			text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {description: s, author: ann, schedule: NONE, kind: GLUE_SHELL, script: '" + script + "', script_remark: by file" + more + "}\n"
+			f, plan := b.planOf(t, text, opts)
+			plan, err := b.files.Import(ctx, b.admin, f, opts, plan.Digest)
+			if err != nil {
+				t.Fatalf("%v: %s", err, toldOf(plan))
+			}
+			id = plan.Items[0].ID
+		}
+		wants := func(when string, changed bool) {
+			t.Helper()
+			if row, got, err := b.Jobs.InFiles(ctx, id); err != nil || row.Source != "git/jobs" || got != changed {
+				t.Errorf("%s: changed since it was applied: %t, want %t (%v)", when, got, changed, err)
+			}
+		}
+		decide := func(how func(context.Context, auth.Principal, int64, string) error) {
+			t.Helper()
+			_, c, ok, err := b.Jobs.ScriptChange(ctx, second, id)
+			if err != nil || !ok {
+				t.Fatalf("no script waits: %v", err)
+			}
+			if err := how(ctx, second, id, manage.ScriptChangeVersion(c)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		apply("echo one", "")
+		wants("a new job's script waits", false)
+		decide(b.Jobs.ApproveScript)
+		wants("it is approved", false)
+		apply("echo one", "")
+		wants("applied again", false)
+
+		was := b.read(t, id).Revision
+		for range 2 {
+			apply("echo two", "")
+			wants("another script waits", false)
+		}
+		if now := b.read(t, id); now.Revision != was || string(now.GlueSource) != "echo one" {
+			t.Errorf("a script that waits is revision %d of its job, which was at %d", now.Revision, was)
+		}
+		decide(b.Jobs.ApproveScript)
+		wants("it is approved too", false)
+
+		apply("echo three", ", retries: 2")
+		wants("a script and something else", false)
+		if now := b.read(t, id); now.ExecutorFailRetryCount != 2 {
+			t.Errorf("%d retries", now.ExecutorFailRetryCount)
+		}
+		decide(b.Jobs.RejectScript)
+		wants("it is rejected", true)
+
+		apply("echo two", "")
+		wants("as the file says", false)
+		if err := b.Jobs.SaveGlue(ctx, b.admin, id, manage.GlueInput{Source: "echo by hand", Remark: "by hand"}); err != nil {
+			t.Fatal(err)
+		}
+		wants("somebody proposes another", false)
+		apply("echo two", "")
+		decide(b.Jobs.ApproveScript)
+		wants("that is approved", true)
+	})
+}
