@@ -128,3 +128,31 @@ func TestTokensAreForAdministrators(t *testing.T) {
 func tokensOf(pool *db.Pool, tokens TokenKeeper) *Tokens {
 	return New(Config{Pool: pool, Engine: &engine{}, Tokens: tokens}).Tokens
 }
+
+// TestAGroupKeepsItsTokenWhereItsNameIsWrittenOtherwise: its executors, which go by the name whatever its capitals, are not shut out; one that gets
+// another name loses its token.
+func TestAGroupKeepsItsTokenWhereItsNameIsWrittenOtherwise(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		tokens := auth.NewTokens(auth.TokensConfig{Pool: pool})
+		b := setup(t, pool, func(c *Config) { c.Tokens = tokens })
+		if err := tokens.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Tokens.Rotate(t.Context(), b.admin, b.group, 0); err != nil {
+			t.Fatal(err)
+		}
+		own := tokens.For("orders")
+		for _, c := range []struct {
+			name string
+			own  bool
+		}{{"Orders", true}, {"orders", true}, {"orders-2", false}} {
+			if err := b.Groups.Update(t.Context(), b.admin, b.group, GroupInput{AppName: c.name, Title: "O", Manual: true, Addresses: "10.0.0.1:9999", AnyName: true}); err != nil {
+				t.Fatal(err)
+			}
+			if state := tokens.State(c.name); state.Own != c.own || (state.Token == own) != c.own {
+				t.Errorf("as %s it has a token of its own: %t, want %t", c.name, state.Own, c.own)
+			}
+		}
+	})
+}

@@ -269,7 +269,9 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		}
 		renamed = ""
 		if in.AppName != old.AppName {
-			renamed = old.AppName
+			if !strings.EqualFold(in.AppName, old.AppName) { // else its executors have the name that they had
+				renamed = old.AppName
+			}
 			if err := s.unique(ctx, tx, in.AppName, id); err != nil {
 				return err
 			}
@@ -280,7 +282,7 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		if err := s.setOptions(ctx, tx, in); err != nil {
 			return err
 		}
-		if !in.Manual && old.AddressType == AddressAuto && in.AppName == old.AppName {
+		if !in.Manual && old.AddressType == AddressAuto && strings.EqualFold(in.AppName, old.AppName) {
 			list = string(old.AddressList)
 		}
 		_, err = s.queries.UpdateGroup(ctx, tx, db.UpdateGroupParams{
