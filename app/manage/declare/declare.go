@@ -368,13 +368,17 @@ func (c *change) remove(ctx context.Context, row db.DeclaredJob, how string) err
 	if err != nil {
 		return err
 	}
-	drop := db.DropDeclaredJobParams{DroppedAt: c.s.cfg.Now().UnixMilli(), JobID: row.JobID}
+	drop := db.DropDeclaredJobParams{Due: row.Due, JobID: row.JobID}
 	if jobspec.Started(job.TriggerStatus) {
-		drop.Due = 1 // it goes on when it is declared again
+		drop.Due = 1 // it goes on when it is declared again, also where this is cut short
+		if err := c.s.queries.DropDeclaredJob(ctx, c.s.cfg.Pool, drop); err != nil {
+			return db.Error(err)
+		}
 		if err := c.s.cfg.Jobs.Stop(ctx, c.p, row.JobID); err != nil {
 			return err
 		}
 	}
+	drop.DroppedAt = c.s.cfg.Now().UnixMilli()
 	return db.Error(c.s.queries.DropDeclaredJob(ctx, c.s.cfg.Pool, drop))
 }
 

@@ -25,11 +25,19 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-type engine struct{ manage.Engine }
+// engine tells its test of changed jobs, if that wants to know.
+type engine struct {
+	manage.Engine
+	changed func()
+}
 
-func (engine) JobsChanged()                        {}
-func (engine) GroupsChanged(context.Context) error { return nil }
-func (engine) PausesChanged(context.Context) error { return nil }
+func (e *engine) JobsChanged() {
+	if e.changed != nil {
+		e.changed()
+	}
+}
+func (*engine) GroupsChanged(context.Context) error { return nil }
+func (*engine) PausesChanged(context.Context) error { return nil }
 
 type upkeep struct{ manage.Upkeep }
 
@@ -40,6 +48,7 @@ type bundle struct {
 	*Service
 	t       *testing.T
 	manage  *manage.Service
+	engine  *engine
 	program auth.Principal
 	person  auth.Principal
 	group   int64
@@ -48,8 +57,8 @@ type bundle struct {
 func setup(t *testing.T, pool *db.Pool) *bundle {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
-	b := &bundle{t: t, person: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
-	b.manage = manage.New(manage.Config{Pool: pool, Engine: engine{}, Upkeep: upkeep{}, Now: now})
+	b := &bundle{t: t, engine: &engine{}, person: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
+	b.manage = manage.New(manage.Config{Pool: pool, Engine: b.engine, Upkeep: upkeep{}, Now: now})
 	b.Service = New(Config{Pool: pool, Jobs: b.manage.Jobs, Now: now})
 	id, err := b.manage.Groups.Create(t.Context(), b.person, manage.GroupInput{AppName: "orders", Title: "Orders", Manual: true, Addresses: "10.0.0.1:9999"})
 	if err != nil {
@@ -175,6 +184,27 @@ func TestAJobThatIsDeclaredNoMore(t *testing.T) {
 		}
 		if _, ok, err := b.manage.Jobs.DeclaredBy(t.Context(), b.all()["a"].ID); !ok || err != nil {
 			t.Errorf("nobody knows that a program brought a: %v", err)
+		}
+	})
+}
+
+// TestAJobThatIsDroppedHalfwayGoesOnWhenItIsDeclaredAgain: an admin that ends between stopping a job and noting that leaves it to the next
+// declaration, which finds it stopped.
+func TestAJobThatIsDroppedHalfwayGoesOnWhenItIsDeclaredAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		b.declare(wire.RemovedStop, job("a"))
+		ctx, ends := context.WithCancel(t.Context())
+		b.engine.changed = ends
+		results, err := b.Declare(ctx, b.program, b.group, wire.Declaration{RegistryKey: "orders", Removed: wire.RemovedStop})
+		if b.engine.changed = nil; err != nil || len(results) != 1 || results[0].Err == nil || running(b.all()["a"]) {
+			t.Fatalf("not ended between the two: %+v, %v", results, err)
+		}
+		b.want(b.declare(wire.RemovedStop), "a removed")
+		b.want(b.declare(wire.RemovedStop, job("a")), "a changed")
+		if !running(b.all()["a"]) {
+			t.Error("it does not go on")
 		}
 	})
 }
