@@ -223,6 +223,11 @@ func TestJobMethodsTakeWhatXXLJobDoesNotHave(t *testing.T) {
 			orders.refused(method, ref+`,"timezone_":"UTC","tag":"day"}`, "tag, timezone_: a job has no such field")
 		}
 		orders.refused("updateJob", ref+`,"notBefore":"tomorrow"}`, "notBefore")
+		orders.refused("updateJob", ref+`,"misfireLast":5}`, "misfireLast:")
+		orders.refused("updateJob", ref+`,"calendarRule":"DAYS_OFF"}`, "calendarRule:")
+		orders.refused("addJob", `{"name":"n","author":"x","executorHandler":"pay","misfireWithinSeconds":60}`, "misfireWithinSeconds:")
+		orders.must("updateJob", ref+`,"misfireStrategy":"FIRE_LAST","misfireLast":5}`)
+		orders.must("updateJob", ref+`,"misfireStrategy":"DO_NOTHING"}`)
 		run := orders.must("triggerJob", ref+`}`)
 		if run.Data == nil {
 			t.Fatal("triggerJob does not say which run it made")

@@ -3,6 +3,7 @@ package openapi
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -27,6 +28,9 @@ func (a *API) declare(ctx context.Context, remote string, body []byte, who calle
 	out := make([]wire.DeclareResult, len(results))
 	for i, r := range results {
 		out[i] = wire.DeclareResult{Name: r.Name, ID: r.ID, Outcome: r.Outcome}
+		if len(r.Unheeded) > 0 { // its program comes up all the same
+			a.Logger.Warn("a program says of a job what says nothing beside the rest of it", "group", who.scope, "job", r.Name, "fields", strings.Join(r.Unheeded, ", "))
+		}
 		if r.Err == nil {
 			continue
 		}

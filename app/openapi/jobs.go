@@ -334,8 +334,8 @@ var fieldNames = func() map[string]string {
 	return names
 }()
 
-// over writes what a request names over a definition.
-func (r jobRequest) over(j jobspec.Job) jobspec.Job {
+// over writes what a request names over a definition. What it names and says nothing beside the rest is refused, as by API v1.
+func (r jobRequest) over(j jobspec.Job) (jobspec.Job, error) {
 	for _, f := range jobspec.Fields {
 		if text, ok := r.texts[f]; ok {
 			f.Put(&j, text, nil) // which refuses numbers and moments only, and read has
@@ -344,7 +344,15 @@ func (r jobRequest) over(j jobspec.Job) jobspec.Job {
 			f.Set(&j, n)
 		}
 	}
-	return j
+	unheeded := jobspec.Unheeded(j, func(f *jobspec.Field) bool {
+		_, text := r.texts[f]
+		_, number := r.numbers[f]
+		return text || number
+	})
+	if len(unheeded) > 0 {
+		return j, problem.InvalidFields(unheeded...)
+	}
+	return j, nil
 }
 
 // newJob is what an added job is where the request does not say.
@@ -355,7 +363,11 @@ var newJob = func() jobspec.Job {
 }()
 
 func (a *API) addJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
-	id, err := a.Jobs.Create(ctx, p, manage.JobInput{Group: req.JobGroup.value, FixParam: req.ParamFixed, Job: req.over(newJob)})
+	job, err := req.over(newJob)
+	if err != nil {
+		return nil, err
+	}
+	id, err := a.Jobs.Create(ctx, p, manage.JobInput{Group: req.JobGroup.value, FixParam: req.ParamFixed, Job: job})
 	return strconv.FormatInt(id, 10), err
 }
 
@@ -364,7 +376,11 @@ func (a *API) updateJob(ctx context.Context, p auth.Principal, req jobRequest) (
 	if err != nil {
 		return nil, err
 	}
-	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), FixParam: req.ParamFixed, Job: req.over(old.Spec())}
+	job, err := req.over(old.Spec())
+	if err != nil {
+		return nil, err
+	}
+	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), FixParam: req.ParamFixed, Job: job}
 	return nil, a.Jobs.Update(ctx, p, old.ID, in)
 }
 

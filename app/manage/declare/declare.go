@@ -76,6 +76,8 @@ type Result struct {
 	ID      int64
 	Outcome string // one of wire's
 	Err     error  // why it is refused
+	// Unheeded are the fields that say nothing beside what else the program says, such as the rule of a calendar without one. They are left out.
+	Unheeded []string
 }
 
 // Declare does what a declaration of a group's program says, each job for itself. The error is for the declaration as a whole; nothing
@@ -87,7 +89,7 @@ func (s *Service) Declare(ctx context.Context, p auth.Principal, group int64, d 
 	if !slices.Contains([]string{wire.RemovedStop, wire.RemovedKeep, wire.RemovedDelete}, d.Removed) {
 		return nil, problem.New(problem.Invalid, errRemoved)
 	}
-	c := &change{s: s, p: p, group: group, ids: make(map[string]int64)}
+	c := &change{s: s, p: p, group: group, ids: make(map[string]int64), unheeded: make(map[string][]string)}
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
@@ -100,7 +102,8 @@ func (s *Service) Declare(ctx context.Context, p auth.Principal, group int64, d 
 		results = append(results, r)
 	}
 	for i, j := range d.Jobs {
-		if r := &results[i]; r.Err == nil {
+		r := &results[i]
+		if r.Err == nil {
 			r.ID = c.ids[j.Name]
 			if changed, err := c.settle(ctx, j); err != nil {
 				r.Outcome, r.Err = wire.DeclaredRefused, err
@@ -108,6 +111,7 @@ func (s *Service) Declare(ctx context.Context, p auth.Principal, group int64, d 
 				r.Outcome = wire.DeclaredChanged
 			}
 		}
+		r.Unheeded = c.unheeded[j.Name]
 	}
 	return append(results, c.drop(ctx, d)...), nil
 }
@@ -120,6 +124,8 @@ type change struct {
 	ids    map[string]int64 // of the jobs that are there
 	stored map[string]db.DeclaredJob
 	seen   []string
+
+	unheeded map[string][]string // fields, by job, of what is new
 }
 
 func (c *change) read(ctx context.Context) error {
@@ -247,6 +253,10 @@ func (c *change) over(spec jobspec.Job, j wire.DeclaredJob) (jobspec.Job, error)
 	}
 	if len(faults) > 0 {
 		return spec, problem.InvalidFields(faults...)
+	}
+	c.unheeded[j.Name] = nil
+	for _, f := range jobspec.Unheeded(spec, func(f *jobspec.Field) bool { return j.Fields[f.File] != "" }) {
+		c.unheeded[j.Name] = append(c.unheeded[j.Name], jobspec.Named(f.Name).File)
 	}
 	return spec, nil
 }

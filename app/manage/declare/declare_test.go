@@ -293,6 +293,28 @@ func TestWhatAProgramCannotSay(t *testing.T) {
 	})
 }
 
+// TestWhatSaysNothingIsNoted and left out: a program comes up all the same.
+func TestWhatSaysNothingIsNoted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		said := func(fields ...string) []string {
+			t.Helper()
+			results, err := b.Declare(t.Context(), b.program, b.group, wire.Declaration{Removed: wire.RemovedStop, Jobs: []wire.DeclaredJob{job("a", fields...)}})
+			if err != nil || results[0].Err != nil {
+				t.Fatalf("%+v, %v", results, err)
+			}
+			return results[0].Unheeded
+		}
+		b.want(said("calendar_rule", "DAYS_OFF", "misfire_last", "5"), "calendar_rule", "misfire_last")
+		b.want(said("calendar_rule", "DAYS_OFF", "misfire_last", "5")) // told once
+		b.want(said("misfire", "FIRE_LAST", "misfire_last", "5", "misfire_within_seconds", "60"), "misfire_within_seconds")
+		if j := b.all()["a"]; j.CalendarRule != "" || j.MisfireLast != 5 || j.MisfireWithin != 0 {
+			t.Errorf("it was made with %q, %d and %d", j.CalendarRule, j.MisfireLast, j.MisfireWithin)
+		}
+	})
+}
+
 func TestTenReplicasMakeOneJob(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
