@@ -114,6 +114,7 @@ func TestTheAuditLogTellsWhatIsSecretOfAChannel(t *testing.T) {
 		for _, change := range []struct{ body, after string }{
 			{`{"url":"http://127.0.0.1:1/b"}`, `{"given":"url"}`},
 			{`{"secret":"hush-2"}`, `{"given":"secret"}`},
+			{`{"url":"http://127.0.0.1:1/b","secret":"hush-2","name":"ops 2"}`, `{"name":"ops 2"}`}, // as they were
 			{`{"secret":""}`, `{"removed":"secret"}`},
 		} {
 			c.json(200, &struct{}{}, "PATCH", at, change.body)

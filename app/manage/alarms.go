@@ -21,6 +21,7 @@ type Alarmer interface {
 	Channels(ctx context.Context) ([]alarm.Channel, error)
 	Channel(ctx context.Context, id int64) (alarm.Channel, error)
 	CreateChannel(ctx context.Context, c alarm.Channel) (int64, error)
+	OtherSecrets(ctx context.Context, c alarm.Channel) ([]string, error)
 	UpdateChannel(ctx context.Context, c alarm.Channel) error
 	DeleteChannel(ctx context.Context, id int64) error
 	Test(ctx context.Context, id int64, to ...string) error
@@ -149,6 +150,10 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 		if err != nil {
 			return 0, err
 		}
+		given, err := s.cfg.Alarmer.OtherSecrets(ctx, c)
+		if err != nil {
+			return 0, alarmProblem(err)
+		}
 		if err := s.cfg.Alarmer.UpdateChannel(ctx, c); err != nil {
 			return 0, alarmProblem(err)
 		}
@@ -158,7 +163,7 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 		}
 		entry := Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: now.Name, Before: channelSnapshot(old), After: channelSnapshot(now)}
 		if now.Version != old.Version {
-			entry.After.secrets(c)
+			entry.After.secrets(c, given)
 		}
 		s.audit.Note(ctx, p, entry)
 		return c.ID, nil
@@ -206,19 +211,14 @@ func (s *Channels) firstRoute(ctx context.Context, p auth.Principal, c alarm.Cha
 	return nil
 }
 
-// secrets says which secrets of a channel somebody gave or took away, and nothing of what they are.
-func (after Snapshot) secrets(c alarm.Channel) {
-	var given, removed []string
-	for _, secret := range []struct {
-		name, value string
-		removed     bool
-	}{{alarm.FieldURL, c.Settings.URL, false}, {alarm.FieldSecret, c.Settings.Secret, c.RemoveSecret}, {alarm.FieldPassword, c.Settings.Password, c.RemovePassword}} {
-		switch {
-		case secret.value != "":
-			given = append(given, secret.name)
-		case secret.removed:
-			removed = append(removed, secret.name)
-		}
+// secrets says which secrets of a channel somebody gave anew or took away, and nothing of what they are.
+func (after Snapshot) secrets(c alarm.Channel, given []string) {
+	var removed []string
+	if c.RemoveSecret && c.Settings.Secret == "" {
+		removed = append(removed, alarm.FieldSecret)
+	}
+	if c.RemovePassword && c.Settings.Password == "" {
+		removed = append(removed, alarm.FieldPassword)
 	}
 	if len(given) > 0 {
 		after["given"] = strings.Join(given, ", ")

@@ -136,6 +136,27 @@ func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 	return id, nil
 }
 
+// OtherSecrets are those fields of a channel with secrets that somebody gave and that it has not got as they are: all that were given where its
+// settings cannot be opened.
+func (a *Alarmer) OtherSecrets(ctx context.Context, c Channel) (fields []string, err error) {
+	row, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, c.ID)
+	if err != nil {
+		return nil, db.Error(err)
+	}
+	var had Settings
+	if old, err := a.channelOf(&row); err == nil {
+		had = old.settings
+	}
+	for _, secret := range []struct{ field, given, had string }{
+		{FieldURL, c.Settings.URL, had.URL}, {FieldSecret, c.Settings.Secret, had.Secret}, {FieldPassword, c.Settings.Password, had.Password},
+	} {
+		if secret.given != "" && secret.given != secret.had && strings.TrimSpace(secret.given) != secret.had {
+			fields = append(fields, secret.field)
+		}
+	}
+	return fields, nil
+}
+
 // UpdateChannel saves a channel, all but its kind. What waits for it is tried at once, since a change is mostly a repair;
 // switched off, it is given up. The error is [invalid.Fields], [ErrChanged] or [db.ErrNotFound].
 func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
