@@ -129,6 +129,18 @@ func TestTheAuditLogTellsWhatIsSecretOfAChannel(t *testing.T) {
 			t.Errorf("of the mail server: %s, %s", before, after)
 		}
 
+		// What is about a channel of a group is about the group.
+		var own struct{ ID int64 }
+		c.json(201, &own, "POST", "/alarms/channels", `{"name":"orders","kind":"slack","url":"http://127.0.0.1:1/o","group_id":1}`)
+		at1 := fmt.Sprintf("/alarms/channels/%d", own.ID)
+		c.json(201, &struct{}{}, "POST", at1+"/routes", `{"scope":"all","causes":["lost"]}`)
+		c.json(200, &struct{}{}, "PATCH", at1, `{"name":"orders 2"}`)
+		c.json(200, &struct{}{}, "DELETE", at1, "")
+		var log struct{ Items []struct{ Action string } }
+		if c.json(200, &log, "GET", "/audit?object_kind=channel&group_id=1", ""); len(log.Items) != 4 {
+			t.Errorf("the audit log has %+v of the channel of a group", log.Items)
+		}
+
 		rule := fmt.Sprintf("/alarms/%d/routes/%d", ch.ID, ch.Routes[0].ID)
 		late := formTo(t, root.get(rule+"/edit").document(t), rule)
 		c.json(200, &ch, "PUT", fmt.Sprintf("%s/routes/%d", at, ch.Routes[0].ID), `{"scope":"all","causes":["lost"]}`, "If-Match", "*")

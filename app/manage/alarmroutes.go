@@ -99,7 +99,7 @@ func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Rout
 	if len(r.Causes) == 0 {
 		return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: alarm.CodeNoCause})
 	}
-	entry := Entry{Action: ActionCreate, Kind: ObjectChannel, ID: c.ID, Name: c.Name}
+	entry := Entry{Action: ActionCreate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Group: c.GroupID}
 	if r.ID != 0 {
 		old, err := s.ownRoute(ctx, r.ChannelID, r.ID)
 		if err != nil {
@@ -163,6 +163,6 @@ func (s *Channels) DeleteRoute(ctx context.Context, p auth.Principal, channelID,
 	if err := s.cfg.Alarmer.DeleteRoute(ctx, routeID); err != nil {
 		return alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: Snapshot{"route": routeID}})
+	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Group: c.GroupID, Before: Snapshot{"route": routeID}})
 	return nil
 }

@@ -161,7 +161,7 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 		if err != nil {
 			return 0, alarmProblem(err)
 		}
-		entry := Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: now.Name, Before: channelSnapshot(old), After: channelSnapshot(now)}
+		entry := Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: now.Name, Group: now.GroupID, Before: channelSnapshot(old), After: channelSnapshot(now)}
 		if now.Version != old.Version {
 			entry.After.secrets(c, given)
 		}
@@ -185,7 +185,7 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 	if err != nil {
 		return 0, alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, After: channelSnapshot(c)})
+	s.audit.Note(ctx, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, Group: c.GroupID, After: channelSnapshot(c)})
 	if first != nil {
 		r := *first
 		r.ChannelID = id
@@ -263,7 +263,7 @@ func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error
 	if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
 		return alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Before: channelSnapshot(c)})
+	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Group: c.GroupID, Before: channelSnapshot(c)})
 	return nil
 }
 
@@ -282,7 +282,7 @@ func (s *Channels) Test(ctx context.Context, p auth.Principal, id int64, to stri
 		}
 		recipients = append(recipients, address.Address)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionTest, Kind: ObjectChannel, ID: id, Name: c.Name})
+	s.audit.Note(ctx, p, Entry{Action: ActionTest, Kind: ObjectChannel, ID: id, Name: c.Name, Group: c.GroupID})
 	err = s.cfg.Alarmer.Test(ctx, id, recipients...)
 	if f, ok := errors.AsType[*alarm.Failure](err); ok {
 		return f.Trouble, nil

@@ -133,7 +133,7 @@ func (a *Audit) Record(ctx context.Context, tx db.DBTX, p auth.Principal, e Entr
 	if e.Action == ActionUpdate && len(before) == 0 && len(after) == 0 {
 		return nil // saved without a change
 	}
-	if e.Group == 0 && (e.Kind == ObjectGroup || e.Kind == ObjectToken) {
+	if e.Group == 0 && (e.Kind == ObjectGroup || e.Kind == ObjectToken || e.Kind == ObjectSecret) {
 		e.Group = e.ID
 	}
 	_, err := a.queries.InsertAudit(ctx, tx, db.InsertAuditParams{

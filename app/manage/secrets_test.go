@@ -52,7 +52,7 @@ func TestSecretsAreSetByWhoMayWriteScriptsAndUsedByWhoMayEdit(t *testing.T) {
 			t.Errorf("list %+v, %v", list, err)
 		}
 		// The audit log says who, and not what.
-		log, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectSecret, Limit: 10})
+		log, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectSecret, Group: b.group, Limit: 10})
 		if err != nil || len(log.Entries) != 2 {
 			t.Fatalf("audit: %d, %v", len(log.Entries), err)
 		}
