@@ -187,6 +187,9 @@ func (s *Jobs) MakeFlow(ctx context.Context, p auth.Principal, id int64, in Chai
 			return err
 		}
 		if c.Started {
+			if err := s.carryPauses(ctx, p, c.First, made); err != nil {
+				return err
+			}
 			if err := s.Start(ctx, p, made); err != nil {
 				return err
 			}
@@ -194,6 +197,46 @@ func (s *Jobs) MakeFlow(ctx context.Context, p auth.Principal, id int64, in Chai
 		return s.keepChain(ctx, c, made)
 	})
 	return made, err
+}
+
+// carryPauses gives a job those pauses of another one's own that it has not, before it takes over its schedule: what holds that back, or will,
+// goes on to.
+func (s *Jobs) carryPauses(ctx context.Context, p auth.Principal, from db.Job, to int64) error {
+	list, err := s.pauses.Of(ctx, p, from)
+	if err != nil {
+		return err
+	}
+	next, err := s.Get(ctx, p, to)
+	if err != nil {
+		return err
+	}
+	has, err := s.pauses.Of(ctx, p, next)
+	if err != nil {
+		return err
+	}
+	carried := false
+	for _, pause := range list {
+		same := func(h Pause) bool {
+			return h.Until.Equal(pause.Until) && h.Strategy == pause.Strategy && h.Cron == pause.Cron && h.Length == pause.Length && h.ZoneID == pause.ZoneID && h.Reason == pause.Reason
+		}
+		if pause.Scope != jobspec.PauseJob || slices.ContainsFunc(has, same) {
+			continue
+		}
+		if _, err := s.pauses.create(ctx, p, PauseInput{
+			Scope: jobspec.PauseJob, Target: to, From: pause.From, Until: pause.Until, Strategy: pause.Strategy, Cron: pause.Cron, Length: pause.Length, Zone: pause.ZoneID, Reason: pause.Reason,
+		}); err != nil {
+			return err
+		}
+		carried = true
+	}
+	if carried {
+		s.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) {
+			if err := s.cfg.Engine.PausesChanged(ctx); err != nil {
+				s.cfg.Logger.Warn("go by the pauses of a flow", "error", err) // each claim looks
+			}
+		})
+	}
+	return nil
 }
 
 // chainFlow is the flow that a chain becomes: with the schedule of the first job, and what says by when it has to be done.

@@ -1,9 +1,11 @@
 package manage
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -99,6 +101,59 @@ func TestAChainBecomesAFlow(t *testing.T) {
 		var audited int
 		if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_audit WHERE user_name = 'eve' AND action IN ('create', 'update', 'start', 'stop')").Scan(&audited); err != nil || audited != 6 {
 			t.Errorf("%d changes are in the audit log, %v", audited, err)
+		}
+	})
+}
+
+// TestAPausedChainIsAPausedFlow, and the other way round: what holds the schedule back goes on to, whichever job has it.
+func TestAPausedChainIsAPausedFlow(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		last := b.create(t, nil)
+		first := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(last, 10) })
+		if err := b.Jobs.Start(ctx, b.user, first); err != nil {
+			t.Fatal(err)
+		}
+		pause := func(job int64, in PauseInput) {
+			t.Helper()
+			in.Scope, in.Target, in.Strategy = jobspec.PauseJob, job, jobspec.PauseOnce
+			if _, err := b.Pauses.Create(ctx, b.user, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		of := func(job int64) (list []string) {
+			t.Helper()
+			pauses, err := b.Pauses.Of(ctx, b.user, b.read(t, job))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range pauses {
+				list = append(list, string(p.State)+" "+p.Reason)
+			}
+			slices.Sort(list)
+			return list
+		}
+		pause(first, PauseInput{Reason: "moves"})
+		pause(first, PauseInput{Reason: "nights", Cron: "0 0 23 * * ?", Length: time.Hour, Zone: "Asia/Tokyo"})
+		c, err := b.Jobs.Chain(ctx, b.user, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := b.Jobs.MakeFlow(ctx, b.user, first, ChainInput{Name: "nightly", Version: c.Version})
+		if err != nil {
+			t.Fatal(kind(err))
+		}
+		if got, want := of(made), []string{"active moves", "between nights"}; !slices.Equal(got, want) {
+			t.Errorf("the flow is held by %v, want %v", got, want)
+		}
+		pause(made, PauseInput{Reason: "of the flow"})
+		if err := b.Jobs.UndoFlow(ctx, b.user, made); err != nil {
+			t.Fatal(kind(err))
+		}
+		if got, want := of(first), []string{"active moves", "active of the flow", "between nights"}; !slices.Equal(got, want) {
+			t.Errorf("the first job is held by %v, want %v", got, want)
 		}
 	})
 }

@@ -70,6 +70,13 @@ func (s *Jobs) UndoFlow(ctx context.Context, p auth.Principal, flowID int64) err
 		}
 		// First the flow, so that nothing runs twice.
 		started := jobspec.Started(made.TriggerStatus)
+		for _, row := range rows {
+			if row.Started != 0 && started {
+				if err := s.carryPauses(ctx, p, made, row.JobID); err != nil {
+					return err
+				}
+			}
+		}
 		if started {
 			if err := s.Stop(ctx, p, flowID); err != nil {
 				return err
