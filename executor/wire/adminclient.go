@@ -166,6 +166,7 @@ func (c *AdminClient) each(ctx context.Context, node int64, try func(context.Con
 		a.underWay.Add(1)
 		err := try(attempt, a)
 		a.underWay.Add(-1)
+		c.leave(attempt, err)
 		cancel()
 		if ctx.Err() == nil { // or it says nothing about the admin
 			a.note(err)
@@ -179,6 +180,14 @@ func (c *AdminClient) each(ctx context.Context, node int64, try func(context.Con
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// leave gives up the connections over which nothing goes on when an attempt has had no answer in time: where the way to an admin is broken
+// without a word, each of those that are kept would cost another attempt. See [Redialling] for HTTP/2.
+func (c *AdminClient) leave(attempt context.Context, err error) {
+	if err != nil && late(attempt) {
+		c.http.CloseIdleConnections()
+	}
 }
 
 // order is the order in which a call asks the admins: the one of a number, the others by turns, and those that have just failed.

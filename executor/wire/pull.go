@@ -222,6 +222,7 @@ func (c *AdminClient) AnswerPulled(ctx context.Context, which int, req *PullRequ
 		a := c.admins[(which+i)%len(c.admins)]
 		attempt, cancel := context.WithTimeout(ctx, c.timeout)
 		answer, err := c.ask(attempt, a, "/api/pull", body)
+		c.leave(attempt, err)
 		cancel()
 		var r PullResponse
 		if err == nil && len(answer.Data) > 0 {

@@ -40,7 +40,8 @@ var (
 //
 // Like rest it uses another connection only when nothing was written to the first: everything else may have arrived.
 type plainTransport struct {
-	rest *http.Transport
+	rest   *http.Transport
+	others restTransport // for what is not sent here: rest, or what makes new connections like it
 
 	mu    sync.Mutex
 	peers map[string]*plainPeer // those in use, or with connections that are kept
@@ -55,14 +56,24 @@ type plainPeer struct {
 	sweep   *time.Timer   // closes those that nobody uses; nil when there are none
 }
 
+// restTransport is an [http.Transport], or stands for several.
+type restTransport interface {
+	http.RoundTripper
+	CloseIdleConnections()
+}
+
 func newPlainTransport(rest *http.Transport) *plainTransport {
-	return &plainTransport{rest: rest, peers: make(map[string]*plainPeer)}
+	t := &plainTransport{rest: rest, others: rest, peers: make(map[string]*plainPeer)}
+	if rest.ForceAttemptHTTP2 {
+		t.others = NewRedialling(rest)
+	}
+	return t
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *plainTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.rest.Proxy != nil || !speaksPlainly(req) {
-		return t.rest.RoundTrip(req)
+		return t.others.RoundTrip(req)
 	}
 	body, err := readAll(req)
 	if err != nil {
@@ -107,7 +118,7 @@ func (t *plainTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections lets [http.Client.CloseIdleConnections] reach both.
 func (t *plainTransport) CloseIdleConnections() {
-	t.rest.CloseIdleConnections()
+	t.others.CloseIdleConnections()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.peers {

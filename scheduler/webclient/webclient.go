@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // ErrPrivate refuses an address inside where [Config.DenyPrivate] says so.
@@ -32,7 +34,7 @@ type Config struct {
 // used except where private addresses are refused, because behind a proxy nobody knows what a name means.
 func New(cfg Config) *http.Client {
 	return &http.Client{
-		Transport:     guard{open: transport(cfg, false), guarded: transport(cfg, true), deny: cfg.DenyPrivate},
+		Transport:     guard{open: wire.NewRedialling(transport(cfg, false)), guarded: wire.NewRedialling(transport(cfg, true)), deny: cfg.DenyPrivate},
 		Timeout:       cfg.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -41,7 +43,7 @@ func New(cfg Config) *http.Client {
 // guard sends by the rule that holds now. Each rule has connections of its own: one that was made when private addresses were allowed
 // is no way around a rule that forbids them.
 type guard struct {
-	open, guarded *http.Transport
+	open, guarded *wire.Redialling
 	deny          func() bool
 }
 
