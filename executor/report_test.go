@@ -171,8 +171,13 @@ func TestReporterFlush(t *testing.T) {
 		t.Parallel()
 		sender := &fakeSender{delay: 2 * time.Second}
 		inBubble(t, sender, 10, func(t *testing.T, r *reporter, _ func()) {
+			r.mu.Lock() // or a sender takes the first of them alone
 			for id := range int64(25) {
-				r.addResult(id, "")
+				r.queue = append(r.queue, result{cb: &wire.Callback{LogID: id}})
+			}
+			r.mu.Unlock()
+			for range senders {
+				r.poke()
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
