@@ -78,7 +78,7 @@ func (c Config) withDefaults() (Config, error) {
 		errs = append(errs, errors.New("the app name is empty"))
 	}
 	for _, address := range c.Admins {
-		if u, err := url.Parse(address); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		if u, err := url.Parse(strings.TrimSpace(address)); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 			errs = append(errs, fmt.Errorf("admin address %q is not an http URL", address))
 		}
 	}
@@ -106,6 +106,17 @@ func (c Config) withDefaults() (Config, error) {
 	case "", RemovedStop, RemovedKeep, RemovedDelete:
 	default:
 		errs = append(errs, fmt.Errorf("what becomes of removed jobs is %q, and should be stop, keep or delete", c.Removed))
+	}
+	for _, number := range []struct {
+		name  string
+		value int64
+	}{
+		{"MaxLogBytes", c.MaxLogBytes}, {"QueueLimit", int64(c.QueueLimit)}, {"MaxRuns", int64(c.MaxRuns)}, {"OverlapGrace", int64(c.OverlapGrace)},
+		{"DrainTimeout", int64(c.DrainTimeout)}, {"BeatInterval", int64(c.BeatInterval)}, {"CallbackBatch", int64(c.CallbackBatch)}, {"AdminTimeout", int64(c.AdminTimeout)},
+	} {
+		if number.value < 0 {
+			errs = append(errs, fmt.Errorf("%s is negative", number.name))
+		}
 	}
 	if len(errs) > 0 {
 		return c, errors.Join(errs...)

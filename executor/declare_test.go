@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -27,5 +28,29 @@ func TestTheRegistrationNamesHandlersWhoseParameterIsCode(t *testing.T) {
 	back, err := wire.DecodeRegistry(raw)
 	if err != nil || !slices.Equal(back.CodeHandlers, []string{"runIt"}) {
 		t.Errorf("it is %s, read as %+v (%v)", raw, back, err)
+	}
+}
+
+// TestADeclaredLengthIsSaidAsItIs: what is not whole seconds is refused by the admin, and must not have become something else on the way.
+func TestADeclaredLengthIsSaidAsItIs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		length time.Duration
+		want   string
+	}{{0, ""}, {time.Second, "1"}, {36 * time.Hour, "129600"}, {1500 * time.Millisecond, "1.5"}, {time.Millisecond, "0.001"}, {-time.Second, "-1"}} {
+		j := Job{Name: "a", Timeout: tt.length, WarnAfter: tt.length, ExpectSuccess: tt.length, MisfireWithin: tt.length}.declared("orders")
+		for _, field := range []string{"timeout_seconds", "warn_after_seconds", "expect_success_seconds", "misfire_within_seconds"} {
+			if got := j.Fields[field]; got != tt.want {
+				t.Errorf("%s is %s: %q, want %q", tt.length, field, got, tt.want)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		schedule Schedule
+		want     string
+	}{{Every(500 * time.Millisecond), "0.5"}, {After(2 * time.Minute), "120"}, {Every(0), "0"}} {
+		if got := (Job{Name: "a", Schedule: tt.schedule}).declared("orders").Fields["every_seconds"]; got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.schedule, got, tt.want)
+		}
 	}
 }

@@ -440,10 +440,21 @@ func TestConfigIsChecked(t *testing.T) {
 		"scripts without a token":    {AppName: "a", GlueEnabled: true},
 		"an admin that is no URL":    {AppName: "a", Admins: []string{"localhost:8080"}},
 		"an admin of another scheme": {AppName: "a", Admins: []string{"ftp://x"}},
+		"a negative log bound":       {AppName: "a", MaxLogBytes: -1},
+		"a negative queue":           {AppName: "a", QueueLimit: -1},
+		"a negative number of runs":  {AppName: "a", MaxRuns: -1},
+		"a negative grace":           {AppName: "a", OverlapGrace: -1},
+		"a negative drain":           {AppName: "a", DrainTimeout: -1},
+		"heartbeats without a pause": {AppName: "a", BeatInterval: -1},
+		"batches without results":    {AppName: "a", CallbackBatch: -1},
+		"no time for an admin":       {AppName: "a", AdminTimeout: -1},
 	} {
 		if _, err := executor.New(config); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
+	}
+	if _, err := executor.New(executor.Config{AppName: "a", Admins: []string{"http://a:8080", " https://b/xxl-job-admin/ "}, LogRetentionDays: executor.KeepLogs}); err != nil {
+		t.Errorf("a list as people write it: %v", err)
 	}
 	b := setup(t, nil)
 	other, err := executor.New(executor.Config{AppName: "a", DataDir: b.DataDir()})

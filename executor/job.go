@@ -71,8 +71,10 @@ func After(d time.Duration) Schedule { return Schedule{"FIX_DELAY", "every_secon
 // At is due once.
 func At(t time.Time) Schedule { return Schedule{"ONCE", "at", moment(t)} }
 
-func seconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
-func moment(t time.Time) string      { return t.Format(time.RFC3339Nano) }
+// seconds is as long as it says: what is not whole the admin refuses, and that is logged, where a part that was left out would mean no bound at all.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+func moment(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 // declared is the job as admins read it. The fields are those of docs/jobfile.md.
 func (j Job) declared(appName string) wire.DeclaredJob {
