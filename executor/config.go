@@ -64,7 +64,9 @@ type Config struct {
 	// either way; without the sync a power failure may lose the last second.
 	NoSync bool
 
-	HTTPClient *http.Client // towards the admins; default wire.NewHTTPClient with AdminTLS
+	// HTTPClient is used towards the admins; default wire.NewHTTPClient with AdminTLS. With Pull its Timeout does not count: admins answer
+	// when there is something to do.
+	HTTPClient *http.Client
 	Logger     *slog.Logger // default slog.Default
 }
 

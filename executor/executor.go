@@ -125,6 +125,10 @@ func New(config Config) (*Executor, error) {
 			return wire.NewHTTPClient(8, own)
 		}
 		client = newClient()
+	} else if config.Mode == Pull && client.Timeout > 0 { // each call has a bound of its own, and a pull lasts longer than most
+		patient := *client
+		patient.Timeout = 0
+		client = &patient
 	}
 	return &Executor{
 		config: config, logger: config.Logger, client: client, newClient: newClient, tls: serverTLS, runAs: runAs,

@@ -93,12 +93,16 @@ func (h *handing) wait(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func pulling(t *testing.T, h *handing, handler executor.Handler) *executor.Executor {
+func pulling(t *testing.T, h *handing, handler executor.Handler, options ...func(*executor.Config)) *executor.Executor {
 	t.Helper()
 	h.changed = make(chan struct{})
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	ex, err := executor.New(executor.Config{AppName: "orders", Admins: []string{server.URL}, Mode: executor.Pull, DataDir: t.TempDir(), NoSync: true, Logger: slog.New(slog.DiscardHandler)})
+	config := executor.Config{AppName: "orders", Admins: []string{server.URL}, Mode: executor.Pull, DataDir: t.TempDir(), NoSync: true, Logger: slog.New(slog.DiscardHandler)}
+	for _, option := range options {
+		option(&config)
+	}
+	ex, err := executor.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +135,22 @@ func TestACallThatWasUnderWayTooLongIsLeft(t *testing.T) {
 	}
 	if len(ran) != 0 {
 		t.Error("the late one ran as well")
+	}
+}
+
+// TestAClientsOwnTimeOutEndsNoPull: whoever gives the executor a client with one, as most programs have, would never hear of a run.
+func TestAClientsOwnTimeOutEndsNoPull(t *testing.T) {
+	t.Parallel()
+	ran := make(chan int64, 1)
+	h := &handing{calls: []wire.PulledCall{runCall("a.1", time.Minute)}, slow: 300 * time.Millisecond}
+	client := &http.Client{Timeout: 30 * time.Millisecond}
+	pulling(t, h, func(_ context.Context, run *executor.Run) error {
+		ran <- run.LogID
+		return nil
+	}, func(c *executor.Config) { c.HTTPClient = client })
+	h.wait(t, "answer to the call", func() bool { return len(h.answers) == 1 })
+	if id := <-ran; id != 1 || client.Timeout == 0 {
+		t.Errorf("run %d; the client's time-out is %s", id, client.Timeout)
 	}
 }
 
