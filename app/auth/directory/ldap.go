@@ -1,7 +1,9 @@
 package directory
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-ldap/ldap/v3"
@@ -17,10 +20,13 @@ import (
 )
 
 // LDAP is a directory that checks names and passwords.
-type LDAP struct{ cfg LDAPConfig }
+type LDAP struct {
+	cfg  LDAPConfig
+	open func(ctx context.Context, network, address string) (net.Conn, error)
+}
 
 // NewLDAP makes a directory; it is asked at each sign-in.
-func NewLDAP(cfg LDAPConfig) *LDAP { return &LDAP{cfg: cfg} }
+func NewLDAP(cfg LDAPConfig) *LDAP { return &LDAP{cfg: cfg, open: new(net.Dialer).DialContext} }
 
 // Name is the directory's in the file.
 func (l *LDAP) Name() string { return l.cfg.Name }
@@ -43,12 +49,13 @@ func (l *LDAP) check(ctx context.Context, name, password string) (Identity, erro
 	if name == "" || password == "" || len(password) > auth.MaxPasswordBytes || utf8.RuneCountInString(name) > maxName || strings.ContainsRune(name, 0) {
 		return Identity{}, auth.ErrWrongLogin
 	}
+	ctx, cancel := context.WithTimeout(ctx, finishTime)
+	defer cancel()
 	conn, err := l.dial(ctx)
 	if err != nil {
 		return Identity{}, l.fail(Down, err)
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	entry, err := l.find(conn, name)
 	if err != nil {
 		return Identity{}, err
@@ -70,26 +77,25 @@ func (l *LDAP) fail(reason Reason, err error) error {
 	return &Error{Reason: reason, Provider: l.cfg.Name, Err: err}
 }
 
-// dial connects to the first server that answers, and binds as who searches.
+// dial connects to the first server that answers, and binds as who searches. Each gets its share of the time, so that one that takes the
+// connection and says nothing leaves some for the next.
 func (l *LDAP) dial(ctx context.Context) (*ldap.Conn, error) {
 	var errs []error
-	for _, server := range l.cfg.URL {
+	for i, server := range l.cfg.URL {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, errors.Join(append(errs, err)...)
 		}
-		conn, err := l.connect(server)
+		conn, err := l.connect(ctx, server, len(l.cfg.URL)-i)
 		if err == nil {
-			if err = l.bind(conn); err == nil {
-				return conn, nil
-			}
-			_ = conn.Close()
+			return conn, nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", server, err))
 	}
 	return nil, errors.Join(errs...)
 }
 
-func (l *LDAP) connect(server string) (*ldap.Conn, error) {
+// connect connects to one of so many servers that are left.
+func (l *LDAP) connect(ctx context.Context, server string, left int) (*ldap.Conn, error) {
 	u, err := url.Parse(server)
 	if err != nil {
 		return nil, err
@@ -98,18 +104,58 @@ func (l *LDAP) connect(server string) (*ldap.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := ldap.DialURL(server, ldap.DialWithDialer(&net.Dialer{Timeout: askTime}), ldap.DialWithTLSConfig(conf))
+	end, _ := ctx.Deadline()
+	limited, cancel := context.WithTimeout(ctx, min(askTime, time.Until(end)/time.Duration(left)))
+	defer cancel()
+	port := ldap.DefaultLdapPort
+	if u.Scheme == "ldaps" {
+		port = ldap.DefaultLdapsPort
+	}
+	raw, err := l.open(limited, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
 	if err != nil {
 		return nil, err
 	}
-	conn.SetTimeout(askTime)
-	if l.cfg.StartTLS && u.Scheme == "ldap" {
-		if err := conn.StartTLS(conf); err != nil {
-			_ = conn.Close()
+	// The library bounds the wait for an answer and nothing else: not the TLS that follows one.
+	if until, ok := limited.Deadline(); ok {
+		_ = raw.SetDeadline(until)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	over := &bound{raw, stop}
+	if u.Scheme == "ldaps" {
+		secure := tls.Client(raw, conf)
+		if err := secure.HandshakeContext(limited); err != nil {
+			_ = over.Close()
 			return nil, err
 		}
+		over.Conn = secure
 	}
+	conn := ldap.NewConn(over, u.Scheme == "ldaps")
+	conn.Start()
+	conn.SetTimeout(askTime)
+	if l.cfg.StartTLS && u.Scheme == "ldap" {
+		err = conn.StartTLS(conf)
+	}
+	if err == nil {
+		err = l.bind(conn)
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	_ = raw.SetDeadline(end)
 	return conn, nil
+}
+
+// bound is a connection that is closed with a context, as long as it is open.
+type bound struct {
+	net.Conn
+	unbind func() bool
+}
+
+// Close implements [net.Conn].
+func (b *bound) Close() error {
+	b.unbind()
+	return b.Conn.Close()
 }
 
 // bind makes the connection that of who searches.

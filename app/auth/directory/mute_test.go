@@ -2,8 +2,13 @@ package directory_test
 
 import (
 	"context"
+	"encoding/base64"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -106,4 +111,138 @@ func TestAMuteEndpointIsADownProvider(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestASignInAtASlowProviderIsBounded as a whole: each of its addresses may take long, and the last of them says nothing.
+func TestASignInAtASlowProviderIsBounded(t *testing.T) {
+	t.Parallel()
+	const issuer = "https://company.example.com"
+	encoded := base64.RawURLEncoding.EncodeToString
+	token := encoded([]byte(`{"alg":"RS256"}`)) + "." + encoded([]byte(`{}`)) + "." + encoded([]byte("signature"))
+	answers := map[string]string{
+		"/.well-known/openid-configuration": `{"issuer":"` + issuer + `","token_endpoint":"` + issuer + `/token","jwks_uri":"` + issuer + `/keys"}`,
+		"/token":                            `{"access_token":"x","token_type":"Bearer","id_token":"` + token + `"}`,
+		"/keys":                             `{"keys":[]}`,
+	}
+	for what, takes := range map[string]map[string]time.Duration{
+		"the token never": {"/.well-known/openid-configuration": 9 * time.Second, "/token": time.Hour},
+		"the keys never":  {"/token": 9 * time.Second, "/keys": time.Hour},
+		"everything late": {"/.well-known/openid-configuration": 6 * time.Second, "/token": 6 * time.Second, "/keys": 6 * time.Second},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p, _ := parse(t, `
+oidc:
+  - name: company
+    issuer: `+issuer+`
+    client_id: punctual
+    client_secret: hush
+    rules: [{claim: groups, value: ops, role: admin}]
+`).Provider("company")
+			synctest.Test(t, func(t *testing.T) {
+				p.Through(func(http.RoundTripper) http.RoundTripper {
+					return trip(func(r *http.Request) (*http.Response, error) {
+						select {
+						case <-time.After(takes[r.URL.Path]):
+							return &http.Response{
+								StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+								Body: io.NopCloser(strings.NewReader(answers[r.URL.Path])),
+							}, nil
+						case <-r.Context().Done():
+							return nil, r.Context().Err()
+						}
+					})
+				})
+				begun := time.Now()
+				f := directory.Flow{Provider: "company", State: "state", Nonce: "nonce", BegunAt: begun.UnixMilli()}
+				_, err := p.Finish(t.Context(), f, callback, url.Values{"state": {"state"}, "code": {"code"}})
+				if took := time.Since(begun); reason(err) != directory.Down || took > directory.FinishTime {
+					t.Errorf("after %s the person is told %v", took, err)
+				}
+				time.Sleep(directory.AskTime) // the keys are asked for as long, for whoever comes next
+			})
+		})
+	}
+}
+
+// TestASignInAtASlowDirectoryIsBounded as a whole, wherever its servers fall silent.
+func TestASignInAtASlowDirectoryIsBounded(t *testing.T) {
+	t.Parallel()
+	never := func(context.Context, net.Conn) {}
+	// serve answers requests with what follows their number in the answer, until there is no more.
+	serve := func(after time.Duration, answers ...string) func(context.Context, net.Conn) {
+		return func(_ context.Context, conn net.Conn) {
+			request := make([]byte, 1<<10)
+			for _, answer := range answers {
+				n, err := conn.Read(request)
+				if err != nil || n < 5 {
+					return
+				}
+				time.Sleep(after)
+				if _, err := conn.Write(append([]byte{0x30, byte(3 + len(answer)), 2, 1, request[4]}, answer...)); err != nil {
+					return
+				}
+			}
+		}
+	}
+	const done = "\x07\x0a\x01\x00\x04\x00\x04\x00" // with success
+	for what, tt := range map[string]struct {
+		urls, more string
+		serve      func(context.Context, net.Conn) // nil: no connection comes about
+		asked      int
+	}{
+		"no connection":                   {"ldap://one.example.com", "    insecure: true", nil, 1},
+		"no connections":                  {"[ldap://one.example.com, ldap://two.example.com, ldap://three.example.com]", "    insecure: true", nil, 3},
+		"nothing is said":                 {"ldap://one.example.com", "    insecure: true", never, 1},
+		"nothing is said over TLS":        {"[ldaps://one.example.com, ldaps://two.example.com]", "", never, 2},
+		"nothing is said after StartTLS":  {"[ldap://one.example.com, ldap://two.example.com]", "    start_tls: true", serve(0, "\x78"+done), 2},
+		"nothing is said after a bind":    {"ldap://one.example.com", "    insecure: true", serve(9*time.Second, "\x61"+done), 1},
+		"two servers each take their bit": {"[ldap://one.example.com, ldap://two.example.com]", "    insecure: true", serve(7*time.Second, "\x61"+done), 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			d := parse(t, described(tt.urls, tt.more))
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				d.OpenLDAP(func(ctx context.Context, _, _ string) (net.Conn, error) {
+					asked++
+					if tt.serve == nil {
+						<-ctx.Done()
+						return nil, ctx.Err()
+					}
+					here, there := net.Pipe()
+					go func() {
+						defer there.Close()
+						tt.serve(ctx, there)
+						_, _ = io.Copy(io.Discard, there)
+					}()
+					return here, nil
+				})
+				begun := time.Now()
+				_, err := d.Check(t.Context(), "jonas", directorytest.Password)
+				if took := time.Since(begun); reason(err) != directory.Down || took > directory.FinishTime || asked != tt.asked {
+					t.Errorf("after %s and %d servers the person is told %v", took, asked, err)
+				}
+			})
+		})
+	}
+}
+
+// TestNobodyIsAskedForWhoeverHasGone: a browser that goes away ends what is asked for it.
+func TestNobodyIsAskedForWhoeverHasGone(t *testing.T) {
+	t.Parallel()
+	d := parse(t, described("ldap://one.example.com", "    insecure: true"))
+	synctest.Test(t, func(t *testing.T) {
+		d.OpenLDAP(func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, there) }()
+			return here, nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		if _, err := d.Check(ctx, "jonas", directorytest.Password); reason(err) != directory.Down || time.Since(begun) > time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
 }

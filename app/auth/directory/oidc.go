@@ -18,11 +18,14 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 const (
-	// askTime bounds one request to a provider.
-	askTime = 10 * time.Second
+	// askTime bounds one request to a provider, and finishTime all that are made while somebody waits to be let in.
+	askTime    = 10 * time.Second
+	finishTime = 15 * time.Second
 	// FlowLife is how long somebody may take at the provider.
 	FlowLife = 10 * time.Minute
 )
@@ -44,14 +47,21 @@ type Provider struct {
 	now    func() time.Time
 
 	mu     sync.Mutex
-	found  *oidc.Provider // nil until it could be asked
-	asking *asking        // nil while nobody asks it
+	found  *found  // nil until it could be asked
+	asking *asking // nil while nobody asks it
+}
+
+// found is what a provider says of itself.
+type found struct {
+	*oidc.Provider
+	keys       *oidc.RemoteKeySet
+	algorithms []string // of signatures, those that are verified here; none: the default
 }
 
 // asking is a question for a provider's addresses, and its answer once done is closed.
 type asking struct {
 	done  chan struct{}
-	found *oidc.Provider
+	found *found
 	err   error
 }
 
@@ -68,7 +78,7 @@ func NewProvider(cfg OIDCConfig, now func() time.Time) (*Provider, error) {
 	conf.ServerName = "" // its endpoints may be on other hosts
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = conf
-	return &Provider{cfg: cfg, now: now, client: &http.Client{Transport: transport, Timeout: askTime}}, nil
+	return &Provider{cfg: cfg, now: now, client: &http.Client{Transport: wire.NewRedialling(transport), Timeout: askTime}}, nil
 }
 
 // Name is the provider's in the file.
@@ -83,7 +93,7 @@ func (p *Provider) fail(reason Reason, err error) error {
 
 // discover asks the provider for its addresses, once. Who comes while it is asked waits for the same answer: one after the other, the last of
 // ten would wait for a mute provider ten times as long.
-func (p *Provider) discover() (*oidc.Provider, error) {
+func (p *Provider) discover() (*found, error) {
 	p.mu.Lock()
 	if p.found != nil {
 		defer p.mu.Unlock()
@@ -108,18 +118,26 @@ func (p *Provider) discover() (*oidc.Provider, error) {
 }
 
 // ask asks the provider for its addresses.
-func (p *Provider) ask() (*oidc.Provider, error) {
-	// The context stays with the provider, which fetches its keys with it later: it must not be a request's.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), p.client), p.cfg.Issuer)
+func (p *Provider) ask() (*found, error) {
+	// The context stays with the keys, which are fetched with it later: it must not be a request's.
+	ctx := oidc.ClientContext(context.Background(), p.client)
+	provider, err := oidc.NewProvider(ctx, p.cfg.Issuer)
 	if mismatch, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok {
 		return nil, p.fail(Untrue, mismatch)
 	} else if err != nil {
 		return nil, p.fail(Down, err)
 	}
-	return found, nil
+	var said struct {
+		Keys       string   `json:"jwks_uri"`
+		Algorithms []string `json:"id_token_signing_alg_values_supported"`
+	}
+	if err := provider.Claims(&said); err != nil {
+		return nil, p.fail(Untrue, err)
+	}
+	return &found{provider, oidc.NewRemoteKeySet(ctx, said.Keys), slices.DeleteFunc(said.Algorithms, isNoSignature)}, nil
 }
 
-func (p *Provider) config(found *oidc.Provider, callback string) *oauth2.Config {
+func (p *Provider) config(found *found, callback string) *oauth2.Config {
 	scopes := append([]string{oidc.ScopeOpenID}, p.cfg.Scopes...)
 	slices.Sort(scopes)
 	return &oauth2.Config{
@@ -157,6 +175,8 @@ func (p *Provider) Finish(ctx context.Context, f Flow, callback string, answer u
 		}
 		return Identity{}, p.fail(reason, fmt.Errorf("%.100q %.300q", refusal, answer.Get("error_description")))
 	}
+	ctx, cancel := context.WithTimeout(ctx, finishTime)
+	defer cancel()
 	found, err := p.discover()
 	if err != nil {
 		return Identity{}, err
@@ -191,23 +211,19 @@ func (p *Provider) Finish(ctx context.Context, f Flow, callback string, answer u
 	return who, nil
 }
 
-// noKeys is in the library's error of a token whose key could not be fetched. It keeps nothing of the chain but its text.
-const noKeys = "failed to verify signature: fetching keys"
-
 // claims are what the ID token says of who came, once everything that makes it believable was checked: signature, issuer,
 // audience and time by the library, then the nonce of this very sign-in and for whom the token was made.
-func (p *Provider) claims(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (said claims, subject string, err error) {
+func (p *Provider) claims(ctx context.Context, found *found, token *oauth2.Token, nonce string) (said claims, subject string, err error) {
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
 		return nil, "", p.fail(Untrue, errors.New("the answer holds no ID token: is this an OpenID Connect provider?"))
 	}
-	id, err := found.Verifier(&oidc.Config{ClientID: p.cfg.ClientID, Now: p.now}).Verify(ctx, raw)
-	if err != nil {
-		reason := Untrue
-		if strings.Contains(err.Error(), noKeys) {
-			reason = Down // nothing is said against the token
-		}
-		return nil, "", p.fail(reason, err)
+	keys := &keySet{remote: found.keys}
+	id, err := oidc.NewVerifier(p.cfg.Issuer, keys, &oidc.Config{ClientID: p.cfg.ClientID, Now: p.now, SupportedSigningAlgs: found.algorithms}).Verify(ctx, raw)
+	if keys.missing != nil {
+		return nil, "", p.fail(Down, keys.missing) // nothing is said against the token
+	} else if err != nil {
+		return nil, "", p.fail(Untrue, err)
 	}
 	if nonce == "" || !same(id.Nonce, nonce) {
 		return nil, "", p.fail(Untrue, errors.New("the ID token is of another sign-in: its nonce differs"))
@@ -225,7 +241,7 @@ func (p *Provider) claims(ctx context.Context, found *oidc.Provider, token *oaut
 }
 
 // more adds what the UserInfo endpoint says. What the ID token says stands, since that is signed.
-func (p *Provider) more(ctx context.Context, found *oidc.Provider, token *oauth2.Token, subject string, signed claims) (claims, error) {
+func (p *Provider) more(ctx context.Context, found *found, token *oauth2.Token, subject string, signed claims) (claims, error) {
 	info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
 		return nil, p.fail(Down, err)
