@@ -80,9 +80,21 @@ func (c Config) withDefaults() (Config, error) {
 		errs = append(errs, errors.New("the app name is empty"))
 	}
 	for _, address := range c.Admins {
-		if u, err := url.Parse(strings.TrimSpace(address)); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		if !strings.Contains(address, "://") || !callable(address) {
 			errs = append(errs, fmt.Errorf("admin address %q is not an http URL", address))
 		}
+	}
+	if c.Listen != "" && c.Listener == nil {
+		_, port, err := net.SplitHostPort(c.Listen)
+		if err == nil && port != "" {
+			_, err = net.LookupPort("tcp", port)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%q is nothing to listen on: %w", c.Listen, err))
+		}
+	}
+	if c.Address != "" && !callable(c.Address) {
+		errs = append(errs, fmt.Errorf("address %q is not an http URL", c.Address))
 	}
 	switch {
 	case c.Mode != Push && c.Mode != Pull:
@@ -138,4 +150,13 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.Default()
 	}
 	return c, nil
+}
+
+// callable says whether an address is an http URL, as people write one. Without a scheme it is http's.
+func callable(address string) bool {
+	if address = strings.TrimSpace(address); !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
 }

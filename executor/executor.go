@@ -270,6 +270,9 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 	if e.config.AdminTLS.Insecure && e.config.HTTPClient == nil {
 		e.logger.Warn("certificates of admins are not checked: whoever is on the way can read the access token", "group", e.config.AppName)
 	}
+	if len(e.config.Admins) == 0 {
+		e.logger.Warn("no admin is named: the executor registers nowhere, and results wait until one is", "group", e.config.AppName)
+	}
 	e.logger.Info("executor started", "group", e.config.AppName, "executor", e.address, "data_dir", e.config.DataDir)
 	return nil
 }

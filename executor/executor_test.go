@@ -440,6 +440,12 @@ func TestConfigIsChecked(t *testing.T) {
 		"scripts without a token":    {AppName: "a", GlueEnabled: true},
 		"an admin that is no URL":    {AppName: "a", Admins: []string{"localhost:8080"}},
 		"an admin of another scheme": {AppName: "a", Admins: []string{"ftp://x"}},
+		"a port without a host":      {AppName: "a", Listen: "9999"},
+		"a port that is none":        {AppName: "a", Listen: "127.0.0.1:99999"},
+		"a port of no service":       {AppName: "a", Listen: ":nonsense"},
+		"an address of no scheme":    {AppName: "a", Address: "ftp://10.0.0.1:9999/"},
+		"an address of no host":      {AppName: "a", Address: "http://:9999/"},
+		"an address with blanks":     {AppName: "a", Address: "http://10.0.0.1 :9999/"},
 		"a negative log bound":       {AppName: "a", MaxLogBytes: -1},
 		"a negative queue":           {AppName: "a", QueueLimit: -1},
 		"a negative number of runs":  {AppName: "a", MaxRuns: -1},
@@ -453,8 +459,15 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	if _, err := executor.New(executor.Config{AppName: "a", Admins: []string{"http://a:8080", " https://b/xxl-job-admin/ "}, LogRetentionDays: executor.KeepLogs}); err != nil {
-		t.Errorf("a list as people write it: %v", err)
+	for name, config := range map[string]executor.Config{
+		"a list as people write it":     {AppName: "a", Admins: []string{"http://a:8080", " https://b/xxl-job-admin/ "}, LogRetentionDays: executor.KeepLogs},
+		"any port of an address":        {AppName: "a", Listen: "127.0.0.1:"},
+		"a port of IPv6":                {AppName: "a", Listen: "[::1]:9999", Address: "https://[2001:db8::1]:9999/"},
+		"an address without its scheme": {AppName: "a", Listen: ":https", Address: "orders.internal:9999"},
+	} {
+		if _, err := executor.New(config); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	b := setup(t, nil)
 	other, err := executor.New(executor.Config{AppName: "a", DataDir: b.DataDir()})

@@ -220,14 +220,19 @@ func TestWrongSettingsAreOneLineAndCode2(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
-		"no token":           {"--access-token="},
-		"an unknown flag":    {"--nope"},
-		"a bad admin":        {"--access-token=x", "--admin=nonsense"},
-		"no key":             {"--access-token=x", "--tls-cert=cert.pem"},
-		"no CA file":         {"--access-token=x", "--admin-ca=none.pem"},
-		"a bad log format":   {"--access-token=x", "--log-format=xml"},
-		"a bad duration":     {"--access-token=x", "--drain-timeout=soon"},
-		"an unknown command": {"dance"},
+		"no token":             {"--access-token="},
+		"an unknown flag":      {"--nope"},
+		"a bad admin":          {"--access-token=x", "--admin=nonsense"},
+		"no key":               {"--access-token=x", "--tls-cert=cert.pem"},
+		"nothing to listen on": {"--access-token=x", "--listen=nonsense"},
+		"an address of none":   {"--access-token=x", "--address=ftp://x/"},
+		"a negative time":      {"--access-token=x", "--drain-timeout=-5s"},
+		"a name and no pull":   {"--access-token=x", "--name=x"},
+		"a pull that listens":  {"--access-token=x", "--pull", "--address=http://x/"},
+		"no CA file":           {"--access-token=x", "--admin-ca=none.pem"},
+		"a bad log format":     {"--access-token=x", "--log-format=xml"},
+		"a bad duration":       {"--access-token=x", "--drain-timeout=soon"},
+		"an unknown command":   {"dance"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		cmd := exec.CommandContext(ctx, path, args...)

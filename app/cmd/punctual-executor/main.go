@@ -151,6 +151,9 @@ func (s *serve) Run(log logOutput) error {
 	if s.LogRetention < 3 {
 		s.LogRetention = executor.KeepLogs
 	}
+	if s.DrainTimeout == 0 { // which the library takes for its default
+		s.DrainTimeout = time.Nanosecond
+	}
 	logger := slog.New(s.handler(log))
 	for _, stray := range environ.Strays(os.Environ(), "PUNCTUAL_EXECUTOR_", append(ownVariables(), adminVariables...)) {
 		logger.Warn("this variable counts for nothing: there is none of its name", "variable", stray.Name, "meant", cmp.Or(stray.Meant, "unknown, see punctual-executor serve --help"))
