@@ -3,7 +3,6 @@ package executor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -197,10 +196,10 @@ func (e *Executor) cover(t *task) {
 	running := j.running
 	e.mu.Unlock()
 	for _, w := range dropped {
-		e.drop(w, errors.New(reasonCovered+suffixWaiting))
+		e.drop(w, ending{text: reasonCovered + suffixWaiting, why: ErrCovered})
 	}
 	if running != nil && running.sequence < t.sequence {
-		e.end(running, errors.New(reasonCovered+suffixRunning))
+		e.end(running, ending{text: reasonCovered + suffixRunning, why: ErrCovered})
 	}
 }
 
@@ -218,9 +217,9 @@ func (e *Executor) kill(jobID, logID int64) bool {
 	}
 	e.mu.Unlock()
 	for _, t := range dropped {
-		e.drop(t, errors.New(reasonKilled+suffixWaiting))
+		e.drop(t, ending{text: reasonKilled + suffixWaiting, why: ErrKilled})
 	}
-	return (running != nil && e.end(running, errors.New(reasonKilled+suffixRunning))) || len(dropped) > 0
+	return (running != nil && e.end(running, ending{text: reasonKilled + suffixRunning, why: ErrKilled})) || len(dropped) > 0
 }
 
 // busy says whether a job has something running or waiting.

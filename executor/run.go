@@ -18,7 +18,7 @@ import (
 
 // Handler does a job's work. A nil error is success (200); any other error is a failure (500) with the error's text;
 // [ErrTimeout] and errors made by [Fail] choose their own code, and with [ErrLater]
-// there is no result yet. It must return soon after ctx is done.
+// there is no result yet. It must return soon after ctx is done; [context.Cause] says why it is, with [ErrKilled] and its like.
 type Handler func(ctx context.Context, run *Run) error
 
 // Shard is the slice of a sharded job that a run works on: Index from 0, out of Total.
@@ -143,6 +143,14 @@ func Fail(code int, msg string) error { return &failure{code: code, msg: msg} }
 
 // ErrTimeout is what a handler returns to report that it ran out of time (502).
 var ErrTimeout = Fail(wire.CodeTimeout, "job execute timeout")
+
+// Why a run is ended while its handler goes on, or before it began: [errors.Is] finds one of them, or [ErrTimeout] where its time limit has
+// passed, in the [context.Cause] of its context. What the handler returns then counts for nothing.
+var (
+	ErrKilled   = errors.New("somebody ended the run")
+	ErrCovered  = errors.New("a later run of its job took its place")
+	ErrShutdown = errors.New("the executor shuts down")
+)
 
 // ErrLater is what a handler returns when the work goes on elsewhere: no result is reported, and the run stays open until whoever does
 // the work reports its end to the admin. The job's time limit no longer counts here, and its next run may begin.

@@ -25,14 +25,18 @@ const (
 	lingerMax   = endTimeout
 )
 
-// undone is why a run was ended by a shutdown, and how far it had come.
-type undone struct {
+// ending is why a run was ended from outside.
+type ending struct {
 	text string
-	was  wire.Undone
+	why  error
+	was  wire.Undone // how far it had come, where a shutdown ended it
 }
 
 // Error implements error.
-func (u undone) Error() string { return u.text }
+func (e ending) Error() string { return e.text }
+
+// Unwrap gives [ErrKilled] or one of the others.
+func (e ending) Unwrap() error { return e.why }
 
 // errLeaving refuses a run that comes when the executor shuts down.
 const errLeaving = refusal("the executor is shutting down, the run is refused")
@@ -116,7 +120,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 	e.logger.Info("executor is draining", "group", e.config.AppName)
 
 	for _, t := range waiting {
-		e.drop(t, undone{reasonShutdown + suffixWaiting, wire.UndoneWaiting})
+		e.drop(t, ending{reasonShutdown + suffixWaiting, ErrShutdown, wire.UndoneWaiting})
 	}
 	removed := make(chan struct{})
 	go func() { // the registry must not eat into the time the runs have
@@ -146,7 +150,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 		e.mu.Unlock()
 		cancelled := 0
 		for _, t := range running {
-			if e.end(t, undone{reasonShutdown + suffixRunning, wire.UndoneRunning}) {
+			if e.end(t, ending{reasonShutdown + suffixRunning, ErrShutdown, wire.UndoneRunning}) {
 				cancelled++
 			}
 		}

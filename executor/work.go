@@ -14,9 +14,6 @@ import (
 // maxMessage is upstream's bound on a result's text, in characters.
 const maxMessage = 50_000
 
-// errTimedOut is the cause of a context whose run took too long.
-var errTimedOut = errors.New("job execute timeout")
-
 // work runs the queue of one job until it is empty. Taking the last run out and forgetting the job happen under one
 // lock, so that no run can be added to a queue that is on its way out.
 func (e *Executor) work(j *job) {
@@ -91,7 +88,7 @@ func (e *Executor) execute(t *task) {
 	}
 	if t.timeout > 0 {
 		timer := time.AfterFunc(t.timeout, func() {
-			e.decide(t, wire.CodeTimeout, "job execute timeout ", errTimedOut) // upstream's text, with its blank
+			e.decide(t, wire.CodeTimeout, "job execute timeout ", ErrTimeout) // upstream's text, with its blank
 		})
 		defer timer.Stop()
 	}
@@ -173,10 +170,10 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 	} else {
 		e.failed.Add(1)
 	}
-	u := undone{}
-	errors.As(cause, &u)
+	from := ending{}
+	errors.As(cause, &from)
 	e.report(&wire.Callback{
-		LogID: t.run.LogID, LogDateTim: t.run.triggered, HandleCode: code, HandleMsg: msg, Undone: u.was, Outputs: t.run.outputs(), Node: t.run.node,
+		LogID: t.run.LogID, LogDateTim: t.run.triggered, HandleCode: code, HandleMsg: msg, Undone: from.was, Outputs: t.run.outputs(), Node: t.run.node,
 	}, t.run.keep)
 	return true
 }
