@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,6 +71,24 @@ type commit struct {
 func (c *commit) wait() error {
 	<-c.done
 	return c.err
+}
+
+// within waits for as long at most. It is false when ctx has ended.
+func (c *commit) within(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-c.done: // mostly
+		return true
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 const (

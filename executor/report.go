@@ -67,6 +67,9 @@ const (
 	// lookBatches is among how many batches' worth of results those for one admin are looked for.
 	lookBatches = 4
 
+	// safeWithin is how long a result waits for the journal at most: a disk may answer neither well nor ill.
+	safeWithin = 5 * time.Second
+
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 15 * time.Second
 )
@@ -175,9 +178,10 @@ func (r *reporter) sendOnce(ctx context.Context, first bool) bool {
 		r.giveBack(taken, nil)
 		return false
 	}
-	// The last one's commit is the latest. If the journal cannot be written, sending is all the more urgent.
-	if safe := taken[len(taken)-1].safe; safe != nil {
-		_ = safe.wait()
+	// The last one's commit is the latest. If the journal cannot be written, or hangs, sending is all the more urgent.
+	if safe := taken[len(taken)-1].safe; safe != nil && !safe.within(ctx, safeWithin) {
+		r.giveBack(taken, nil)
+		return false
 	}
 	r.outputs.push(ctx, taken)
 	callbacks := make([]wire.Callback, len(taken))

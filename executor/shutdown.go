@@ -181,14 +181,24 @@ func (e *Executor) endAll(ctx context.Context) error {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	e.close(closing)
 	cancel()
-	e.services.Wait()
-	if e.puller != nil {
-		e.puller.finish()
+	put := make(chan struct{})
+	go func() {
+		defer close(put)
+		e.services.Wait()
+		if e.puller != nil {
+			e.puller.finish()
+		}
+		e.journal.close()
+		e.logs.close()
+		e.scripts.close()
+		_ = e.lock.Close()
+	}()
+	select {
+	case <-put:
+	case <-time.After(2 * endTimeout): // a disk may hang, without an error
+		e.logger.Error("the data folder does not answer and is left as it is", "data_dir", e.config.DataDir)
+		errs = append(errs, errors.New("the data folder does not answer"))
 	}
-	e.journal.close()
-	e.logs.close()
-	e.scripts.close()
-	_ = e.lock.Close()
 	e.client.CloseIdleConnections()
 	e.mu.Lock()
 	e.state = stateClosed
