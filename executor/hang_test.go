@@ -5,11 +5,13 @@ package executor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,11 +50,24 @@ func TestADiskThatHangsHoldsNoStop(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				var handed, hangs atomic.Bool
+				results := make(chan wire.Callback, 10)
 				disk := make(chan struct{})
 				var served sync.WaitGroup
 				admin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body)
+					body, err := io.ReadAll(r.Body)
+					if err != nil {
+						t.Error(err)
+					}
 					value := []byte("null")
+					if r.URL.Path == "/api/callback" {
+						callbacks, err := wire.DecodeCallbacks(body)
+						if err != nil {
+							t.Error(err)
+						}
+						for _, cb := range callbacks {
+							results <- cb
+						}
+					}
 					if r.URL.Path == "/api/pull" {
 						response := wire.PullResponse{}
 						if hangs.Load() && !handed.Swap(true) {
@@ -66,7 +81,7 @@ func TestADiskThatHangsHoldsNoStop(t *testing.T) {
 				})
 				config := Config{
 					AppName: "orders", Admins: []string{"http://inside"}, HTTPClient: &http.Client{Transport: wire.HandlerTransport{Handler: admin}}, InsecureNoToken: true,
-					DataDir: dir, NoSync: true, LogRetentionDays: KeepLogs, Logger: slog.New(slog.DiscardHandler), Mode: mode,
+					DataDir: dir, NoSync: true, LogRetentionDays: KeepLogs, Logger: slog.New(slog.DiscardHandler), Mode: mode, OverlapGrace: time.Hour,
 				}
 				if mode == Push {
 					config.Listener, config.Address = quiet{make(chan struct{})}, "http://127.0.0.1:9/"
@@ -77,10 +92,9 @@ func TestADiskThatHangsHoldsNoStop(t *testing.T) {
 				}
 				begun := make(chan int64, 10)
 				e.Handle("work", func(_ context.Context, run *Run) error {
+					run.Logf("it begins")
 					begun <- run.LogID
-					if run.LogID == 1 {
-						<-disk // its own files are there too
-					}
+					<-disk // its own files are there too
 					return nil
 				})
 				if err := e.Start(t.Context()); err != nil {
@@ -92,36 +106,51 @@ func TestADiskThatHangsHoldsNoStop(t *testing.T) {
 					}
 					return f.WriteAt(p, offset)
 				}
+				write := e.logs.write
+				e.logs.write = func(f *os.File, p []byte) (int, error) {
+					if hangs.Load() {
+						<-disk
+					}
+					return write(f, p)
+				}
 				client := wire.NewExecutorClient(&http.Client{Transport: wire.HandlerTransport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					r.RequestURI = r.URL.Path
 					served.Add(1)
 					defer served.Done()
 					e.ServeHTTP(w, r)
 				})}})
-				run := func(id int64) error {
+				run := func(id int64, limit int) error {
 					ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 					defer cancel()
-					answer, err := client.Run(ctx, wire.Target{Address: "http://inside"}, &wire.RunRequest{JobID: id, LogID: id, ExecutorHandler: "work", GlueType: wire.GlueBean})
+					answer, err := client.Run(ctx, wire.Target{Address: "http://inside"}, &wire.RunRequest{JobID: id, LogID: id, ExecutorHandler: "work", GlueType: wire.GlueBean, TimeoutSeconds: limit})
 					if err == nil && !answer.OK() {
 						t.Errorf("run %d: %+v", id, answer)
 					}
 					return err
 				}
-				if err := run(1); err != nil {
+				if err := errors.Join(run(1, 0), run(4, 5)); err != nil {
 					t.Fatal(err)
 				}
 				<-begun
+				<-begun
 				hangs.Store(true)
-				if err := run(3); wire.FaultOf(err) != wire.FaultLate {
+				if err := run(3, 0); wire.FaultOf(err) != wire.FaultLate {
 					t.Errorf("a call of one whose disk hangs: %v", err)
 				}
-				time.Sleep(3 * time.Second)
+				if cb := <-results; cb.LogID != 4 || cb.HandleCode != wire.CodeTimeout || !strings.Contains(cb.HandleMsg, "log is incomplete") {
+					t.Errorf("a run whose time is up has the result %+v", cb)
+				}
 				asked := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				err = e.Drain(ctx)
 				if took := time.Since(asked); err == nil || took > 40*time.Second {
 					t.Errorf("the drain took %s: %v", took, err)
+				}
+				for range 2 {
+					if cb := <-results; cb.HandleCode != wire.CodeFail || cb.Undone == "" {
+						t.Errorf("of one that is stopped the result is %+v", cb)
+					}
 				}
 				if len(begun) != 0 {
 					t.Error("a run began of which the disk knows nothing")

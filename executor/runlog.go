@@ -156,6 +156,33 @@ func (l *runLog) trouble() string {
 	return fmt.Sprintf("[the run log is incomplete: %v]", reason)
 }
 
+// end is finish, and says what is missing from the log. It waits no longer than [safeWithin]: a disk may hang, and the result must not.
+func (l *runLog) end(text string) string {
+	if l.mu.TryLock() {
+		quiet := l.file == nil && l.first == nil && l.mask == nil
+		if quiet {
+			l.outro = text
+		}
+		l.mu.Unlock()
+		if quiet {
+			return ""
+		}
+	}
+	trouble := make(chan string, 1)
+	go func() {
+		l.finish(text)
+		trouble <- l.trouble()
+	}()
+	limit := time.NewTimer(safeWithin)
+	defer limit.Stop()
+	select {
+	case t := <-trouble:
+		return t
+	case <-limit.C:
+		return "[the run log is incomplete: the disk does not answer]"
+	}
+}
+
 // finish writes the closing lines, beyond the size limit if need be. A handler that goes on nevertheless may still write
 // after them.
 func (l *runLog) finish(text string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -148,14 +149,18 @@ func (e *Executor) endAll(ctx context.Context) error {
 		e.mu.Lock()
 		running := e.runningTasks()
 		e.mu.Unlock()
-		cancelled := 0
+		var cancelled atomic.Int64
+		var all group // at once: each may have to wait for a disk
 		for _, t := range running {
-			if e.end(t, ending{reasonShutdown + suffixRunning, ErrShutdown, wire.UndoneRunning}) {
-				cancelled++
-			}
+			all.Go(func() {
+				if e.end(t, ending{reasonShutdown + suffixRunning, ErrShutdown, wire.UndoneRunning}) {
+					cancelled.Add(1)
+				}
+			})
 		}
-		if cancelled > 0 {
-			errs = append(errs, fmt.Errorf("%d runs were cancelled", cancelled))
+		all.Wait()
+		if n := cancelled.Load(); n > 0 {
+			errs = append(errs, fmt.Errorf("%d runs were cancelled", n))
 		}
 		select {
 		case <-returned:

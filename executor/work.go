@@ -159,10 +159,10 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 	}
 	msg = cut(msg, maxMessage)
 	now := time.Now()
-	t.run.log.finish(fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute end -----------\n"+
+	trouble := t.run.log.end(fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute end -----------\n"+
 		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Result: handleCode=%d, handleMsg = %s\n",
 		now.Format(logTime), t.run.Handler, t.run.LogID, code, msg))
-	if trouble := t.run.log.trouble(); trouble != "" {
+	if trouble != "" {
 		msg = strings.TrimSpace(msg + " " + trouble)
 	}
 	if code == wire.CodeSuccess {
