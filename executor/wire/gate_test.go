@@ -70,6 +70,15 @@ func TestAShutGateLetsNothingOut(t *testing.T) {
 		if n := arrived.Load(); n != 2 { // the run that might go, and the beat's body
 			t.Errorf("secure %v: %d requests arrived whole, want 2", secure, n)
 		}
+		// A gate is that of its call, and not of the connection, which is kept.
+		open := true
+		if err := call(func() bool { return open }, &wire.RunRequest{LogID: 1}); err != nil {
+			t.Errorf("secure %v: %v", secure, err)
+		}
+		open = false
+		if _, err := client.Beat(t.Context(), to); err != nil {
+			t.Errorf("secure %v, a call without a gate after one whose gate shut since: %v", secure, err)
+		}
 	}
 }
 
