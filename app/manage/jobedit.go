@@ -269,27 +269,75 @@ func (in JobInput) is(old jobspec.Job) bool {
 }
 
 func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobInput) error {
-	old, err := s.queries.GetJob(ctx, tx, in.ID)
-	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return problem.New(problem.NotFound, "problem.job.gone")
-	} else if err != nil {
+	old, err := s.editable(ctx, tx, p, in)
+	if err != nil {
 		return err
 	}
-	if !p.CanUseGroup(old.JobGroup) {
-		return jobGone()
+	in = in.over(old)
+	if err := s.checkEdit(ctx, tx, p, in, &old); err != nil {
+		return err
 	}
-	if !p.Can(old.JobGroup, auth.RightEdit) { // upstream asks only about the group the job moves to
-		return forbidden()
+	if in.Group == old.JobGroup && in.is(old.Spec()) {
+		return nil // who saves it as it is tells nobody that it was changed: whoever has read it before may still change it
 	}
-	if in.Version != "" && in.Version != JobVersion(old) {
-		return problem.New(problem.Conflict, "problem.changed")
+	waits, err := s.checkScript(ctx, tx, p, in, old)
+	if err != nil {
+		return err
+	}
+	rest := in
+	if rest.GlueSource = string(old.GlueSource); waits && in.Group == old.JobGroup && rest.is(old.Spec()) {
+		return s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark) // the job stays as it is until then
+	}
+	next, err := s.nextAfter(in, old)
+	if err != nil {
+		return err
+	}
+	row := db.JobChange(in.Job)
+	row.JobGroup, row.OldNextTime, row.OldStatus, row.OldRevision, row.NewNextTime, row.UpdateTime = in.Group, old.TriggerNextTime, old.TriggerStatus, old.Revision, next, s.wall()
+	if err := s.schedules.Edit(ctx, tx, row); err != nil {
+		return err
+	}
+	if in.Group != old.JobGroup { // where the program that brought it is not
+		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, in.ID); err != nil {
+			return err
+		}
+	}
+	switch {
+	case in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource):
+	case waits:
+		err = s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark)
+	default:
+		err = s.saveSource(ctx, tx, in, old)
+	}
+	if err != nil {
+		return err
+	}
+	return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
+}
+
+// editable is the job as it is, if p may edit it and it is still what p has seen.
+func (s *Jobs) editable(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobInput) (db.Job, error) {
+	old, err := s.queries.GetJob(ctx, tx, in.ID)
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound):
+		return old, problem.New(problem.NotFound, "problem.job.gone")
+	case err != nil:
+		return old, err
+	case !p.CanUseGroup(old.JobGroup):
+		return old, jobGone()
+	case !p.Can(old.JobGroup, auth.RightEdit): // upstream asks only about the group the job moves to
+		return old, forbidden()
+	case in.Version != "" && in.Version != JobVersion(old):
+		return old, problem.New(problem.Conflict, "problem.changed")
 	}
 	if err := s.mayChange(ctx, old.TriggerStatus, old.JobGroup, in.Group); err != nil {
-		return err
+		return old, err
 	}
-	if err := s.mayEdit(ctx, tx, in.ID); err != nil {
-		return err
-	}
+	return old, s.mayEdit(ctx, tx, in.ID)
+}
+
+// over is what a job becomes: what an edit cannot say stays.
+func (in JobInput) over(old db.Job) JobInput {
 	in.Glue = old.GlueType
 	if in.KeepOptions {
 		in.Job = in.Job.WithOptionsOf(old.Spec())
@@ -301,89 +349,69 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if in.Glue == wire.GlueBean {
 		in.GlueSource = string(old.GlueSource)
 	}
-	if err := s.check(ctx, tx, p, in, &old); err != nil {
+	return in
+}
+
+func (s *Jobs) checkEdit(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobInput, old *db.Job) error {
+	if err := s.check(ctx, tx, p, in, old); err != nil {
 		return err
 	}
-	if err := s.checkCode(ctx, tx, p, in, &old); err != nil {
+	if err := s.checkCode(ctx, tx, p, in, old); err != nil {
 		return err
 	}
-	if jobspec.IsScript(in.Glue) && in.Group != old.JobGroup { // the script would run on other machines
-		if err := needGlue(p, in.Group); err != nil {
-			return err
-		}
-		from, err := s.reviewed(ctx, tx, old.JobGroup)
-		if err != nil {
-			return err
-		}
-		if to, err := s.reviewed(ctx, tx, in.Group); err != nil {
-			return err
-		} else if to && !from { // nobody has looked at it
-			return problem.New(problem.Conflict, "problem.script.move")
-		}
+	if !jobspec.IsScript(in.Glue) || in.Group == old.JobGroup {
+		return nil
 	}
-	if in.Group == old.JobGroup && in.is(old.Spec()) {
-		return nil // who saves it as it is tells nobody that it was changed: whoever has read it before may still change it
+	if err := needGlue(p, in.Group); err != nil { // the script would run on other machines
+		return err
 	}
-	waits := false // its script, for a second person
-	if jobspec.IsScript(in.Glue) && in.GlueSource != string(old.GlueSource) {
-		if !s.cfg.Settings.Glue() {
-			return scriptsRefused()
-		}
-		if err := needGlue(p, old.JobGroup, in.Group); err != nil {
-			return err
-		}
-		if waits, err = s.reviewed(ctx, tx, in.Group); err != nil {
-			return err
-		}
-	}
-	rest := in
-	if rest.GlueSource = string(old.GlueSource); waits && in.Group == old.JobGroup && rest.is(old.Spec()) {
-		return s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark) // the job stays as it is until then
-	}
-	next := old.TriggerNextTime
-	running := jobspec.Started(old.TriggerStatus)
-	switch {
-	case running && ChangedSchedule(in.Job, old):
-		at, err := s.NextTime(in.Job, old.ClaimedUntil)
-		if err != nil {
-			return err
-		}
-		next = at.UnixMilli()
-	case running && (in.Group != old.JobGroup || in.Tags != old.Tags): // other pauses may hold it from now on, and the one that does may no more
-		next = db.Undecided(next, old.PausedAt, old.PausedNext).UnixMilli()
-	}
-	now := s.wall()
-	row := db.JobChange(in.Job)
-	row.JobGroup, row.OldNextTime, row.OldStatus, row.OldRevision, row.NewNextTime, row.UpdateTime = in.Group, old.TriggerNextTime, old.TriggerStatus, old.Revision, next, now
-	err = s.schedules.Edit(ctx, tx, row)
+	from, err := s.reviewed(ctx, tx, old.JobGroup)
 	if err != nil {
 		return err
 	}
-	if in.Group != old.JobGroup { // where the program that brought it is not
-		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, in.ID); err != nil {
-			return err
-		}
+	to, err := s.reviewed(ctx, tx, in.Group)
+	if err == nil && to && !from { // nobody has looked at it
+		err = problem.New(problem.Conflict, "problem.script.move")
 	}
-	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
-		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
+	return err
+}
+
+// checkScript says whether a new script waits for a second person.
+func (s *Jobs) checkScript(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobInput, old db.Job) (waits bool, err error) {
+	if !jobspec.IsScript(in.Glue) || in.GlueSource == string(old.GlueSource) {
+		return false, nil
 	}
-	if waits {
-		if err := s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark); err != nil {
-			return err
-		}
-		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
+	if !s.cfg.Settings.Glue() {
+		return false, scriptsRefused()
 	}
-	now = versionTime(now, old.GlueUpdateTime)
-	_, err = s.queries.UpdateJobSource(ctx, tx, db.UpdateJobSourceParams{
-		ID: in.ID, GlueSource: db.Text(in.GlueSource), GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: now, UpdateTime: s.wall(),
+	if err := needGlue(p, old.JobGroup, in.Group); err != nil {
+		return false, err
+	}
+	return s.reviewed(ctx, tx, in.Group)
+}
+
+// nextAfter is the next time of a job after an edit.
+func (s *Jobs) nextAfter(in JobInput, old db.Job) (int64, error) {
+	switch running := jobspec.Started(old.TriggerStatus); {
+	case running && ChangedSchedule(in.Job, old):
+		at, err := s.NextTime(in.Job, old.ClaimedUntil)
+		return at.UnixMilli(), err
+	case running && (in.Group != old.JobGroup || in.Tags != old.Tags): // other pauses may hold it from now on, and the one that does may no more
+		return db.Undecided(old.TriggerNextTime, old.PausedAt, old.PausedNext).UnixMilli(), nil
+	}
+	return old.TriggerNextTime, nil
+}
+
+// saveSource writes a new source, and keeps it as a version.
+func (s *Jobs) saveSource(ctx context.Context, tx *sql.Tx, in JobInput, old db.Job) error {
+	at := versionTime(s.wall(), old.GlueUpdateTime)
+	_, err := s.queries.UpdateJobSource(ctx, tx, db.UpdateJobSourceParams{
+		ID: in.ID, GlueSource: db.Text(in.GlueSource), GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: at, UpdateTime: s.wall(),
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.keepVersion(ctx, tx, in.ID, in, now); err != nil {
-		return err
-	}
-	return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
+	return s.keepVersion(ctx, tx, in.ID, in, at)
 }
 
 // recordJob writes to the audit log what became of a job, read back so that it is what is stored. A new job has no old one.
