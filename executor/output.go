@@ -28,6 +28,13 @@ func (s *scriptStore) outputFile(logID int64) (name string, err error) {
 	return name, nil
 }
 
+const (
+	// maxOutputFile is how much of what a script wrote is read. A script may write a key anew with each of its steps.
+	maxOutputFile = 16 << 20
+	// maxOutputNotes is for how many lines that are left out it is said why.
+	maxOutputNotes = 20
+)
+
 // takeOutput reads what a script wrote, says in the run's log what of it is left out, and deletes the file.
 func (s *scriptStore) takeOutput(run *Run, name string) {
 	defer func() { _ = s.root.Remove(name) }()
@@ -36,23 +43,45 @@ func (s *scriptStore) takeOutput(run *Run, name string) {
 		return // deleted by the script
 	}
 	defer file.Close()
-	lines := bufio.NewScanner(io.LimitReader(file, 2*wire.MaxOutputs))
-	lines.Buffer(nil, 2*wire.MaxOutputs)
-	for lines.Scan() {
-		line := strings.TrimSuffix(lines.Text(), "\r")
+	out := 0
+	leave := func(format string, args ...any) {
+		if out++; out <= maxOutputNotes {
+			run.Logf("PUNCTUAL_OUTPUT: "+format, args...)
+		}
+	}
+	rest := &io.LimitedReader{R: file, N: maxOutputFile}
+	lines := bufio.NewReaderSize(rest, 2*wire.MaxOutputs)
+	for err == nil {
+		var text []byte
+		text, err = lines.ReadSlice('\n')
+		line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+		if errors.Is(err, bufio.ErrBufferFull) {
+			leave("a line that is too long is left out: %.80q", line)
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = lines.ReadSlice('\n')
+			}
+			continue
+		}
+		if err != nil && rest.N <= 0 { // the line may go on
+			leave("the rest is left out: it is longer than %d bytes", maxOutputFile)
+			break
+		}
 		if line == "" {
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
-			run.Logf("PUNCTUAL_OUTPUT: a line without = is left out: %.80q", line)
+			leave("a line without = is left out: %.80q", line)
 			continue
 		}
 		if err := run.SetOutput(strings.TrimSpace(key), value); err != nil {
-			run.Logf("PUNCTUAL_OUTPUT: left out: %v", err)
+			leave("left out: %v", err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		run.Logf("PUNCTUAL_OUTPUT: the rest is left out: %v", err)
+	if err != nil && !errors.Is(err, io.EOF) {
+		leave("the rest is left out: %v", err)
+	}
+	if more := out - maxOutputNotes; more > 0 {
+		run.Logf("PUNCTUAL_OUTPUT: %d lines more are left out", more)
 	}
 }

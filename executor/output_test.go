@@ -4,9 +4,11 @@ package executor_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,12 +52,47 @@ func TestAScriptGivesOutputs(t *testing.T) {
 		t.Errorf("reported %v, want %v", got, want)
 	}
 	text := b.log(t, req)
-	if !strings.Contains(text, "a line without = is left out: \"nonsense\"") {
+	if !strings.Contains(text, "a line without = is left out: \"nonsense\"") || strings.Count(text, "left out") != 1 {
 		t.Errorf("the log does not say what is left out:\n%s", text)
 	}
 	_, file, _ := strings.Cut(text, "file ")
 	file, _, _ = strings.Cut(file, "\n")
 	if _, err := os.Stat(file); !filepath.IsAbs(file) || !os.IsNotExist(err) {
 		t.Errorf("the file %q is left: %v", file, err)
+	}
+}
+
+// TestWhatAScriptGivesTooMuchIsLeftOut, and its log says so: the script may have ended well long ago.
+func TestWhatAScriptGivesTooMuchIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	many := fmt.Sprintf(`a() { head -c "$1" /dev/zero | tr '\0' a; }
+{ echo first=1; echo =nobody; echo "big=$(a %d)"; echo last=2; } > "$PUNCTUAL_OUTPUT"`, wire.MaxOutputs)
+	long := fmt.Sprintf(`a() { head -c "$1" /dev/zero | tr '\0' a; }
+{ echo first=1; echo "long=$(a %d)"; echo last=2; } > "$PUNCTUAL_OUTPUT"`, 3*wire.MaxOutputs)
+	for i, tt := range []struct {
+		source string
+		want   map[string]string
+		says   []string
+	}{
+		{many, map[string]string{"first": "1", "last": "2"}, []string{`left out: output "": the key has to be a text`, `left out: output "big": all outputs of a run together`}},
+		{long, map[string]string{"first": "1", "last": "2"}, []string{`a line that is too long is left out: "long=aaa`}},
+		{`seq -f progress=%.0f 1 20000 > "$PUNCTUAL_OUTPUT"`, map[string]string{"progress": "20000"}, nil}, // the last one counts, however many there are
+		{`{ echo first=1; seq 1 30; printf last=2; } > "$PUNCTUAL_OUTPUT"`, map[string]string{"first": "1", "last": "2"},
+			slices.Repeat([]string{"a line without = is left out: "}, 20)},
+		{`{ echo first=1; head -c 17000000 /dev/zero | tr '\0' '\n'; echo last=2; } > "$PUNCTUAL_OUTPUT"`, map[string]string{"first": "1"}, []string{"the rest is left out: it is longer than 16777216 bytes"}},
+	} {
+		req := script(int64(i+1), wire.GlueShell, tt.source)
+		b.mustRun(t, req)
+		cb := b.admin.Result(t, req.LogID)
+		text := b.log(t, req)
+		if cb.HandleCode != wire.CodeSuccess || !maps.Equal(cb.Outputs, tt.want) || strings.Count(text, "left out: ") != len(tt.says) || i == 3 && !strings.Contains(text, "10 lines more are left out") {
+			t.Errorf("%d: reported %d %v; the log is\n%s", i, cb.HandleCode, cb.Outputs, text)
+		}
+		for _, says := range tt.says {
+			if !strings.Contains(text, says) {
+				t.Errorf("%d: the log does not say %q:\n%s", i, says, text)
+			}
+		}
 	}
 }
