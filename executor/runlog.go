@@ -29,6 +29,9 @@ type runLog struct {
 	mask      *masker     // takes secrets out of what is written; nil: there are none
 	onTrouble func(error) // called once, when a line could not be written
 
+	// ending is held from when the run is decided until its closing lines are written: the handler may return before.
+	ending sync.WaitGroup
+
 	mu     sync.Mutex
 	file   *os.File
 	size   int64
@@ -165,11 +168,13 @@ func (l *runLog) end(text string) string {
 		}
 		l.mu.Unlock()
 		if quiet {
+			l.ending.Done()
 			return ""
 		}
 	}
 	trouble := make(chan string, 1)
 	go func() {
+		defer l.ending.Done()
 		l.finish(text)
 		trouble <- l.trouble()
 	}()
@@ -200,6 +205,7 @@ func (l *runLog) finish(text string) {
 
 // close ends the log; nothing can be written any more.
 func (l *runLog) close() {
+	l.ending.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

@@ -148,6 +148,7 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 		return false
 	}
 	t.decided = true
+	t.run.log.ending.Add(1) // before the handler can return, and close the log
 	started := t.job.running == t
 	e.mu.Unlock()
 
