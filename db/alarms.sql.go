@@ -1720,8 +1720,51 @@ func (q *Queries) ListOpenAlarmsWithJobs(ctx context.Context, db DBTX, arg ListO
 	return items, nil
 }
 
+const listPlannedFor = `-- name: ListPlannedFor :many
+SELECT id, planned_for FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) AND planned_for > 0
+`
+
+type ListPlannedForRow struct {
+	ID         int64
+	PlannedFor int64
+}
+
+// Of runs that are for another time than the one at which they were planned.
+func (q *Queries) ListPlannedFor(ctx context.Context, db DBTX, ids []int64) ([]ListPlannedForRow, error) {
+	query := listPlannedFor
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListPlannedForRow
+	for rows.Next() {
+		var i ListPlannedForRow
+		if err := rows.Scan(&i.ID, &i.PlannedFor); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRecentRunsOfJob = `-- name: ListRecentRunsOfJob :many
-SELECT id, job_group, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
+SELECT id, job_group, handle_code, planned_at, planned_for, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id > ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
 `
 
@@ -1737,6 +1780,7 @@ type ListRecentRunsOfJobRow struct {
 	JobGroup   int64
 	HandleCode int64
 	PlannedAt  int64
+	PlannedFor int64
 	FinishedAt int64
 	HandleTime sql.NullTime
 }
@@ -1761,6 +1805,7 @@ func (q *Queries) ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRece
 			&i.JobGroup,
 			&i.HandleCode,
 			&i.PlannedAt,
+			&i.PlannedFor,
 			&i.FinishedAt,
 			&i.HandleTime,
 		); err != nil {

@@ -733,6 +733,8 @@ type Querier interface {
 	ListPermissionsOfTeam(ctx context.Context, db DBTX, teamID int64) ([]TeamPermission, error)
 	// Which of some places a user is known at.
 	ListPlaces(ctx context.Context, db DBTX, arg ListPlacesParams) ([]string, error)
+	// Of runs that are for another time than the one at which they were planned.
+	ListPlannedFor(ctx context.Context, db DBTX, ids []int64) ([]ListPlannedForRow, error)
 	ListPullAnswers(ctx context.Context, db DBTX, asker string) ([]ListPullAnswersRow, error)
 	// What touches punctual_pull and punctual_pull_answer, see scheduler/pull. Rows are inserted many at a time, in db/pulls.go.
 	// What may be handed over. The table holds the calls of a few seconds, and of a cluster only.

@@ -29,6 +29,10 @@ ORDER BY id LIMIT ?;
 -- name: DeleteAlarmEventsBefore :execrows
 DELETE FROM punctual_alarm_event WHERE state <> 0 AND raised_at < ? LIMIT ?;
 
+-- name: ListPlannedFor :many
+-- Of runs that are for another time than the one at which they were planned.
+SELECT id, planned_for FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) AND planned_for > 0;
+
 -- name: ListAlarmStates :many
 SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision, acked_at, acked_by, ack_remark
 FROM punctual_alarm_state WHERE job_id IN (sqlc.slice(job_ids)) ORDER BY job_id, cause;
@@ -335,5 +339,5 @@ WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) AND trigger_type <> 
 
 -- name: ListRecentRunsOfJob :many
 -- A job's runs, newest first, by the index on job_id: the search for its last success.
-SELECT id, job_group, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
+SELECT id, job_group, handle_code, planned_at, planned_for, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(above_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;

@@ -213,3 +213,40 @@ func TestABackfillHidesNoFireFromItsDeadline(t *testing.T) {
 		}
 	})
 }
+
+// TestABackfillEndsNoDeadline: that the job has made up for last week does not mean that it is done for today.
+func TestABackfillEndsNoDeadline(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.exec("UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = '0 0 5 * * ?', done_by = '06:00', trigger_status = 1, update_time = '2026-03-02 12:00:00' WHERE id = ?", b.job)
+		fire := time.Date(2026, 3, 3, 5, 0, 0, 0, dbtest.Zone)
+		b.clock.set(fire)
+		run := b.addRun(b.job, 0, time.Time{})
+		b.clock.set(fire.Add(time.Hour))
+		b.look(b.a)
+		if got := s.take(); len(got) != 1 {
+			t.Fatalf("%+v", got)
+		}
+		succeeds := func(run int64, planned time.Time) {
+			t.Helper()
+			b.event(scheduler.AlarmEvent{JobID: b.job, GroupID: b.group, LogID: run, Cause: scheduler.AlarmRecovered, Planned: planned.UnixMilli(), At: b.clock.now()})
+			b.look(b.a)
+			b.clock.add(2 * justRaised) // nor does another admin take it for one
+			b.look(b.alarmer(nil))
+		}
+		past := b.addRun(b.job, 200, b.clock.now())
+		b.exec("UPDATE xxl_job_log SET planned_for = ? WHERE id = ?", fire.AddDate(0, 0, -7).UnixMilli(), past)
+		succeeds(past, b.clock.now())
+		if got := s.take(); len(got) != 0 {
+			t.Fatalf("after a run for last week: %+v", got)
+		}
+		b.exec("UPDATE xxl_job_log SET handle_code = 200, finished_at = ? WHERE id = ?", b.clock.now().UnixMilli(), run)
+		succeeds(run, fire)
+		if got := s.take(); len(got) != 1 || got[0].subject != "[Punctual] Recovered: nightly <b>report</b>" {
+			t.Errorf("after its own: %+v", got)
+		}
+	})
+}

@@ -174,8 +174,14 @@ func (g *gathering) succeeded(events []raised) error {
 	jobID := events[0].jobID
 	closed, failures := false, int64(0)
 	var gathered []int64
+	plannedFor, err := g.plannedFor(events)
+	if err != nil {
+		return err
+	}
 	for key, s := range g.states {
-		if key.jobID != jobID || s.OpenedAt == 0 || !slices.ContainsFunc(events, func(e raised) bool { return ends(&s.AlarmState, e) }) {
+		if key.jobID != jobID || s.OpenedAt == 0 || !slices.ContainsFunc(events, func(e raised) bool {
+			return ends(&s.AlarmState, e) && !ofEarlier(s.Cause, s.OpenedAt, plannedFor[e.logID])
+		}) {
 			continue
 		}
 		closed = true
@@ -216,6 +222,31 @@ func (g *gathering) succeeded(events []raised) error {
 // ends reports whether a success ends an open cause.
 func ends(s *db.AlarmState, success raised) bool {
 	return success.planned > s.LastPlanned || success.logID == s.LastLogID
+}
+
+// plannedFor are the times that the runs of successes are for, of those that are for another one than the one at which they were planned. They
+// matter where a deadline is open.
+func (g *gathering) plannedFor(successes []raised) (map[int64]int64, error) {
+	deadline := g.states[stateKey{successes[0].jobID, scheduler.AlarmDeadline}]
+	if deadline == nil || deadline.OpenedAt == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(successes))
+	for i, e := range successes {
+		ids[i] = e.logID
+	}
+	rows, err := g.a.queries.ListPlannedFor(g.ctx, g.tx, ids)
+	times := make(map[int64]int64, len(rows))
+	for _, r := range rows {
+		times[r.ID] = r.PlannedFor
+	}
+	return times, err
+}
+
+// ofEarlier reports whether a success does not end an alarm because it makes up for a fire of an earlier day than the deadline's, as a backfill
+// does. A run that was asked for by hand, or tried again, is for the deadline's own, or for none.
+func ofEarlier(cause string, openedAt, plannedFor int64) bool {
+	return cause == string(scheduler.AlarmDeadline) && plannedFor > 0 && plannedFor < openedAt-dayMillis
 }
 
 // fold makes a notice that was being gathered part of the recovery that was just made.

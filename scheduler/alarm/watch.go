@@ -222,7 +222,8 @@ func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
 		}
 		for _, r := range rows {
 			// Settled for a while, so that the engine's own event has had its time.
-			if r.HandleCode != wire.CodeSuccess || r.FinishedAt <= s.OpenedAt || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned {
+			if r.HandleCode != wire.CodeSuccess || r.FinishedAt <= s.OpenedAt || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned ||
+				ofEarlier(s.Cause, s.OpenedAt, r.PlannedFor) {
 				continue
 			}
 			if err := a.once(ctx, fmt.Sprintf("recovered:%d:%d", s.JobID, s.OpenedAt), scheduler.AlarmEvent{
