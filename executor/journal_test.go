@@ -190,7 +190,11 @@ func TestJournalRotates(t *testing.T) {
 	dir := t.TempDir()
 	j := openTestJournal(t, dir)
 	go j.run()
-	must(t, j.accept(1, 1000, runBody(1), false).wait())
+	for id := range int64(3) {
+		must(t, j.accept(id+1, 1000, runBody(id+1), false).wait())
+	}
+	must(t, j.started(2).wait())
+	must(t, j.finished(&wire.Callback{LogID: 3, HandleCode: 200}).wait())
 	body := make([]byte, 4<<20)
 	copy(body, `{"logDateTime":1}`)
 	for i := range int64(40) { // 160 MB in all
@@ -209,7 +213,49 @@ func TestJournalRotates(t *testing.T) {
 	}
 	again := openTestJournal(t, dir)
 	defer again.file.Close()
-	wantStates(t, again, map[int64]string{1: "waiting"})
+	wantStates(t, again, map[int64]string{1: "waiting", 2: "started", 3: "finished 200"}) // a run that had begun must not begin again
+}
+
+// TestAClosedJournalHasAllThatWasAppended, also what nobody has waited for.
+func TestAClosedJournalHasAllThatWasAppended(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := openTestJournal(t, dir)
+	accepted := j.accept(1, 1000, runBody(1), true)
+	j.finished(&wire.Callback{LogID: 1, HandleCode: 200})
+	<-j.kick // or it might be written before it is closed
+	go j.run()
+	j.close()
+	again := openTestJournal(t, dir)
+	defer again.file.Close()
+	wantStates(t, again, map[int64]string{1: "finished 200"})
+	must(t, accepted.wait())
+	if err := j.started(1).wait(); err == nil {
+		t.Error("a closed journal takes records")
+	}
+}
+
+// TestABigJournalIsMadeSmallAtTheStart, so that the next start is quick, and a small one is left as it is.
+func TestABigJournalIsMadeSmallAtTheStart(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]int{1 << 20: 1, compactAtStart + 1<<20: 2} {
+		dir := t.TempDir()
+		j := openTestJournal(t, dir)
+		go j.run()
+		must(t, j.accept(1, 1000, runBody(1), false).wait())
+		body := append(runBody(2), make([]byte, size)...)
+		must(t, j.accept(2, 1000, body, true).wait())
+		cb := &wire.Callback{LogID: 2, HandleCode: 200}
+		must(t, j.finished(cb).wait())
+		j.acknowledged([]*wire.Callback{cb})
+		j.close()
+		again := openTestJournal(t, dir)
+		wantStates(t, again, map[int64]string{1: "waiting"})
+		must(t, again.file.Close())
+		if names, err := journalFiles(dir); err != nil || len(names) != 1 || names[0] != journalName(want) {
+			t.Errorf("after %d bytes the files are %v, %v; want number %d", size, names, err, want)
+		}
+	}
 }
 
 func FuzzJournal(f *testing.F) {
