@@ -22,28 +22,54 @@ func (q *Queries) DeleteFileJob(ctx context.Context, db DBTX, jobID int64) (int6
 	return result.RowsAffected()
 }
 
-const findFileJob = `-- name: FindFileJob :one
-SELECT f.job_id, f.source, f.revision, f.version, f.applied_at FROM punctual_file_job AS f JOIN xxl_job_info AS j ON j.id = f.job_id
-WHERE j.job_group = ? AND j.job_desc = ? ORDER BY f.job_id LIMIT 1
+const findFileJobs = `-- name: FindFileJobs :many
+SELECT f.job_id, f.source, f.revision, f.version, f.applied_at, j.job_desc FROM punctual_file_job AS f JOIN xxl_job_info AS j ON j.id = f.job_id
+WHERE j.job_group = ? AND j.job_desc = ? ORDER BY f.job_id
 `
 
-type FindFileJobParams struct {
+type FindFileJobsParams struct {
 	JobGroup int64
 	Name     string
 }
 
-// A job of a group with a name that is kept in files, by the index of names.
-func (q *Queries) FindFileJob(ctx context.Context, db DBTX, arg FindFileJobParams) (FileJob, error) {
-	row := db.QueryRowContext(ctx, findFileJob, arg.JobGroup, arg.Name)
-	var i FileJob
-	err := row.Scan(
-		&i.JobID,
-		&i.Source,
-		&i.Revision,
-		&i.Version,
-		&i.AppliedAt,
-	)
-	return i, err
+type FindFileJobsRow struct {
+	JobID     int64
+	Source    string
+	Revision  string
+	Version   string
+	AppliedAt int64
+	JobDesc   string
+}
+
+// The jobs of a group with a name that are kept in files, by the index of names; MySQL finds other cases too.
+func (q *Queries) FindFileJobs(ctx context.Context, db DBTX, arg FindFileJobsParams) ([]FindFileJobsRow, error) {
+	rows, err := db.QueryContext(ctx, findFileJobs, arg.JobGroup, arg.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FindFileJobsRow
+	for rows.Next() {
+		var i FindFileJobsRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Source,
+			&i.Revision,
+			&i.Version,
+			&i.AppliedAt,
+			&i.JobDesc,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const getFileJob = `-- name: GetFileJob :one

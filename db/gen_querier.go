@@ -262,8 +262,8 @@ type Querier interface {
 	FindAPIToken(ctx context.Context, db DBTX, hash string) (FindAPITokenRow, error)
 	// One that waits for an answer.
 	FindDeviceLogin(ctx context.Context, db DBTX, arg FindDeviceLoginParams) (FindDeviceLoginRow, error)
-	// A job of a group with a name that is kept in files, by the index of names.
-	FindFileJob(ctx context.Context, db DBTX, arg FindFileJobParams) (FileJob, error)
+	// The jobs of a group with a name that are kept in files, by the index of names; MySQL finds other cases too.
+	FindFileJobs(ctx context.Context, db DBTX, arg FindFileJobsParams) ([]FindFileJobsRow, error)
 	// What jobs have on record: few, as the definitions that no run goes by are deleted.
 	FindFlowTexts(ctx context.Context, db DBTX, jobIds []int64) ([]FindFlowTextsRow, error)
 	// From now on there is no way back. 0 rows: somebody else has said so, or there never was one.

@@ -9,10 +9,10 @@ SELECT * FROM punctual_file_job WHERE job_id IN (sqlc.slice(ids));
 -- name: GetFileJob :one
 SELECT * FROM punctual_file_job WHERE job_id = ?;
 
--- name: FindFileJob :one
--- A job of a group with a name that is kept in files, by the index of names.
-SELECT f.* FROM punctual_file_job AS f JOIN xxl_job_info AS j ON j.id = f.job_id
-WHERE j.job_group = sqlc.arg(job_group) AND j.job_desc = sqlc.arg(name) ORDER BY f.job_id LIMIT 1;
+-- name: FindFileJobs :many
+-- The jobs of a group with a name that are kept in files, by the index of names; MySQL finds other cases too.
+SELECT f.job_id, f.source, f.revision, f.version, f.applied_at, j.job_desc FROM punctual_file_job AS f JOIN xxl_job_info AS j ON j.id = f.job_id
+WHERE j.job_group = sqlc.arg(job_group) AND j.job_desc = sqlc.arg(name) ORDER BY f.job_id;
 
 -- name: SaveFileJob :exec
 INSERT INTO punctual_file_job (job_id, source, revision, version, applied_at) VALUES (?, ?, ?, ?, ?)

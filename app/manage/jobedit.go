@@ -84,11 +84,16 @@ func (s *Jobs) AppliedVersion(ctx context.Context, j db.Job, file *string) (stri
 
 // NameInFiles says whether a job of a group with a name is kept in files, and in which.
 func (s *Jobs) NameInFiles(ctx context.Context, group int64, name string) (row db.FileJob, found bool, err error) {
-	row, err = s.queries.FindFileJob(ctx, s.cfg.Pool, db.FindFileJobParams{JobGroup: group, Name: name})
-	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return db.FileJob{}, false, nil
+	rows, err := s.queries.FindFileJobs(ctx, s.cfg.Pool, db.FindFileJobsParams{JobGroup: group, Name: name})
+	if err != nil {
+		return row, false, fmt.Errorf("look for a job in files: %w", db.Error(err))
 	}
-	return row, err == nil, err
+	for _, r := range rows {
+		if r.JobDesc == name {
+			return db.FileJob{JobID: r.JobID, Source: r.Source, Revision: r.Revision, Version: r.Version, AppliedAt: r.AppliedAt}, true, nil
+		}
+	}
+	return row, false, nil
 }
 
 // Release makes a job one that is kept in no files: it may be changed here, and belong to another source from then on.
