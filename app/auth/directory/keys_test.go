@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/auth/directory/directorytest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // rewritten has what a provider answers at some of its paths changed on the way.
@@ -142,6 +147,55 @@ func TestOnlyKeysOfTheProviderSign(t *testing.T) {
 					t.Errorf("%+v, %v", who, err)
 				}
 			})
+		}
+	}
+}
+
+// TestAProviderIsTrustedByTheAuthorityOfTheFile, and by no other.
+func TestAProviderIsTrustedByTheAuthorityOfTheFile(t *testing.T) {
+	t.Parallel()
+	ca := executortest.NewCA(t)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"issuer":"`+server.URL+`","authorization_endpoint":"`+server.URL+`/authorize"}`)
+	})
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.Certificate(t)}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	for file, want := range map[string]directory.Reason{"": directory.Down, executortest.NewCA(t).File: directory.Down, ca.File: ""} {
+		text := `
+oidc:
+  - name: company
+    issuer: ` + server.URL + `
+    client_id: punctual
+    client_secret: hush
+    rules: [{claim: groups, value: ops, role: admin}]
+`
+		if file != "" {
+			text += "    ca_file: " + file + "\n"
+		}
+		p, _ := parse(t, text).Provider("company")
+		if _, address, err := p.Begin(callback, "/", false); reason(err) != want || (err == nil) != (want == "") || err == nil && !strings.HasPrefix(address, server.URL+"/authorize?") {
+			t.Errorf("with the authorities of %q: %s, %v", file, address, err)
+		}
+	}
+}
+
+// TestWhatAProviderSaysOfItsTroubleIsNoRefusal of the person.
+func TestWhatAProviderSaysOfItsTroubleIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	p, _ := parse(t, provided(directorytest.NewOIDC(t))).Provider("company")
+	f, _, err := p.Begin(callback, "/", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, want := range map[string]directory.Reason{
+		"server_error": directory.Down, "temporarily_unavailable": directory.Down, "access_denied": directory.Denied, "login_required": directory.Denied,
+	} {
+		if _, err := p.Finish(t.Context(), f, callback, url.Values{"state": {f.State}, "error": {said}}); reason(err) != want {
+			t.Errorf("%s: %v", said, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -245,4 +246,21 @@ func TestNobodyIsAskedForWhoeverHasGone(t *testing.T) {
 			t.Errorf("after %s: %v", time.Since(begun), err)
 		}
 	})
+}
+
+// TestADirectoryIsCalledAtItsPort, the usual one of its scheme where none is named.
+func TestADirectoryIsCalledAtItsPort(t *testing.T) {
+	t.Parallel()
+	d := parse(t, described(`["ldap://one.example.com", "ldaps://two.example.com", "ldap://three.example.com:3389", "ldaps://[2001:db8::1]:6636"]`, "    insecure: true"))
+	var called []string
+	d.OpenLDAP(func(_ context.Context, network, address string) (net.Conn, error) {
+		called = append(called, network+" "+address)
+		return nil, io.ErrUnexpectedEOF
+	})
+	if _, err := d.Check(t.Context(), "jonas", directorytest.Password); reason(err) != directory.Down {
+		t.Errorf("nobody is there: %v", err)
+	}
+	if want := []string{"tcp one.example.com:389", "tcp two.example.com:636", "tcp three.example.com:3389", "tcp [2001:db8::1]:6636"}; !slices.Equal(called, want) {
+		t.Errorf("called are %q, want %q", called, want)
+	}
 }
