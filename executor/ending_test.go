@@ -177,3 +177,32 @@ func TestWhatAProgramGivesWronglyPanicsAtItsStart(t *testing.T) {
 		e.Handle("fine", nothing) // nothing is held
 	}
 }
+
+// TestWhoeverElseStopsItWaitsNoLongerThanTheyWant for a drain that somebody began.
+func TestWhoeverElseStopsItWaitsNoLongerThanTheyWant(t *testing.T) {
+	t.Parallel()
+	h := newBlocker()
+	b := setup(t, executortest.Handlers{"h": h.handle})
+	b.mustRun(t, request(1))
+	<-h.begun
+	b.mustRun(t, onJob(request(2), 1, wire.BlockSerial))
+	drained := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), executortest.Patience)
+		defer cancel()
+		drained <- b.Drain(ctx)
+	}()
+	b.admin.Result(t, 2) // the drain has begun
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Drain(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second drain that does not wait: %v", err)
+	}
+	close(h.free)
+	if err := <-drained; err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	if err := b.Drain(gone); err != nil {
+		t.Errorf("when all is over: %v", err)
+	}
+}

@@ -48,7 +48,7 @@ const endTimeout = 5 * time.Second
 // Drain ends the executor gracefully: it leaves the registry, refuses new runs, hands back the ones that wait, lets the
 // running ones go on until ctx ends (or [Config.DrainTimeout] passes, when ctx has no deadline), then cancels them, and
 // calls the handlers' Destroy and delivers the results. What cannot be delivered is kept in the journal for the next start. It returns nil if every
-// run ended by itself and every result was delivered.
+// run ended by itself and every result was delivered. Where another drain goes on it waits for that, no longer than ctx.
 func (e *Executor) Drain(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -80,8 +80,17 @@ func (e *Executor) shutdown(ctx context.Context) error {
 	case stateDraining, stateClosed:
 	}
 	e.mu.Unlock()
-	<-e.closed // somebody else is at it, or was
-	return nil
+	select { // somebody else is at it, or was
+	case <-e.closed:
+		return nil
+	default:
+	}
+	select {
+	case <-e.closed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // linger answers until no admin calls any more: one that has not heard yet that the executor left the registry is told, and sends the
