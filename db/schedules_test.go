@@ -32,7 +32,7 @@ var scheduleWriters = map[string][]string{
 	"StopJob":     {"db/schedules.go"},
 	"DeleteJob":   {"db/schedules.go"},
 	"ReplanJob":   {"db/schedules.go"},
-	"AdvanceJobs": {"scheduler/claim.go"}, // with Schedules.Stopped in the same transaction
+	"AdvanceJobs": {"scheduler/claiming.go"}, // with Schedules.Stopped in the same transaction
 	"TakeJobs":    {"db/beside.go"}, "GiveJobsBack": {"db/beside.go"},
 	"HideFlows":   {"db/schedules.go"},     // in the transaction in which what was noticed is written
 	"TakeAllJobs": {"db/beside.go"},        // what is ours stays so, and the next start notices the others
