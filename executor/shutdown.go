@@ -140,6 +140,37 @@ func (e *Executor) endAll(ctx context.Context) error {
 		e.unregister()
 	}()
 
+	errs := e.endRuns(ctx)
+	<-removed
+	left := time.Now()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	e.endHooks(ending)
+	cancel()
+
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	e.reporter.flush(flush)
+	cancel()
+	if n := e.reporter.undelivered(); n > 0 {
+		e.logger.Warn("results are kept until the next start", "count", n)
+		errs = append(errs, errors.New("results were not delivered"))
+	}
+	e.stopLoops()
+	e.linger(ctx, left)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	e.close(closing)
+	cancel()
+	if err := e.putAway(); err != nil {
+		errs = append(errs, err)
+	}
+	e.client.CloseIdleConnections()
+	e.mu.Lock()
+	e.state = stateClosed
+	e.mu.Unlock()
+	return errors.Join(errs...)
+}
+
+// endRuns waits until the running runs have ended, and cancels those that have not when ctx ends or Stop is called.
+func (e *Executor) endRuns(ctx context.Context) (errs []error) {
 	patience, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	go func() {
@@ -149,7 +180,6 @@ func (e *Executor) endAll(ctx context.Context) error {
 		case <-patience.Done():
 		}
 	}()
-	var errs []error
 	returned := make(chan struct{})
 	go func() { e.workers.Wait(); close(returned) }()
 	select {
@@ -177,24 +207,11 @@ func (e *Executor) endAll(ctx context.Context) error {
 			errs = append(errs, errors.New("some handlers did not return"))
 		}
 	}
-	<-removed
-	left := time.Now()
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	e.endHooks(ending)
-	cancel()
+	return errs
+}
 
-	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	e.reporter.flush(flush)
-	cancel()
-	if n := e.reporter.undelivered(); n > 0 {
-		e.logger.Warn("results are kept until the next start", "count", n)
-		errs = append(errs, errors.New("results were not delivered"))
-	}
-	e.stopLoops()
-	e.linger(ctx, left)
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	e.close(closing)
-	cancel()
+// putAway closes what is in the data folder.
+func (e *Executor) putAway() error {
 	put := make(chan struct{})
 	go func() {
 		defer close(put)
@@ -211,11 +228,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 	case <-put:
 	case <-time.After(2 * endTimeout): // a disk may hang, without an error
 		e.logger.Error("the data folder does not answer and is left as it is", "data_dir", e.config.DataDir)
-		errs = append(errs, errors.New("the data folder does not answer"))
+		return errors.New("the data folder does not answer")
 	}
-	e.client.CloseIdleConnections()
-	e.mu.Lock()
-	e.state = stateClosed
-	e.mu.Unlock()
-	return errors.Join(errs...)
+	return nil
 }
