@@ -143,8 +143,8 @@ func (e *Executor) endAll(ctx context.Context) error {
 	errs := e.endRuns(ctx)
 	<-removed
 	left := time.Now()
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-	e.endHooks(ending)
+	hooks, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	e.endHooks(hooks)
 	cancel()
 
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
