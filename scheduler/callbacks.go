@@ -191,39 +191,42 @@ func (c *Callbacks) take(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEn
 	return counts, err
 }
 
-// sweep finds the runs that wait for their targets, and ends those for which no report has come in time.
-func (c *Callbacks) sweep(ctx context.Context) (awaited map[int64]bool, err error) {
+// awaited are the runs that wait for their targets, and which of them do so in vain: no report has come in time.
+func (c *Callbacks) awaited(ctx context.Context) (runs map[int64]bool, late []finishing, err error) {
 	const page = 1000
-	awaited = make(map[int64]bool)
+	runs = make(map[int64]bool)
 	mine, now := c.cfg.Mine(), c.cfg.Now()
-	var late []finishing
 	for after := int64(0); ; {
 		rows, err := c.queries.ListAwaited(ctx, c.cfg.Pool, db.ListAwaitedParams{AfterID: after, Limit: page})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, r := range rows {
-			awaited[r.LogID] = true
+			runs[r.LogID] = true
 			if r.ExpiresAt <= now.UnixMilli() && mine(r.JobID) {
 				late = append(late, finishing{id: r.LogID, code: wire.CodeTimeout, given: event.TimedOut, why: event.List{event.New(now, event.NoReport)}})
 			}
 		}
 		if len(rows) < page {
-			break
+			return runs, late, nil
 		}
 		after = rows[len(rows)-1].LogID
 	}
+}
+
+// end ends runs that wait in vain.
+func (c *Callbacks) end(ctx context.Context, late []finishing) error {
 	if len(late) == 0 {
-		return awaited, nil
+		return nil
 	}
 	if err := c.cfg.Complete(ctx, late); err != nil {
-		return nil, err
+		return err
 	}
 	// The runs of some may have been deleted with their job.
 	ids := make([]int64, len(late))
 	for i := range late {
 		ids[i] = late[i].id
 	}
-	_, err = c.queries.EndCallbacks(ctx, c.cfg.Pool, ids)
-	return awaited, err
+	_, err := c.queries.EndCallbacks(ctx, c.cfg.Pool, ids)
+	return err
 }

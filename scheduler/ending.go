@@ -42,7 +42,7 @@ type ending struct {
 	freed   []int64 // jobs
 }
 
-// finishOnce writes a batch in one transaction. sure says that a run which is not there does not exist; lock are runs of flows that
+// finishOnce writes a batch, which has one result of each run, in one transaction. sure says that a run which is not there does not exist; lock are runs of flows that
 // somebody else decides about.
 func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, lock []int64) (changed []int64, err error) {
 	w := &ending{}
@@ -54,9 +54,6 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, l
 	if err != nil {
 		return w.changed, err
 	}
-	for i := range batch {
-		batch[i].denied = w.byID[batch[i].id].denied // also where it was in the batch before
-	}
 	w.written(ctx)
 	return w.changed, nil
 }
@@ -65,9 +62,6 @@ func (e *Engine) newEnding(batch []finishing) *ending {
 	w := &ending{e: e, byID: make(map[int64]*finishing, len(batch)), ids: make([]int64, 0, len(batch))}
 	for i := range batch {
 		f := &batch[i]
-		if w.byID[f.id] != nil {
-			continue // the first report counts
-		}
 		w.byID[f.id] = f
 		w.ids = append(w.ids, f.id)
 		f.along, f.settled, f.denied = nil, false, false

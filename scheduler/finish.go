@@ -113,14 +113,20 @@ func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName 
 	return e.complete(ctx, items)
 }
 
+// finishings are the results of one request. Of a run that it reports more than once the first counts.
 func finishings(callbacks []wire.Callback) []finishing {
-	items := make([]finishing, len(callbacks))
-	for i, c := range callbacks {
-		items[i] = finishing{id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD"), pushed: c.Pushed,
-			waited: time.Duration(c.Waited) * time.Millisecond}
-		items[i].output = boundOutputs(c.Outputs)
+	items, seen := make([]finishing, 0, len(callbacks)), make(map[int64]bool, len(callbacks))
+	for _, c := range callbacks {
+		if c.HandleCode <= 0 || seen[c.LogID] { // says nothing
+			continue
+		}
+		seen[c.LogID] = true
+		items = append(items, finishing{
+			id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD"), pushed: c.Pushed,
+			waited: time.Duration(c.Waited) * time.Millisecond, output: boundOutputs(c.Outputs),
+		})
 		if c.HandleCode > math.MaxInt32 { // the column holds no more
-			items[i].code = wire.CodeFail
+			items[len(items)-1].code = wire.CodeFail
 		}
 	}
 	return items
@@ -182,6 +188,36 @@ func (e *Engine) completePart(ctx context.Context, items []finishing) error {
 // finishBatch writes results and what follows from them in one transaction: a retry of a failure and the children of a
 // success exist from the same commit on as the result does, so no crash comes between.
 func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
+	first, more := apart(batch)
+	e.finishApart(ctx, first)
+	if len(more) > 0 {
+		e.finishBatch(ctx, more)
+	}
+}
+
+// apart takes those results out of a batch that are about the same runs as others. They are written after those: which of them count, say the
+// rows then. What an executor says goes before that it was given up.
+func apart(batch []finishing) (first, more []finishing) {
+	at := make(map[int64]int, len(batch))
+	first = batch[:0:len(batch)]
+	for _, f := range batch {
+		i, again := at[f.id]
+		switch {
+		case !again:
+			at[f.id] = len(first)
+			first = append(first, f)
+		case first[i].given == event.Lost && f.given != event.Lost:
+			first[i], f = f, first[i]
+			more = append(more, f)
+		default:
+			more = append(more, f)
+		}
+	}
+	return first, more
+}
+
+// finishApart writes results of as many runs.
+func (e *Engine) finishApart(ctx context.Context, batch []finishing) {
 	began := time.Now()
 	var changed []int64
 	var err error
@@ -214,7 +250,7 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 		e.log.Warn("record results", "error", err, "runs", len(batch))
 		if len(batch) > 1 && refused(err) {
 			for i := range batch { // one that the database refuses must not take the others with it
-				e.finishBatch(ctx, batch[i:i+1])
+				e.finishApart(ctx, batch[i:i+1])
 			}
 			return
 		}

@@ -79,7 +79,7 @@ func TestAFlowWithADelayGoesOn(t *testing.T) {
 		for _, id := range ids {
 			b.start(id, jobspec.Waiting)
 		}
-		if err := b.engine.sweepWaiting(t.Context(), 0); err != nil {
+		if err := b.engine.sweepWaiting(t.Context(), &sweeper{}, b.engine.now()); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range ids {

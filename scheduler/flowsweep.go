@@ -143,30 +143,36 @@ func (fs *Flows) endLoop(ctx context.Context) {
 	}
 }
 
-func (fs *Flows) end(ctx context.Context, ends []flowEnd) error {
+// end writes the ends of runs of flows. One that the database refuses keeps no other from its own.
+func (fs *Flows) end(ctx context.Context, ends []flowEnd) (err error) {
 	for part := range slices.Chunk(ends, db.MaxBatch) {
-		items, written := make([]finishing, len(part)), make([]bool, len(part))
-		for i, end := range part {
-			var err error
-			if items[i], err = fs.resultOfRun(ctx, end); err != nil {
-				return err
-			}
-			items[i].used = &written[i]
-		}
-		if err := fs.cfg.Engine.complete(ctx, items); err != nil {
-			return err
-		}
-		var others []int64 // which somebody has ended before, or deleted
-		for i, end := range part {
-			if !written[i] {
-				others = append(others, end.log)
-			}
-		}
-		if err := fs.over(ctx, fs.cfg.Pool, others); err != nil {
+		failed := fs.endPart(ctx, part)
+		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 			return err
 		}
 	}
-	return nil
+	return err
+}
+
+func (fs *Flows) endPart(ctx context.Context, part []flowEnd) error {
+	items, written := make([]finishing, len(part)), make([]bool, len(part))
+	for i, end := range part {
+		var err error
+		if items[i], err = fs.resultOfRun(ctx, end); err != nil {
+			return err
+		}
+		items[i].used = &written[i]
+	}
+	if err := fs.cfg.Engine.complete(ctx, items); err != nil {
+		return err
+	}
+	var others []int64 // which somebody has ended before, or deleted
+	for i, end := range part {
+		if !written[i] {
+			others = append(others, end.log)
+		}
+	}
+	return fs.over(ctx, fs.cfg.Pool, others)
 }
 
 // over notes that the ends of runs of flows are written. It is called in the transaction that writes them.
@@ -272,12 +278,23 @@ func (fs *Flows) lock(ctx context.Context, tx *sql.Tx, logs []int64) error {
 
 // sweep finds what events have missed: steps whose runs were ended by others than Punctual, or are deleted; runs of flows that are
 // decided and have not come to their end; and those whose row was ended behind their back.
-func (fs *Flows) sweep(ctx context.Context) error {
+func (fs *Flows) sweep(ctx context.Context) (err error) {
 	mine := fs.cfg.Node.Mine()
-	for after := int64(0); ; {
-		rows, err := fs.queries.ListFlowRunsInState(ctx, fs.cfg.Pool, db.ListFlowRunsInStateParams{State: flowDecided, AfterID: after, Limit: db.MaxBatch})
-		if err != nil {
+	for _, part := range []func(context.Context, func(int64) bool) error{fs.sweepDecided, fs.sweepUnsettled, fs.sweepEnded} {
+		failed := part(ctx, mine)
+		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 			return err
+		}
+	}
+	return err
+}
+
+// sweepDecided brings runs to their ends that are decided.
+func (fs *Flows) sweepDecided(ctx context.Context, mine func(int64) bool) (err error) {
+	for after := int64(0); ; {
+		rows, failed := fs.queries.ListFlowRunsInState(ctx, fs.cfg.Pool, db.ListFlowRunsInStateParams{State: flowDecided, AfterID: after, Limit: db.MaxBatch})
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		var ends []flowEnd
 		for _, r := range rows {
@@ -286,31 +303,34 @@ func (fs *Flows) sweep(ctx context.Context) error {
 				ends = append(ends, flowEnd{r.LogID, flow.State(r.Ends), r.FailedStep, "", ""})
 			}
 		}
-		if err := fs.end(ctx, ends); err != nil {
+		failed = fs.end(ctx, ends)
+		if err = errors.Join(err, failed); len(rows) < db.MaxBatch || !goesOn(ctx, failed) {
 			return err
-		}
-		if len(rows) < db.MaxBatch {
-			break
 		}
 	}
+}
+
+// sweepUnsettled finds steps whose runs have ended without their flow being told.
+func (fs *Flows) sweepUnsettled(ctx context.Context, mine func(int64) bool) (err error) {
 	for after := int64(0); ; {
-		rows, err := fs.queries.ListUnsettledFlowSteps(ctx, fs.cfg.Pool, db.ListUnsettledFlowStepsParams{AfterID: after, Limit: db.MaxBatch})
-		if err != nil {
-			return err
+		rows, failed := fs.queries.ListUnsettledFlowSteps(ctx, fs.cfg.Pool, db.ListUnsettledFlowStepsParams{AfterID: after, Limit: db.MaxBatch})
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		for _, r := range rows {
 			after = r.ID
-			if mine(r.FlowLogID) {
-				if err := fs.settleStep(ctx, &r); err != nil {
-					return err
-				}
+			if !mine(r.FlowLogID) {
+				continue
+			}
+			failed := fs.settleStep(ctx, &r)
+			if err = errors.Join(err, failed); !goesOn(ctx, failed) {
+				return err
 			}
 		}
 		if len(rows) < db.MaxBatch {
-			break
+			return err
 		}
 	}
-	return fs.sweepEnded(ctx, mine)
 }
 
 // settleStep records the end of a step whose first or last run has ended without that, unless others of it go on.

@@ -149,7 +149,7 @@ func TestP6AClaimThatTheDatabaseRefusesStopsNobody(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil, addressA)
 		bad := b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam = "bad" })
-		b.refuse("BEFORE INSERT", "NEW.executor_param = 'bad'")
+		b.refuse("xxl_job_log", "BEFORE INSERT", "NEW.executor_param = 'bad'")
 		for range 5 {
 			b.start(b.addJob(nil), time.Now())
 		}
@@ -171,7 +171,7 @@ func TestP6AnOutcomeThatTheDatabaseRefusesStopsNobody(t *testing.T) {
 			}
 			return yes, nil
 		}
-		b.refuse("BEFORE UPDATE", "NEW.trigger_msg LIKE '%poison%' OR NEW.handle_msg LIKE '%poison%'")
+		b.refuse("xxl_job_log", "BEFORE UPDATE", "NEW.trigger_msg LIKE '%poison%' OR NEW.handle_msg LIKE '%poison%'")
 		bad := b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam = "bad" })
 		good := b.addJob(nil)
 		var ids []int64
@@ -205,12 +205,12 @@ func TestP6AnOutcomeThatTheDatabaseRefusesStopsNobody(t *testing.T) {
 	})
 }
 
-// refuse has the database refuse rows of the log.
-func (b *bundle) refuse(when, condition string) {
+// refuse has the database refuse rows of a table.
+func (b *bundle) refuse(table, when, condition string) {
 	b.t.Helper()
-	statement := fmt.Sprintf("CREATE TRIGGER refuse %s ON xxl_job_log FOR EACH ROW WHEN %s BEGIN SELECT RAISE(ABORT, 'refused'); END", when, condition)
+	statement := fmt.Sprintf("CREATE TRIGGER refuse_%[1]s %[2]s ON %[1]s FOR EACH ROW WHEN %[3]s BEGIN SELECT RAISE(ABORT, 'refused'); END", table, when, condition)
 	if b.pool.Dialect() == db.MySQL {
-		statement = fmt.Sprintf("CREATE TRIGGER refuse %s ON xxl_job_log FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF", when, condition)
+		statement = fmt.Sprintf("CREATE TRIGGER refuse_%[1]s %[2]s ON %[1]s FOR EACH ROW IF %[3]s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF", table, when, condition)
 	}
 	if _, err := b.pool.ExecContext(b.t.Context(), statement); err != nil {
 		b.t.Fatal(err)

@@ -69,7 +69,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	if err != nil {
 		return err
 	}
-	awaited, err := e.callbacks.sweep(ctx)
+	awaited, late, err := e.callbacks.awaited(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		order = append(order[s.turn:], order[:s.turn]...)[:asksPerSweep]
 	}
 	e.judge(ctx, s, order, runs)
-	return nil
+	return e.callbacks.end(ctx, late)
 }
 
 // judge asks the questions and gives up the runs that have shown no sign for too long.

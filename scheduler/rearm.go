@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -31,32 +32,41 @@ func (e *Engine) rearm(ctx context.Context, tx db.DBTX, s jobspec.Schedule, jobI
 	return err
 }
 
+// waitingEvery is how often jobs that wait for a run are looked after.
+const waitingEvery = 30 * time.Second
+
 // sweepWaiting sets the next times that events did not: of jobs whose run was deleted, or ended while nobody could write.
-func (e *Engine) sweepWaiting(ctx context.Context, low int64) error {
+func (e *Engine) sweepWaiting(ctx context.Context, s *sweeper, now time.Time) (err error) {
+	if now.Sub(s.waited) < waitingEvery {
+		return nil
+	}
+	s.waited = now
 	for hidden := e.cfg.Pool.BesideArg(); hidden <= 1; hidden++ {
-		if err := e.sweepWaitingWith(ctx, hidden, low); err != nil {
+		failed := e.sweepWaitingWith(ctx, hidden, s.low)
+		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // sweepWaitingWith does so with the jobs of one of the statuses that started jobs have (db/due.go).
-func (e *Engine) sweepWaitingWith(ctx context.Context, hidden, low int64) error {
+func (e *Engine) sweepWaitingWith(ctx context.Context, hidden, low int64) (err error) {
 	var after int64
 	for {
-		jobs, err := e.queries.ListWaitingJobs(ctx, e.cfg.Pool, db.ListWaitingJobsParams{Hidden: hidden, Waiting: jobspec.Waiting.UnixMilli(), AfterID: after})
-		if err != nil || len(jobs) == 0 {
-			return err
+		jobs, failed := e.queries.ListWaitingJobs(ctx, e.cfg.Pool, db.ListWaitingJobsParams{Hidden: hidden, Waiting: jobspec.Waiting.UnixMilli(), AfterID: after})
+		if failed != nil || len(jobs) == 0 {
+			return errors.Join(err, failed)
 		}
 		for _, j := range jobs {
 			after = j.ID
-			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt, j.Calendar, j.CalendarRule)
-			if err != nil {
-				e.log.Warn("the delay of a job cannot be read", "job_id", j.ID, "error", err)
+			s, wrong := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt, j.Calendar, j.CalendarRule)
+			if wrong != nil {
+				e.log.Warn("the delay of a job cannot be read", "job_id", j.ID, "error", wrong)
 				continue
 			}
-			if err := e.rearm(ctx, e.cfg.Pool, s, j.ID, low+siblings); err != nil {
+			failed := e.rearm(ctx, e.cfg.Pool, s, j.ID, low+siblings)
+			if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 				return err
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -63,10 +64,14 @@ func TestWhatAResultMeans(t *testing.T) {
 	}
 }
 
-// TestCodesThatTheColumnDoesNotHold: a job may end with any number, and one result must not keep a batch from being written.
+// TestCodesThatTheColumnDoesNotHold: a job may end with any number, and one result must not keep a batch from being written, nor a thousand of
+// a run the others'.
 func TestCodesThatTheColumnDoesNotHold(t *testing.T) {
 	t.Parallel()
 	got := finishings([]wire.Callback{{LogID: 1, HandleCode: math.MaxInt32, HandleMsg: "a\xff"}, {LogID: 2, HandleCode: math.MaxInt32 + 1}})
+	if twice := finishings([]wire.Callback{{LogID: 1}, {LogID: 1, HandleCode: 200}, {LogID: 1, HandleCode: 500}}); len(twice) != 1 || twice[0].code != 200 {
+		t.Errorf("of three reports of a run, the first without a result: %+v", twice)
+	}
 	if len(got) != 2 || got[0].id != 1 || got[0].code != math.MaxInt32 || got[0].msg != "a\uFFFD" || got[1].id != 2 || got[1].code != wire.CodeFail {
 		t.Errorf("got %+v", got)
 	}
@@ -175,24 +180,86 @@ func TestAnExecutorWithoutItsGroupsTokenKeepsItsResults(t *testing.T) {
 	})
 }
 
-// TestTheFirstReportOfABatchCounts, where it holds two of a run, and whoever watches a run learns of its result.
-func TestTheFirstReportOfABatchCounts(t *testing.T) {
+// TestAResultIsTold to whoever watches its run.
+func TestAResultIsTold(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil, addressA)
-		job := b.addJob(nil)
-		run, other := b.trigger(job), b.trigger(job)
-		b.await("both are sent", func() bool {
-			return b.run(run).TriggerCode == wire.CodeSuccess && b.run(other).TriggerCode == wire.CodeSuccess
-		})
-		changed, err := b.engine.finishOnce(t.Context(), finishings([]wire.Callback{{LogID: run, HandleCode: wire.CodeSuccess}, {LogID: run, HandleCode: wire.CodeFail}}), true, nil)
-		if r := b.run(run); err != nil || r.Outcome != event.Succeeded || r.HandleCode != wire.CodeSuccess || !slices.Equal(changed, []int64{run}) {
-			t.Errorf("the run is %v with code %d; changed %v, %v", r.Outcome, r.HandleCode, changed, err)
-		}
-		watched, cancel := b.engine.SubscribeRun(other)
+		run := b.trigger(b.addJob(nil))
+		b.await("the run is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+		watched, cancel := b.engine.SubscribeRun(run)
 		defer cancel()
-		b.complete(other, wire.CodeSuccess)
+		b.complete(run, wire.CodeSuccess)
 		<-watched // what others watch is the hub's test: of their sending they may be told only now
+	})
+}
+
+// TestTwoReportsOfARunInOneBatch are written one after the other: what does not count takes nothing from what does.
+func TestTwoReportsOfARunInOneBatch(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		stranger := b.addGroup("bills", addressB)
+		job := b.addJob(nil)
+		lost := finishing{code: wire.CodeFail, given: event.Lost}
+		ended := finishing{code: wire.CodeSuccess}
+		for _, tt := range []struct {
+			name  string
+			batch []finishing
+			want  event.Outcome
+		}{
+			{"a stranger's, and the executor's", []finishing{{code: wire.CodeFail, group: stranger}, ended}, event.Succeeded},
+			{"one without a result, and one with it", []finishing{{}, ended}, event.Succeeded},
+			{"it is given up as its executor reports", []finishing{lost, ended}, event.Succeeded},
+			{"the same the other way round", []finishing{ended, lost}, event.Succeeded},
+			{"it is given up as a stranger reports", []finishing{lost, {code: wire.CodeSuccess, group: stranger}}, event.Lost},
+			{"the executor reports twice", []finishing{ended, {code: wire.CodeFail}}, event.Succeeded},
+		} {
+			run := b.trigger(job)
+			b.await("the run is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+			reply := &reply{left: make(chan error, len(tt.batch))}
+			for i := range tt.batch {
+				tt.batch[i].id, tt.batch[i].reply = run, reply
+			}
+			b.engine.finishBatch(t.Context(), tt.batch)
+			for range tt.batch {
+				if err := <-reply.left; err != nil {
+					t.Errorf("%s: %v", tt.name, err)
+				}
+			}
+			r := b.run(run)
+			if r.Outcome != tt.want {
+				t.Errorf("%s: the run is %v with code %d, want %v", tt.name, r.Outcome, r.HandleCode, tt.want)
+			}
+			if _, gave := event.Parse(string(r.Events)).Last(event.LostRun); gave && tt.want == event.Succeeded {
+				t.Errorf("%s: its history says that it was given up", tt.name)
+			}
+		}
+	})
+}
+
+// TestTheReportOfATargetCounts although the executor, started anew, gives up its run in the same batch.
+func TestTheReportOfATargetCounts(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		run := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorHandler = httpcall.Handler }))
+		b.await("the run is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+		if err := b.engine.callbacks.HandOut(t.Context(), Callback{LogID: run, Token: "one", Expires: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.callbacks.Await(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+		used := false
+		reply := &reply{left: make(chan error, 2)}
+		b.engine.finishBatch(t.Context(), []finishing{
+			{id: run, code: wire.CodeFail, undone: wire.UndoneRunning, by: &Caller{}, reply: reply},
+			{id: run, code: wire.CodeSuccess, callback: "one", used: &used, reply: reply},
+		})
+		if r := b.run(run); !used || r.Outcome != event.Succeeded {
+			t.Errorf("the report was used: %t; the run is %v", used, r.Outcome)
+		}
 	})
 }
 

@@ -2,7 +2,10 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // sweeper remembers between sweeps what need not be looked at again.
@@ -44,53 +47,50 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 	}
 }
 
-func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
+// sweep does what there is to do now. What one part cannot do keeps none of the others from it, unless the database is away.
+func (e *Engine) sweep(ctx context.Context, s *sweeper) (err error) {
 	now := e.now()
 	if now.Sub(s.forgot) > 24*time.Hour {
 		e.routes.Forget()
 		s.forgot = now
 	}
-	if err := e.tellSilent(ctx, now); err != nil {
-		return err
-	}
-	if now.Sub(s.cleaned) > time.Minute {
-		s.cleaned = now
-		// Kept well past their death, so that a page can say since when an executor is away.
-		if _, err := e.queries.DeleteRegistryBefore(ctx, e.cfg.Pool, nullTime(e.wall(now.Add(-24*time.Hour)))); err != nil {
+	for _, part := range []func() error{
+		func() error { return e.tellSilent(ctx, now) },
+		func() error { return e.deleteOld(ctx, s, now) },
+		func() error { return e.sweepInDoubt(ctx, &s.inDoubt) },
+		func() error { return e.sweepForeign(ctx, s) },
+		func() error { return e.vouch(ctx, s, now) },
+		func() error { return e.refusals.sweep(ctx) }, // before runs are lost for it
+		func() error { e.sweepBeats(ctx); return nil },
+		func() error { return e.sweepLost(ctx, s) },
+		func() error { return e.sweepGates(ctx) },
+		func() error { return e.flows.sweep(ctx) },
+		func() error { return e.sweepWaiting(ctx, s, now) },
+	} {
+		failed := part()
+		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 			return err
 		}
-		if _, err := e.queries.DeleteCallbacksBefore(ctx, e.cfg.Pool, now.Add(-lateReports).UnixMilli()); err != nil {
-			return err
-		}
-		if _, err := e.queries.DeleteFollowedBefore(ctx, e.cfg.Pool, now.Add(-followedFor).UnixMilli()); err != nil {
-			return err
-		}
 	}
-	if err := e.sweepInDoubt(ctx, &s.inDoubt); err != nil {
-		return err
-	}
-	if err := e.sweepForeign(ctx, s); err != nil {
-		return err
-	}
-	if err := e.vouch(ctx, s, now); err != nil {
-		return err
-	}
-	if err := e.refusals.sweep(ctx); err != nil { // before runs are lost for it
-		return err
-	}
-	e.sweepBeats(ctx)
-	if err := e.sweepLost(ctx, s); err != nil {
-		return err
-	}
-	if err := e.sweepGates(ctx); err != nil {
-		return err
-	}
-	if err := e.flows.sweep(ctx); err != nil {
-		return err
-	}
-	if now.Sub(s.waited) < 30*time.Second {
+	return err
+}
+
+// goesOn reports whether there is a point in doing the next thing after one that failed.
+func goesOn(ctx context.Context, err error) bool { return ctx.Err() == nil && !db.IsUnavailable(err) }
+
+// deleteOld deletes now and then what nobody asks for any more.
+func (e *Engine) deleteOld(ctx context.Context, s *sweeper, now time.Time) error {
+	if now.Sub(s.cleaned) <= time.Minute {
 		return nil
 	}
-	s.waited = now
-	return e.sweepWaiting(ctx, s.low)
+	s.cleaned = now
+	// Kept well past their death, so that a page can say since when an executor is away.
+	if _, err := e.queries.DeleteRegistryBefore(ctx, e.cfg.Pool, nullTime(e.wall(now.Add(-24*time.Hour)))); err != nil {
+		return err
+	}
+	if _, err := e.queries.DeleteCallbacksBefore(ctx, e.cfg.Pool, now.Add(-lateReports).UnixMilli()); err != nil {
+		return err
+	}
+	_, err := e.queries.DeleteFollowedBefore(ctx, e.cfg.Pool, now.Add(-followedFor).UnixMilli())
+	return err
 }

@@ -2,13 +2,17 @@ package scheduler
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -90,6 +94,55 @@ func TestTheSweepForgetsOldRegistrations(t *testing.T) {
 		}
 		if got := strings.Join(left, " "); got != addressA+" http://dead/" && got != "http://dead/ "+addressA {
 			t.Errorf("left: %s", got)
+		}
+	})
+}
+
+// TestWhatOneSweepCannotDo keeps it from nothing else: a row that the database refuses to have changed, or that somebody has locked for hours.
+func TestWhatOneSweepCannotDo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		one := b.addJob(nil)
+		begin := func(steps ...flow.Step) int64 {
+			run := b.trigger(b.addFlow(flow.Definition{Steps: steps}, nil))
+			b.runOf(run, "first")
+			return run
+		}
+		stuck, settled := begin(step("first", one), step("second", one, "first")), begin(step("first", one), step("second", one, "first"))
+		refused, over := begin(step("first", one)), begin(step("first", one))
+		late := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorHandler = httpcall.Handler }))
+		b.await("it is sent", func() bool { return b.run(late).TriggerCode == wire.CodeSuccess })
+		if err := b.engine.callbacks.HandOut(t.Context(), Callback{LogID: late, Token: "one", Expires: b.engine.Now().Add(-time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.callbacks.Await(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		locked := b.addJob(func(p *db.InsertJobParams) { p.ScheduleType, p.ScheduleConf = jobspec.ScheduleFixDelay, "600" })
+		delayed := b.addJob(func(p *db.InsertJobParams) { p.ScheduleType, p.ScheduleConf = jobspec.ScheduleFixDelay, "600" })
+		b.start(locked, jobspec.Waiting)
+		b.start(delayed, jobspec.Waiting)
+		b.exec("UPDATE punctual_flow_run SET state = 1, ends = ? WHERE log_id IN (?, ?)", int(flow.Success), refused, over)
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?)", b.runOf(stuck, "first"), b.runOf(settled, "first"))
+		b.refuse("xxl_job_log", "BEFORE UPDATE", fmt.Sprintf("NEW.id IN (%d, %d)", refused, late))
+		b.refuse("xxl_job_info", "BEFORE UPDATE", fmt.Sprintf("NEW.id = %d", locked))
+		b.refuse("punctual_flow_run", "BEFORE UPDATE", fmt.Sprintf("NEW.log_id = %d", stuck))
+		err := b.engine.sweep(t.Context(), &sweeper{})
+		if err == nil {
+			t.Error("nothing is said of what could not be done")
+		}
+		if r := b.run(over); r.Outcome != event.Succeeded {
+			t.Errorf("a decided run of a flow is %v", r.Outcome)
+		}
+		if got := b.states(settled); got != "first success, second running" {
+			t.Errorf("a flow whose step ended without it: %s", got)
+		}
+		if b.job(delayed).TriggerNextTime == jobspec.Waiting.UnixMilli() {
+			t.Error("a job that waits for a run that is over waits still")
+		}
+		if r := b.run(late); r.Outcome != event.Open || b.states(stuck) != "first running, second waiting" || b.run(refused).Outcome != event.Open {
+			t.Errorf("what the database refuses: %v, %s, %v", r.Outcome, b.states(stuck), b.run(refused).Outcome)
 		}
 	})
 }
