@@ -2,6 +2,7 @@ package alarm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,24 +40,21 @@ func (w *watch) init() {
 // watchOnce looks for what nothing makes happen: runs that take long, jobs without success or not done in time, and successes that were not
 // seen to end an alarm because another admin had not heard of it yet.
 func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
-	// Also where nobody listens: an alarm that somebody looks after ends.
-	if err := a.watchOpen(ctx, now); err != nil {
-		return fmt.Errorf("open alarms: %w", err)
-	}
+	looks := []struct {
+		what string
+		look func(context.Context, time.Time) error
+	}{{"open alarms", a.watchOpen}, {"slow runs", a.watchSlow}, {"silent jobs", a.watchSilent}, {"deadlines", a.watchDeadlines}}
 	if !a.Wanted(scheduler.AlarmSlow, 0) {
-		return nil
+		looks = looks[:1] // an alarm that somebody looks after ends also where nobody listens
 	}
-	if err := a.watchSlow(ctx, now); err != nil {
-		return fmt.Errorf("slow runs: %w", err)
-	}
-	if err := a.watchSilent(ctx, now); err != nil {
-		return fmt.Errorf("silent jobs: %w", err)
-	}
-	if err := a.watchDeadlines(ctx, now); err != nil {
-		return fmt.Errorf("deadlines: %w", err)
+	var errs error
+	for _, l := range looks { // one that fails keeps none of the others from theirs
+		if err := l.look(ctx, now); err != nil {
+			errs = errors.Join(errs, fmt.Errorf("%s: %w", l.what, err))
+		}
 	}
 	a.Wake()
-	return nil
+	return errs
 }
 
 // watchSlow raises an event for each open run that takes longer than its job allows, once.
