@@ -392,7 +392,7 @@ func (s *Service) listen(ctx context.Context) ([]db.Webhook, error) {
 			}); err != nil {
 				l.dropped.Add(n)
 				l.since.CompareAndSwap(0, since)
-				return nil, err
+				s.log.Warn("note that events of a webhook were dropped", "webhook", l.id, "error", err) // the next look does; the others listen on
 			}
 		}
 	}
