@@ -257,14 +257,33 @@ type jobUse struct {
 // usesOf is nil for a job that no flow uses.
 func (a *API) usesOf(ctx context.Context, p auth.Principal, row db.Job) (*jobUses, error) {
 	found, err := a.Manage.Jobs.FlowsUsing(ctx, p, row)
-	if err != nil || !found.Any() {
-		return nil, err
+	return readUses(found), err
+}
+
+func readUses(found manage.Uses) *jobUses {
+	if !found.Any() {
+		return nil
 	}
-	uses := &jobUses{Flows: make([]jobUse, len(found.Flows)), Hidden: found.Hidden}
-	for i, f := range found.Flows {
+	uses := &jobUses{Flows: make([]jobUse, len(found.Jobs)), Hidden: found.Hidden}
+	for i, f := range found.Jobs {
 		uses.Flows[i] = jobUse{f.ID, f.Name}
 	}
-	return uses, nil
+	return uses
+}
+
+// LostUses is what does without a job once it is deleted.
+type LostUses struct {
+	Parents []string `json:"parents" nullable:"false" doc:"The jobs that start it when they succeed, and that then start nothing in its place."`
+	Hidden  int      `json:"parents_hidden" doc:"How many other such jobs there are that the token may not see."`
+	Flows   *jobUses `json:"used_in,omitempty" doc:"The flows with a step that runs it, which then fails."`
+}
+
+func readLostUses(used manage.UsedBy) LostUses {
+	lost := LostUses{Parents: []string{}, Hidden: used.Parents.Hidden, Flows: readUses(used.Flows)}
+	for _, parent := range used.Parents.Jobs {
+		lost.Parents = append(lost.Parents, parent.Name)
+	}
+	return lost
 }
 
 // paused is what holds a job's schedule still.

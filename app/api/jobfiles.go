@@ -49,6 +49,7 @@ type appliedJob struct {
 	Outcome  string        `json:"outcome" enum:"create,change,same,refuse,delete"`
 	Changes  []jobChange   `json:"changes" doc:"Of one that is changed."`
 	Problems []lineProblem `json:"problems" doc:"Of one that is refused."`
+	Lost     *LostUses     `json:"lost,omitempty" doc:"Of one that is deleted: the jobs and flows outside of what is deleted that use it."`
 }
 
 type jobChange struct {
@@ -178,6 +179,10 @@ func readPlan(printer *locales.Printer, plan transfer.Plan, done bool) applied {
 		for _, f := range item.Faults {
 			code, at := faultOf(f.Field)
 			job.Problems = append(job.Problems, lineProblem{Line: cmp.Or(f.Line, item.Line), Field: transfer.FileField(f.Name), Code: code, Detail: f.Text(printer), InFlow: at})
+		}
+		if item.Used.Any() {
+			lost := readLostUses(item.Used)
+			job.Lost = &lost
 		}
 		out.Jobs = append(out.Jobs, job)
 	}

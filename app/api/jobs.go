@@ -55,11 +55,10 @@ type jobCreated struct {
 
 // jobDeletion is what deleting a job comes to.
 type jobDeletion struct {
-	ID      int64    `json:"id"`
-	Name    string   `json:"description"`
-	Parents []string `json:"parents" nullable:"false" doc:"The jobs that start it when they succeed, and that then start nothing in its place."`
-	Flows   *jobUses `json:"used_in,omitempty" doc:"The flows with a step that runs it, which then fails."`
-	Done    bool     `json:"done" doc:"False for a dry run."`
+	ID   int64  `json:"id"`
+	Name string `json:"description"`
+	LostUses
+	Done bool `json:"done" doc:"False for a dry run."`
 }
 
 type triggerBody struct {
@@ -333,17 +332,10 @@ func (a *API) deleteJob(ctx context.Context, p auth.Principal, id int64, match I
 		return d, err
 	}
 	d = jobDeletion{ID: id, Name: row.JobDesc, Done: !dry}
-	if d.Parents, err = a.Manage.Jobs.Parents(ctx, id); err != nil {
+	used, err := a.Manage.Jobs.UsedBy(ctx, p, row)
+	d.LostUses = readLostUses(used)
+	if err != nil || dry {
 		return d, err
-	}
-	if d.Parents == nil {
-		d.Parents = []string{}
-	}
-	if d.Flows, err = a.usesOf(ctx, p, row); err != nil {
-		return d, err
-	}
-	if dry {
-		return d, nil
 	}
 	return d, match.changed(a.Manage.Jobs.DeleteVersion(ctx, p, id, version))
 }

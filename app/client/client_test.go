@@ -120,7 +120,7 @@ func TestWhatCommandsPrint(t *testing.T) {
 			{"key":"failed","text":"失败\u001b[2J"}],"said":["java.lang.IllegalStateException: no rows","\tat Orders.close(Orders.java:7)"]}`,
 		"POST /api/v1/jobs/apply?dry_run=true": `{"done":false,"digest":"d","new_groups":["billing"],"jobs":[{"id":0,"app_name":"billing","description":"开票","outcome":"create"},
 			{"id":7,"app_name":"orders","description":"日终结算","outcome":"change","changes":[{"field":"cron","was":"0 0 2 * * ?","now":"0 0 3 * * ?"},{"field":"script","was":"a\nb","now":"a\nc"}]},
-			{"id":9,"app_name":"orders","description":"old","outcome":"delete"},{"id":12,"app_name":"orders","description":"pulse","outcome":"same"},
+			{"id":9,"app_name":"orders","description":"old","outcome":"delete","lost":{"parents":["月结"],"parents_hidden":1,"used_in":{"flows":[{"id":4,"description":"nightly"}],"hidden":2}}},{"id":12,"app_name":"orders","description":"pulse","outcome":"same"},
 			{"id":13,"file":"jobs/a.yaml","line":3,"app_name":"orders","description":"bad","outcome":"refuse","problems":[{"line":5,"field":"cron","detail":"no time"}]}]}`,
 		"GET /api/v1/jobs/7/backfills": `{"items":[{"id":3,"state":"running","from":"2026-01-01T00:00:00Z","until":"2026-02-01T00:00:00Z","total":31,"sent":4,"succeeded":3,"failed":1,"at_once":2,"created_at":"2026-03-04T05:06:07Z","created_by":"安","ended_at":null}]}`,
 		"GET /api/v1/calendars":        `{"items":[{"name":"cn","title":"中国法定节假日","zone":"Asia/Shanghai","jobs":12,"missing":2027,"changed_at":null,"changed_by":""}]}`,
@@ -173,14 +173,14 @@ func TestDeedsToJobs(t *testing.T) {
 	url := admin(t, map[string]string{
 		"GET /api/v1/jobs/7": closeDay, "GET /api/v1/jobs/12": pulse, "POST /api/v1/jobs/7/stop": closeDay, "POST /api/v1/jobs/7/trigger": `{"runs":[41,42]}`,
 		"POST /api/v1/jobs/12/start":         `!{"title":"It cannot be done","detail":"Set a schedule first.","code":"noschedule","errors":[{"field":"schedule","detail":"is NONE"}]}`,
-		"DELETE /api/v1/jobs/7?dry_run=true": `{}`,
+		"DELETE /api/v1/jobs/7?dry_run=true": `{"id":7,"parents":["月结"],"parents_hidden":0,"used_in":{"flows":[{"id":4,"description":"nightly"}],"hidden":0}}`,
 		"GET /api/v1/jobs?text=twins":        `{"items":[{"id":1,"description":"twins"},{"id":2,"description":"twins"},{"id":3,"description":"twins!"}]}`,
 		"GET /api/v1/jobs?text=nobody":       `{"items":[]}`,
 	})
 	for args, want := range map[string]struct{ out, said, err string }{
 		"jobs stop 7 12":          {"", "7 stopped\n", "12: Not found"},
 		"jobs start 12 7":         {"", "", "12: It cannot be done\nSet a schedule first.\n  schedule: is NONE"},
-		"jobs delete 7 --dry-run": {"", "7 would be deleted\n", ""},
+		"jobs delete 7 --dry-run": {"", "7: \"月结\" starts it as a child job\n7: a step of the flow \"nightly\" runs it, and fails without it\n7 would be deleted\n", ""},
 		"jobs stop twins":         {"", "", "several jobs are called \"twins\": name one by its number, 1 or 2"},
 		"jobs show nobody":        {"", "", "there is no job \"nobody\""},
 		"run 7 --param x":         {"41\n42\n", "", ""},

@@ -101,8 +101,34 @@ type plan struct {
 			Field  string `json:"field"`
 			Detail string `json:"detail"`
 		} `json:"problems"`
+		Lost lostUses `json:"lost"`
 	} `json:"jobs"`
 	raw json.RawMessage
+}
+
+// lostUses are the jobs and flows that use one that is deleted, and stay.
+type lostUses struct {
+	Parents []string `json:"parents"`
+	Hidden  int      `json:"parents_hidden"`
+	Flows   struct {
+		Flows []struct {
+			Name string `json:"description"`
+		} `json:"flows"`
+		Hidden int `json:"hidden"`
+	} `json:"used_in"`
+}
+
+func (l lostUses) said() (list []string) {
+	for _, name := range l.Parents {
+		list = append(list, fmt.Sprintf("%q starts it as a child job", plain(name)))
+	}
+	for _, f := range l.Flows.Flows {
+		list = append(list, fmt.Sprintf("a step of the flow %q runs it, and fails without it", plain(f.Name)))
+	}
+	if n := l.Hidden + l.Flows.Hidden; n > 0 {
+		list = append(list, fmt.Sprintf("%d jobs and flows that you may not see use it", n))
+	}
+	return list
 }
 
 // count is how many jobs have an outcome.
@@ -172,6 +198,9 @@ func (p plan) print(out io.Writer) {
 			} else {
 				fmt.Fprintf(out, "    %s: %q -> %q\n", c.Field, c.Was, c.Now)
 			}
+		}
+		for _, use := range j.Lost.said() {
+			fmt.Fprintf(out, "    %s\n", use)
 		}
 		for _, f := range j.Faults {
 			fmt.Fprintf(out, "    %s:%d: %s: %s\n", plain(j.File), f.Line, f.Field, plain(f.Detail))

@@ -229,8 +229,18 @@ func (c jobsDelete) Run(ctx context.Context, s Streams) error {
 		query.Set("dry_run", "true")
 	}
 	return eachJob(ctx, c.Target, s, c.Jobs, said, func(a *api, id int64) error {
-		_, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), query, nil)
-		return err
+		raw, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), query, nil)
+		if err != nil {
+			return err
+		}
+		var lost lostUses
+		if err := json.Unmarshal(raw, &lost); err != nil {
+			return fmt.Errorf("read what the admin said: %w", err)
+		}
+		for _, use := range lost.said() {
+			fmt.Fprintf(s.Err, "%d: %s\n", id, use)
+		}
+		return nil
 	})
 }
 

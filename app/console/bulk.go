@@ -240,7 +240,7 @@ func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction, choos
 		return page, err
 	}
 	for _, item := range items {
-		drawn := jobs.BulkItem{ID: item.ID, Name: item.Name, Changes: item.Changes, Was: item.Was, Version: item.Version}
+		drawn := jobs.BulkItem{ID: item.ID, Name: item.Name, Changes: item.Changes, Was: item.Was, Version: item.Version, Uses: usesOf(page.Page, item.Used)}
 		if choosing {
 			// What is chosen in the question decides; here only the right to change the job counts.
 			drawn.Changes = item.Err == nil

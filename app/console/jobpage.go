@@ -328,7 +328,7 @@ func (c *jobPage) jobFamily(ctx context.Context, page *jobs.DetailPage, p auth.P
 		}
 	}
 	uses, err := c.jobs.FlowsUsing(ctx, p, j)
-	page.Flows, page.FlowsHidden = relatives(uses.Flows), uses.Hidden
+	page.Flows, page.FlowsHidden = relatives(uses.Jobs), uses.Hidden
 	return err
 }
 

@@ -320,11 +320,7 @@ func (c *jobPages) jobDeleteForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	parents, err := c.jobs.Parents(ctx, jobID)
-	if err != nil {
-		return err
-	}
-	uses, err := c.jobs.FlowsUsing(ctx, who(ec), j)
+	used, err := c.jobs.UsedBy(ctx, who(ec), j)
 	if err != nil {
 		return err
 	}
@@ -332,16 +328,29 @@ func (c *jobPages) jobDeleteForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := jobs.DeletePage{
-		Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Running: jobspec.Started(j.TriggerStatus), Parents: parents, FlowsHidden: uses.Hidden,
-	}
-	for _, f := range uses.Flows {
-		page.Flows = append(page.Flows, f.Name)
-	}
+	page := jobs.DeletePage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Running: jobspec.Started(j.TriggerStatus)}
+	page.Uses = usesOf(page.Page, used)
 	if len(last) > 0 {
 		page.Runs = -1 // counting a long log would take longer than reading the question
 	}
 	return renderPart(ec, http.StatusOK, jobs.Delete(page), ui.FragmentDialog)
+}
+
+// usesOf says what does without a job once it is deleted, a sentence each.
+func usesOf(page layout.Page, used manage.UsedBy) (list []string) {
+	for _, parent := range used.Parents.Jobs {
+		list = append(list, page.T("jobs.delete.parent", "Name", parent.Name))
+	}
+	for _, f := range used.Flows.Jobs {
+		list = append(list, page.T("jobs.delete.flow", "Name", f.Name))
+	}
+	if n := used.Parents.Hidden; n > 0 {
+		list = append(list, page.T("jobs.delete.parents", "Count", n, "N", format.Number(int64(n))))
+	}
+	if n := used.Flows.Hidden; n > 0 {
+		list = append(list, page.T("jobs.delete.flows", "Count", n, "N", format.Number(int64(n))))
+	}
+	return list
 }
 
 func (c *jobPages) jobDelete(ec echo.Context) error {

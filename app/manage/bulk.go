@@ -72,6 +72,7 @@ type BulkItem struct {
 	Changes bool   // there is something to do, or it has been done
 	Was     string // what an undo of it goes back to, as in Bulk.Was
 	Version string // see [Bulk.version]
+	Used    UsedBy // what does without it, of the preview of a BulkDelete; jobs that go with it left out
 	becomes string // the cron text of a BulkSpread
 	Err     error  // why it cannot be done
 }
@@ -90,6 +91,19 @@ func (s *Jobs) Matching(ctx context.Context, p auth.Principal, f JobFilter) ([]i
 // number only.
 func (s *Jobs) Preview(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, error) {
 	items, _, err := s.bulk(ctx, p, b, MaxMatching, s.byID)
+	if err != nil || b.Do != BulkDelete {
+		return items, err
+	}
+	gone := make(map[int64]bool)
+	for _, item := range items {
+		if item.Changes {
+			gone[item.ID] = true
+		}
+	}
+	used, err := s.UsedByRest(ctx, p, gone)
+	for i := range items {
+		items[i].Used = used[items[i].ID]
+	}
 	return items, err
 }
 

@@ -95,16 +95,6 @@ func (s *Jobs) byID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.
 // maxParents bounds the jobs that start one, as pages name them.
 const maxParents = 50
 
-// Parents are the names of the jobs whose success starts a job.
-func (s *Jobs) Parents(ctx context.Context, id int64) ([]string, error) {
-	rows, err := s.parents(ctx, id)
-	var names []string
-	for _, r := range rows {
-		names = append(names, r.JobDesc)
-	}
-	return names, err
-}
-
 // ParentJobs are the jobs whose success starts a job. Those that the principal may not see have no name.
 func (s *Jobs) ParentJobs(ctx context.Context, p auth.Principal, id int64) ([]Child, error) {
 	rows, err := s.parents(ctx, id)

@@ -864,8 +864,8 @@ func TestDeletingAJobTakesItsRuns(t *testing.T) {
 		}
 		waiting := insertRun(t, pool, b.group, gone, b.now, 0, 0, "")
 		kept := insertRun(t, pool, b.group, stays, b.now, 200, 200, "")
-		if names, err := b.Jobs.Parents(t.Context(), gone); err != nil || len(names) != 1 {
-			t.Errorf("parents %v, %v", names, err)
+		if used, err := b.Jobs.UsedBy(t.Context(), b.user, b.read(t, gone)); err != nil || len(used.Parents.Jobs) != 1 || used.Parents.Jobs[0].ID != stays {
+			t.Errorf("used by %+v, %v", used, err)
 		}
 		if err := b.Jobs.Delete(t.Context(), b.user, gone); err != nil {
 			t.Fatal(err)

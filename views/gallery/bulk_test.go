@@ -14,6 +14,9 @@ func (f fakes) bulk(do string) jobs.BulkPage {
 		{ID: 12, Name: f.zh("同步物流轨迹", "Sync parcel tracking")},
 		{ID: 22, Name: f.zh("重建搜索索引", "Rebuild the search index"), Problem: f.T("problem.job.noschedule")},
 	}
+	if do == "delete" {
+		p.Items[0].Uses = []string{f.T("jobs.delete.parent", "Name", f.zh("日终批处理", "End of day")), f.T("jobs.delete.flow", "Name", f.zh("夜间结算", "Nightly settlement"))}
+	}
 	return p
 }
 

@@ -101,7 +101,7 @@ func (f fakes) pages() []page {
 		{"job-account", "/jobs/7/account", accounts.Job(f.account(true))},
 		{"job-account-whole", "/jobs/7/account?range=1h", accounts.Job(f.account(false))},
 		{"job-run", "/jobs/7/run", jobs.RunOnce(f.runOnce())},
-		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Parents: []string{f.zh("日终批处理", "End of day")}, Flows: []string{f.zh("夜间结算", "Nightly settlement")}, FlowsHidden: 2})},
+		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Uses: []string{f.zh("“日终批处理”将它设为子任务。", "“End of day” starts it as a child job."), f.zh("工作流“夜间结算”有步骤运行此任务，删除后该步骤会失败。", "A step of the flow “Nightly settlement” runs it, and fails without it.")}})},
 		{"job-chain", "/jobs/7/chain", jobs.Chain(f.chain(""))},
 		{"job-chain-none", "/jobs/7/chain?none", jobs.Chain(f.chain(f.T("problem.chain.parents", "Count", 2, "N", "2")))},
 		{"glue", "/jobs/15/glue", glue.Edit(f.glue())},

@@ -139,6 +139,7 @@ type BulkItem struct {
 	Problem string // why it cannot be done, ready to print
 	Was     string // what an undo goes back to
 	Version string
+	Uses    []string // of a deletion: what does without it, a sentence each
 }
 
 // BulkWas is what an undo of a job goes back to.

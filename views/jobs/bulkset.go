@@ -175,21 +175,22 @@ func (p BulkPage) reasons() (list []Reason) {
 	return list
 }
 
-// shown are the jobs that are listed: those with a problem come first, and where there are many the rest is counted.
+// shown are the jobs that are listed: those with a problem come first, then those that something uses, and where there are many the rest is counted.
 func (p BulkPage) shown() []BulkItem {
 	if !p.All {
 		return p.Items
 	}
 	items := slices.Clone(p.Items)
-	slices.SortStableFunc(items, func(a, b BulkItem) int {
+	rank := func(i BulkItem) int {
 		switch {
-		case a.Problem != "" && b.Problem == "":
-			return -1
-		case a.Problem == "" && b.Problem != "":
+		case i.Problem != "":
+			return 0
+		case len(i.Uses) > 0:
 			return 1
 		}
-		return 0
-	})
+		return 2
+	}
+	slices.SortStableFunc(items, func(a, b BulkItem) int { return rank(a) - rank(b) })
 	return items[:min(len(items), shownItems)]
 }
 

@@ -257,13 +257,11 @@ type RunPage struct {
 // DeletePage asks before a job is deleted ([Delete]; fragment ui.FragmentDialog).
 type DeletePage struct {
 	layout.Page
-	ID          int64
-	Name        string
-	Running     bool  // its schedule is started
-	Runs        int64 // log rows that go with it; -1 when not counted
-	Parents     []string
-	Flows       []string // those with a step that runs it
-	FlowsHidden int      // as many more that the reader may not see
+	ID      int64
+	Name    string
+	Running bool     // its schedule is started
+	Runs    int64    // log rows that go with it; -1 when not counted
+	Uses    []string // what starts or runs it, a sentence each
 }
 
 // from is the source with its state.

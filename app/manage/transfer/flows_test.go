@@ -199,6 +199,16 @@ func TestPruningTakesNoJobFromTheFiles(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s", tt.name, toldOf(plan), tt.want)
 			}
 		}
+		// What the files do not name, and uses it, stays as it is and is told of.
+		parent := b.create(t, func(in *manage.JobInput) { in.Name, in.ChildJobIDs = "outside", fmt.Sprint(load) })
+		nightly := b.create(t, func(in *manage.JobInput) {
+			in.Name, in.Glue, in.GlueSource, in.Handler = "nightly", jobspec.GlueFlow, runs, ""
+		})
+		if _, plan := b.planOf(t, file(job("more", "")), opts); toldOf(plan) != "more same, load delete, parent delete, f delete" {
+			t.Errorf("with jobs outside: %s", toldOf(plan))
+		} else if u := plan.Items[1].Used; len(u.Parents.Jobs) != 1 || u.Parents.Jobs[0].ID != parent || len(u.Flows.Jobs) != 1 || u.Flows.Jobs[0].ID != nightly || plan.Items[2].Used.Any() {
+			t.Errorf("what uses the job that goes: %+v, and its parent: %+v", u, plan.Items[2].Used)
+		}
 		// What is wrong already stays nobody's business.
 		if _, err := pool.ExecContext(t.Context(), "DELETE FROM xxl_job_info WHERE job_desc = 'load'"); err != nil {
 			t.Fatal(err)

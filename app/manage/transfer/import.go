@@ -56,6 +56,7 @@ type Item struct {
 	Outcome Outcome
 	Changes []FieldChange   // of Change
 	Faults  []jobfile.Fault // of Refuse
+	Used    manage.UsedBy   // of Delete: what does without it then
 
 	file     jobfile.Job
 	group    executor
@@ -162,7 +163,9 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 	if err := m.refuseFlows(ctx); err != nil {
 		return Plan{}, err
 	}
-	m.prune()
+	if err := m.prune(ctx); err != nil {
+		return Plan{}, err
+	}
 	return m.plan(), nil
 }
 

@@ -59,18 +59,35 @@ func (m *importer) readPruned(ctx context.Context) error {
 }
 
 // prune adds the jobs that are to be deleted.
-func (m *importer) prune() {
+func (m *importer) prune(ctx context.Context) error {
+	gone := make(map[int64]bool)
+	for id := range m.pruned {
+		gone[id] = true
+	}
+	used, err := m.s.cfg.Jobs.UsedByRest(ctx, m.p, gone)
+	if err != nil {
+		return err
+	}
 	apps := make(map[int64]string)
 	for _, g := range m.groups {
 		apps[g.ID] = g.AppName
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.pruned)) {
 		j := m.pruned[id]
-		m.items = append(m.items, Item{ID: id, AppName: apps[j.JobGroup], Name: j.JobDesc, Outcome: Delete, old: j})
+		m.items = append(m.items, Item{ID: id, AppName: apps[j.JobGroup], Name: j.JobDesc, Outcome: Delete, Used: m.staying(used[id]), old: j})
 		if !m.p.Can(j.JobGroup, auth.RightEdit) {
 			m.fault(len(m.items)-1, manage.FieldGroup, "import.error.right_edit", "Name", apps[j.JobGroup])
 		}
 	}
+	return nil
+}
+
+// staying leaves out the jobs of the file: those that use what is deleted are refused, or use it no more once the file is applied.
+func (m *importer) staying(used manage.UsedBy) manage.UsedBy {
+	inFile := func(c manage.Child) bool { _, is := m.here[c.ID]; return is }
+	used.Parents.Jobs = slices.DeleteFunc(used.Parents.Jobs, inFile)
+	used.Flows.Jobs = slices.DeleteFunc(used.Flows.Jobs, inFile)
+	return used
 }
 
 // keep notes where a job is kept, and what it is now.
