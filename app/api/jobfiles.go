@@ -49,6 +49,7 @@ type appliedJob struct {
 	Outcome  string        `json:"outcome" enum:"create,change,same,refuse,delete"`
 	Changes  []jobChange   `json:"changes" doc:"Of one that is changed."`
 	Problems []lineProblem `json:"problems" doc:"Of one that is refused."`
+	Waits    bool          `json:"script_waits" doc:"Its script waits for a second person to approve it, or will. That it waits already is no change."`
 	Lost     *LostUses     `json:"lost,omitempty" doc:"Of one that is deleted: the jobs and flows outside of what is deleted that use it."`
 }
 
@@ -172,7 +173,7 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 func readPlan(printer *locales.Printer, plan transfer.Plan, done bool) applied {
 	out := applied{Done: done, Digest: plan.Digest, NewGroups: append([]string{}, plan.NewGroups...), Jobs: []appliedJob{}}
 	for _, item := range plan.Items {
-		job := appliedJob{ID: item.ID, File: item.From, Line: item.Line, AppName: item.AppName, Name: item.Name, Outcome: string(item.Outcome), Changes: []jobChange{}, Problems: []lineProblem{}}
+		job := appliedJob{ID: item.ID, File: item.From, Line: item.Line, AppName: item.AppName, Name: item.Name, Outcome: string(item.Outcome), Waits: item.Waits, Changes: []jobChange{}, Problems: []lineProblem{}}
 		for _, c := range item.Changes {
 			job.Changes = append(job.Changes, jobChange{Field: transfer.FileField(c.Field), Was: c.Was, Now: c.Now})
 		}

@@ -121,6 +121,7 @@ func TestWhatCommandsPrint(t *testing.T) {
 		"POST /api/v1/jobs/apply?dry_run=true": `{"done":false,"digest":"d","new_groups":["billing"],"jobs":[{"id":0,"app_name":"billing","description":"开票","outcome":"create"},
 			{"id":7,"app_name":"orders","description":"日终结算","outcome":"change","changes":[{"field":"cron","was":"0 0 2 * * ?","now":"0 0 3 * * ?"},{"field":"script","was":"a\nb","now":"a\nc"}]},
 			{"id":9,"app_name":"orders","description":"old","outcome":"delete","lost":{"parents":["月结"],"parents_hidden":1,"used_in":{"flows":[{"id":4,"description":"nightly"}],"hidden":2}}},{"id":12,"app_name":"orders","description":"pulse","outcome":"same"},
+			{"id":14,"app_name":"orders","description":"清理","outcome":"same","script_waits":true},
 			{"id":13,"file":"jobs/a.yaml","line":3,"app_name":"orders","description":"bad","outcome":"refuse","problems":[{"line":5,"field":"cron","detail":"no time"}]}]}`,
 		"GET /api/v1/jobs/7/backfills": `{"items":[{"id":3,"state":"running","from":"2026-01-01T00:00:00Z","until":"2026-02-01T00:00:00Z","total":31,"sent":4,"succeeded":3,"failed":1,"at_once":2,"created_at":"2026-03-04T05:06:07Z","created_by":"安","ended_at":null}]}`,
 		"GET /api/v1/calendars":        `{"items":[{"name":"cn","title":"中国法定节假日","zone":"Asia/Shanghai","jobs":12,"missing":2027,"changed_at":null,"changed_by":""}]}`,

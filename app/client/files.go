@@ -101,7 +101,8 @@ type plan struct {
 			Field  string `json:"field"`
 			Detail string `json:"detail"`
 		} `json:"problems"`
-		Lost lostUses `json:"lost"`
+		Waits bool     `json:"script_waits"`
+		Lost  lostUses `json:"lost"`
 	} `json:"jobs"`
 	raw json.RawMessage
 }
@@ -182,9 +183,9 @@ func (p plan) print(out io.Writer) {
 	for _, app := range p.NewGroups {
 		fmt.Fprintf(out, "+ executor %s\n", plain(app))
 	}
-	marks := map[string]string{"create": "+", "change": "~", "delete": "-", "refuse": "!"}
+	marks := map[string]string{"create": "+", "change": "~", "delete": "-", "refuse": "!", "same": "="}
 	for _, j := range p.Jobs {
-		if j.Outcome == "same" {
+		if j.Outcome == "same" && !j.Waits {
 			continue
 		}
 		number := ""
@@ -198,6 +199,9 @@ func (p plan) print(out io.Writer) {
 			} else {
 				fmt.Fprintf(out, "    %s: %q -> %q\n", c.Field, c.Was, c.Now)
 			}
+		}
+		if j.Waits {
+			fmt.Fprintln(out, "    script: waits for approval")
 		}
 		for _, use := range j.Lost.said() {
 			fmt.Fprintf(out, "    %s\n", use)

@@ -35,7 +35,7 @@ func importPlan(page jobs.ImportPage, plan transfer.Plan, done bool) *jobs.Impor
 	diffs := 0
 	byOutcome := make(map[string][]jobs.ImportItem)
 	for _, item := range plan.Items {
-		drawn := jobs.ImportItem{Line: item.Line, ID: item.ID, Name: item.Name, Group: item.AppName, Outcome: string(item.Outcome)}
+		drawn := jobs.ImportItem{Line: item.Line, ID: item.ID, Name: item.Name, Group: item.AppName, Outcome: string(item.Outcome), Waits: item.Waits}
 		if done && (item.Outcome == transfer.Create || item.Outcome == transfer.Change) {
 			drawn.Outcome = "done"
 		} else {

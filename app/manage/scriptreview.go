@@ -32,14 +32,16 @@ func (s *Jobs) reviewed(ctx context.Context, tx db.DBTX, groupID int64) (bool, e
 // that it is applied, is no other change: who is looking at it may go on.
 func (s *Jobs) propose(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.Job, source, remark string) error {
 	waiting, err := s.queries.GetScriptChange(ctx, tx, j.ID)
-	if err = db.Error(err); err == nil && !isAuthor(p, waiting) {
-		return problem.New(problem.Conflict, "problem.script.waiting", "Name", waiting.Author)
-	} else if err != nil && !errors.Is(err, db.ErrNotFound) {
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
 	base := GlueVersion(j)
-	if err == nil && waiting.Source == source && waiting.Remark == cut(remark, 128) && waiting.Base == base {
+	switch same, mine := waiting.Source == source && waiting.Base == base, isAuthor(p, waiting); {
+	case err != nil:
+	case same && (!mine || waiting.Remark == cut(remark, 128)):
 		return nil
+	case !mine:
+		return problem.New(problem.Conflict, "problem.script.waiting", "Name", waiting.Author)
 	}
 	err = s.queries.SetScriptChange(ctx, tx, db.SetScriptChangeParams{
 		JobID: j.ID, AuthorID: p.UserID, Author: cut(p.Name, 64), Base: base, Source: source, Remark: cut(remark, 128), MadeAt: s.cfg.Now().UnixMilli(),
@@ -48,6 +50,21 @@ func (s *Jobs) propose(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.J
 		return err
 	}
 	return s.audit.Record(ctx, tx, p, Entry{Action: ActionPropose, Kind: ObjectJob, ID: j.ID, Name: j.JobDesc, Group: j.JobGroup, After: Snapshot{"glue_source": source, "glue_remark": remark}})
+}
+
+// ScriptReview says whether a new script of a job waits for a second person in a group, and whether the same one waits already, so that there
+// is nothing to propose.
+func (s *Jobs) ScriptReview(ctx context.Context, groupID int64, j db.Job, source string) (waits, already bool, err error) {
+	if waits, err = s.reviewed(ctx, s.cfg.Pool, groupID); err != nil || !waits {
+		return false, false, err
+	}
+	c, err := s.queries.GetScriptChange(ctx, s.cfg.Pool, j.ID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return true, false, nil
+	} else if err != nil {
+		return true, false, fmt.Errorf("read the script that waits: %w", err)
+	}
+	return true, c.Source == source && c.Base == GlueVersion(j), nil
 }
 
 // ScriptChangeVersion changes with every text that is proposed.

@@ -52,7 +52,7 @@ func (f fakes) importPlan() jobs.ImportPage {
 			}},
 			{Line: 60, Name: f.zh("库存同步", "Sync the stock"), Group: "stock-service", Outcome: "create"},
 		},
-		Unchanged: []jobs.ImportItem{{Line: 110, ID: 8, Name: f.zh("关闭超时未支付订单", "Close unpaid orders"), Group: "order-service", Outcome: "same"}},
+		Unchanged: []jobs.ImportItem{{Line: 110, ID: 8, Name: f.zh("关闭超时未支付订单", "Close unpaid orders"), Group: "order-service", Outcome: "same", Waits: true}},
 	}
 	return p
 }

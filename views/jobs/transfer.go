@@ -88,6 +88,7 @@ type ImportItem struct {
 	Outcome string // as in ImportCount
 	Changes []ImportChange
 	Faults  []ImportFault
+	Waits   bool // its script waits for a second person, or will
 }
 
 // ImportChange is a field that changes: two short values, or the lines in which long ones differ.

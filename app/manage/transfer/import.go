@@ -57,6 +57,7 @@ type Item struct {
 	Changes []FieldChange   // of Change
 	Faults  []jobfile.Fault // of Refuse
 	Used    manage.UsedBy   // of Delete: what does without it then
+	Waits   bool            // its script waits for a second person, or will: the job has another one until then
 
 	file     jobfile.Job
 	group    executor
@@ -152,6 +153,9 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 	}
 	for i := range m.items {
 		m.judge(i)
+	}
+	if err := m.leaveWaiting(ctx); err != nil {
+		return Plan{}, err
 	}
 	m.refuseParents()
 	if err := m.refuseFlows(ctx); err != nil {

@@ -167,6 +167,30 @@ func (m *importer) judgeScript(i int) {
 	}
 }
 
+// leaveWaiting finds the scripts that wait for a second person. One that waits already, as its file has it, is no change.
+func (m *importer) leaveWaiting(ctx context.Context) error {
+	for i := range m.items {
+		item := &m.items[i]
+		source := item.in.GlueSource
+		if item.Outcome != Create && item.Outcome != Change || !jobspec.IsScript(item.in.Glue) || source == "" || source == string(item.old.GlueSource) {
+			continue
+		}
+		waits, already, err := m.s.cfg.Jobs.ScriptReview(ctx, item.group.id, item.old, source)
+		if err != nil {
+			return err
+		}
+		item.Waits = waits
+		if !already {
+			continue
+		}
+		item.Changes = slices.DeleteFunc(item.Changes, func(c FieldChange) bool { return c.Field == jobspec.FieldSource })
+		if len(item.Changes) == 0 {
+			item.Outcome = Same
+		}
+	}
+	return nil
+}
+
 // judgeCode refuses a job whose parameter is code to whom may not write scripts.
 func (m *importer) judgeCode(i int) {
 	item := &m.items[i]

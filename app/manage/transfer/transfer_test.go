@@ -667,6 +667,7 @@ func TestAScriptThatWaitsIsNoChangeOfItsFile(t *testing.T) {
 		second := auth.NewPrincipal(9, "bob", auth.RoleAdmin, "")
 		opts := Options{Source: "git/jobs"}
 		var id int64
+		planned := "" // what the plan of each application says
 		apply := func(script, more string) {
 			t.Helper()
 			text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {description: s, author: ann, schedule: NONE, kind: GLUE_SHELL, script: '" + script + "', script_remark: by file" + more + "}\n"
@@ -676,6 +677,13 @@ func TestAScriptThatWaitsIsNoChangeOfItsFile(t *testing.T) {
 				t.Fatalf("%v: %s", err, toldOf(plan))
 			}
 			id = plan.Items[0].ID
+			planned = fmt.Sprintf("%s, waits %t, %d to do", toldOf(plan), plan.Items[0].Waits, plan.Work())
+		}
+		plans := func(want string) {
+			t.Helper()
+			if planned != want {
+				t.Errorf("planned %s; want %s", planned, want)
+			}
 		}
 		wants := func(when string, changed bool) {
 			t.Helper()
@@ -694,7 +702,10 @@ func TestAScriptThatWaitsIsNoChangeOfItsFile(t *testing.T) {
 			}
 		}
 		apply("echo one", "")
+		plans("s create, waits true, 1 to do")
 		wants("a new job's script waits", false)
+		apply("echo one", "")
+		plans("s same, waits true, 0 to do")
 		decide(b.Jobs.ApproveScript)
 		wants("it is approved", false)
 		apply("echo one", "")
@@ -705,13 +716,21 @@ func TestAScriptThatWaitsIsNoChangeOfItsFile(t *testing.T) {
 			apply("echo two", "")
 			wants("another script waits", false)
 		}
+		plans("s same, waits true, 0 to do")
 		if now := b.read(t, id); now.Revision != was || string(now.GlueSource) != "echo one" {
 			t.Errorf("a script that waits is revision %d of its job, which was at %d", now.Revision, was)
 		}
 		decide(b.Jobs.ApproveScript)
 		wants("it is approved too", false)
 
+		apply("echo two", "")
+		plans("s same, waits false, 0 to do")
+
+		apply("echo three", "")
+		b.admin = second // who applies the same text is not asked who proposed it
 		apply("echo three", ", retries: 2")
+		plans("s change, waits true, 1 to do")
+		b.admin = auth.NewPrincipal(1, "root", auth.RoleAdmin, "")
 		wants("a script and something else", false)
 		if now := b.read(t, id); now.ExecutorFailRetryCount != 2 {
 			t.Errorf("%d retries", now.ExecutorFailRetryCount)
