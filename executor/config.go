@@ -23,6 +23,8 @@ type Config struct {
 	// refused together with GlueEnabled, unless InsecureNoToken says that it is meant, or nobody can call (Mode).
 	Token           string
 	InsecureNoToken bool
+	// TokenFile is a file whose first line is the token. Another one there counts without a restart, from the moment at which an admin takes it.
+	TokenFile string
 
 	// Mode Pull asks the admins for what there is to do, where they cannot call. Listen, Address and TLS… then mean nothing. Name is what
 	// its address pull://name says, of its own within the group; empty: made of the machine's name and the data folder's mark.
@@ -113,8 +115,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.TLSClientCA != "" && c.TLSConfig == nil && c.TLSCert == "" && c.TLSKey == "" {
 		errs = append(errs, errors.New("client certificates can only be asked for over TLS: set a certificate and its key"))
 	}
-	if c.Token == "" && c.GlueEnabled && !c.InsecureNoToken && c.Mode != Pull {
-		errs = append(errs, errors.New("scripts are enabled but the access token is empty: everybody who reaches the port could run code"))
+	if err := c.checkToken(); err != nil {
+		errs = append(errs, err)
 	}
 	switch c.Removed {
 	case "", RemovedStop, RemovedKeep, RemovedDelete:

@@ -23,6 +23,7 @@ import (
 // [Executor.Drain] it.
 type Executor struct {
 	config    Config
+	token     *token
 	logger    *slog.Logger
 	admins    *wire.AdminClient
 	client    *http.Client
@@ -102,6 +103,10 @@ func New(config Config) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
+	token, err := newToken(config)
+	if err != nil {
+		return nil, fmt.Errorf("executor: access token: %w", err)
+	}
 	serverTLS, err := config.serverTLS()
 	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
@@ -130,13 +135,21 @@ func New(config Config) (*Executor, error) {
 		patient.Timeout = 0
 		client = &patient
 	}
-	return &Executor{
-		config: config, logger: config.Logger, client: client, newClient: newClient, tls: serverTLS, runAs: runAs,
-		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
+	e := &Executor{
+		config: config, token: token, logger: config.Logger, client: client, newClient: newClient, tls: serverTLS, runAs: runAs,
 		handlers: make(map[string]Handler),
 		jobs:     make(map[int64]*job), live: make(map[int64]*task),
 		stopNow: make(chan struct{}), closed: make(chan struct{}),
-	}, nil
+	}
+	e.admins = e.newAdmins(client, token.show)
+	return e, nil
+}
+
+// newAdmins is a client of the admins that shows them a token.
+func (e *Executor) newAdmins(client *http.Client, token func() string) *wire.AdminClient {
+	admins := wire.NewAdminClient(client, e.config.Admins, "", e.config.AppName, e.config.AdminTimeout)
+	admins.Token = token
+	return admins
 }
 
 // Handle gives the executor a job handler. Like http.Handle it panics when the name is empty or taken: that is a mistake
@@ -182,7 +195,7 @@ func (e *Executor) handler(name string) (Handler, bool) {
 
 // HasToken says whether callers must know a token, or there are none, so that whoever adds handlers that run what they are told can insist.
 func (e *Executor) HasToken() bool {
-	return e.config.Token != "" || e.config.InsecureNoToken || e.config.Mode == Pull
+	return e.token.any() || e.config.InsecureNoToken || e.config.Mode == Pull
 }
 
 // Start opens the data folder, takes up what was going on before, listens and registers. When it returns without an

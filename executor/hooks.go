@@ -77,7 +77,7 @@ func (h *hooked) prepare(ctx context.Context) error {
 				h.mu.Unlock()
 				close(a.done)
 			}()
-			err = guard(h.ex.hookCtx, "init", h.spec.Init)
+			err = callHook(h.ex.hookCtx, "init", h.spec.Init)
 		})
 	}
 	a := h.attempt
@@ -105,11 +105,11 @@ func (h *hooked) destroy(ctx context.Context) error {
 	case runs > 0:
 		return errors.New("left out, because a run of the handler has not returned")
 	}
-	return guard(ctx, "destroy", h.spec.Destroy)
+	return callHook(ctx, "destroy", h.spec.Destroy)
 }
 
-// guard calls a hook; a panic is an error.
-func guard(ctx context.Context, what string, hook func(context.Context) error) (err error) {
+// callHook calls a hook; a panic is an error.
+func callHook(ctx context.Context, what string, hook func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s panicked: %v\n%s", what, p, debug.Stack())

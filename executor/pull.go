@@ -211,7 +211,7 @@ func (a *asker) renew() {
 	a.close()
 	client := e.newClient()
 	a.http.Store(client)
-	a.client.Store(wire.NewAdminClient(client, e.config.Admins, e.config.Token, e.config.AppName, e.config.AdminTimeout))
+	a.client.Store(e.newAdmins(client, e.token.show))
 }
 
 // close ends the connections over which nothing goes on.

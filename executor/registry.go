@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -108,7 +109,7 @@ func (e *Executor) beatLoop(ctx context.Context) {
 	declared := false
 	for {
 		wait := e.config.BeatInterval
-		err := e.admins.Registry(ctx, e.registration())
+		err := e.register(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -136,6 +137,22 @@ func (e *Executor) beatLoop(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// register says that we are alive. Another token of the file is shown first; where admins do not know it yet, the one that they know.
+func (e *Executor) register(ctx context.Context) error {
+	if next := e.token.renewed(); next != "" {
+		err := e.newAdmins(e.client, func() string { return next }).Registry(ctx, e.registration())
+		if err == nil {
+			e.token.took(next)
+			e.logger.Info("the admin takes the new access token")
+			return nil
+		}
+		if refused := (*wire.RefusedError)(nil); !errors.As(err, &refused) {
+			return err
+		}
+	}
+	return e.admins.Registry(ctx, e.registration())
 }
 
 // unregister takes our address from the admins.

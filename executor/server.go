@@ -2,7 +2,6 @@ package executor
 
 import (
 	"bytes"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,11 +62,8 @@ func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // authorize compares the token, and the app name when there is one (era J4 sends it), in constant time.
 func (e *Executor) authorize(h http.Header) string {
-	if e.config.Token != "" {
-		given := h.Get(wire.HeaderToken)
-		if subtle.ConstantTimeCompare([]byte(given), []byte(e.config.Token)) != 1 {
-			return "The access token is wrong."
-		}
+	if !e.token.takes(h.Get(wire.HeaderToken)) {
+		return "The access token is wrong."
 	}
 	if name := h.Get(wire.HeaderAppName); name != "" && name != e.config.AppName {
 		return "invalid request, accessToken or appname invalid."

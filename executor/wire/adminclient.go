@@ -26,9 +26,11 @@ func (e *RefusedError) Error() string {
 // AdminClient calls the admins of one cluster by turns, so that none of them has the work of all, and the others where one
 // fails. They share a database, so that one success is enough.
 type AdminClient struct {
+	// Token is what the admins are shown; set before the first call.
+	Token func() string
+
 	caller
 	admins  []*admin
-	token   string
 	appName string
 	timeout time.Duration
 	turn    atomic.Uint32 // whose turn it is, modulo the admins
@@ -67,7 +69,7 @@ func (a *admin) note(err error) {
 // NewAdminClient makes a client for the admins at the given base addresses, with whatever context path they have.
 // Each attempt at one admin is bounded by timeout (0: 5 s).
 func NewAdminClient(client *http.Client, addresses []string, token, appName string, timeout time.Duration) *AdminClient {
-	c := &AdminClient{caller: newCaller(client), token: token, appName: appName, timeout: timeout}
+	c := &AdminClient{Token: func() string { return token }, caller: newCaller(client), appName: appName, timeout: timeout}
 	if c.timeout <= 0 {
 		c.timeout = 5 * time.Second
 	}
@@ -214,7 +216,7 @@ func (c *AdminClient) try(ctx context.Context, a *admin, path string, body []byt
 
 // ask is one attempt whose answer matters.
 func (c *AdminClient) ask(ctx context.Context, a *admin, path string, body []byte) (Answer, error) {
-	answer, err := c.post(ctx, a.base+path, c.token, c.appName, body, maxAnswer)
+	answer, err := c.post(ctx, a.base+path, c.Token(), c.appName, body, maxAnswer)
 	if err != nil {
 		return answer, fmt.Errorf("admin %s: %w", a.base, err)
 	}

@@ -196,7 +196,7 @@ func (c *AdminClient) Pull(ctx context.Context, which int, req *PullRequest, beg
 	if begun != nil {
 		ctx = context.WithValue(ctx, begunKey{}, begun)
 	}
-	answer, err := c.post(ctx, a.base+"/api/pull", c.token, c.appName, body, maxLogAnswer)
+	answer, err := c.post(ctx, a.base+"/api/pull", c.Token(), c.appName, body, maxLogAnswer)
 	if err != nil {
 		return PullResponse{}, fmt.Errorf("admin %s: %w", a.base, err)
 	}

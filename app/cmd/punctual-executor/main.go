@@ -44,7 +44,7 @@ type serve struct {
 	Admin           []string      `env:"PUNCTUAL_EXECUTOR_ADMIN" default:"http://127.0.0.1:8080" placeholder:"URL,…" help:"Base addresses of the admins."`
 	AppName         string        `env:"PUNCTUAL_EXECUTOR_APP_NAME" default:"punctual-executor" help:"The executor group to register in."`
 	AccessToken     string        `secret:"" env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN" help:"The secret shared with the admin. Better in a file: other programs can read a command line."`
-	AccessTokenFile string        `env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file."`
+	AccessTokenFile string        `env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file; read again when it changes."`
 	InsecureNoToken bool          `env:"PUNCTUAL_EXECUTOR_INSECURE_NO_TOKEN" help:"Run scripts and commands for anybody who reaches the port."`
 	Listen          string        `env:"PUNCTUAL_EXECUTOR_LISTEN" default:":9999" placeholder:"HOST:PORT" help:"Where to listen; port 0 is the first free one from 9999 upwards."`
 	Address         string        `env:"PUNCTUAL_EXECUTOR_ADDRESS" placeholder:"URL" help:"The address to register; found out when empty."`
@@ -132,15 +132,14 @@ func (s *serve) handler(to io.Writer) slog.Handler {
 // Run runs jobs until SIGTERM or SIGINT, then drains; a second signal ends the program at once.
 func (s *serve) Run(log logOutput) error {
 	logpipe.OutliveReader()
-	var err error
-	if s.AccessToken, err = guard.Secret(s.AccessToken, s.AccessTokenFile); err != nil {
+	if _, err := guard.Secret(s.AccessToken, s.AccessTokenFile); err != nil {
 		return badSetting{fmt.Errorf("PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE (--access-token-file): %w", err)}
 	}
 	mode := executor.Push
 	if s.Pull {
 		mode, s.Listen = executor.Pull, ""
 	}
-	if s.AccessToken == "" && !s.InsecureNoToken && !s.Pull && (s.Glue || s.Command || s.HTTP) {
+	if s.AccessToken == "" && s.AccessTokenFile == "" && !s.InsecureNoToken && !s.Pull && (s.Glue || s.Command || s.HTTP) {
 		return badSetting{errors.New("PUNCTUAL_EXECUTOR_ACCESS_TOKEN (--access-token) is empty, so that everybody who reaches the port could run code: " +
 			"set it, or --no-glue --no-http without --command, or --insecure-no-token")}
 	}
@@ -159,7 +158,7 @@ func (s *serve) Run(log logOutput) error {
 		logger.Warn("this variable counts for nothing: there is none of its name", "variable", stray.Name, "meant", cmp.Or(stray.Meant, "unknown, see punctual-executor serve --help"))
 	}
 	ex, err := executor.New(executor.Config{
-		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen, Mode: mode, Name: s.Name,
+		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, TokenFile: s.AccessTokenFile, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen, Mode: mode, Name: s.Name,
 		TLSCert: s.TLSCert, TLSKey: s.TLSKey, TLSClientCA: s.TLSClientCA,
 		AdminTLS: wire.TLSOptions{CAFile: s.AdminCA, CertFile: s.AdminCert, KeyFile: s.AdminKey, Insecure: s.AdminInsecure},
 		Address:  s.Address, DataDir: s.DataDir, GlueEnabled: s.Glue, RunAs: s.RunAs, LogRetentionDays: s.LogRetention,
