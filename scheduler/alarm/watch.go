@@ -218,9 +218,16 @@ func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		if len(rows) == 0 {
+			continue
+		}
+		failed, err := a.failedAt(ctx, s)
+		if err != nil {
+			return err
+		}
 		for _, r := range rows {
 			// Settled for a while, so that the engine's own event has had its time.
-			if r.HandleCode != wire.CodeSuccess || r.FinishedAt <= s.OpenedAt || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned ||
+			if r.HandleCode != wire.CodeSuccess || r.FinishedAt < failed || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned ||
 				ofEarlier(s.Cause, s.OpenedAt, r.PlannedFor) {
 				continue
 			}
@@ -233,6 +240,18 @@ func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// failedAt is what a success must not come before to end an open alarm: its opening, or the end of the run that it tells of last, where an executor
+// reported that only later.
+func (a *Alarmer) failedAt(ctx context.Context, s *db.ListOpenAlarmsRow) (int64, error) {
+	rows, err := a.queries.ListRecentRunsOfJob(ctx, a.cfg.Pool, db.ListRecentRunsOfJobParams{
+		JobID: s.JobID, AboveID: s.LastLogID - 1, BelowID: s.LastLogID + 1, Limit: 1,
+	})
+	if err != nil || len(rows) == 0 || rows[0].FinishedAt == 0 {
+		return s.OpenedAt, err
+	}
+	return min(s.OpenedAt, rows[0].FinishedAt), nil
 }
 
 // once raises an event that other admins may notice too.

@@ -205,6 +205,40 @@ func TestARecoveryThatNoEngineRaisedIsFound(t *testing.T) {
 	}
 }
 
+// TestAFailureThatIsReportedAfterALaterSuccess: an executor keeps results while no admin takes them, so the end of a run may be told after that of
+// one that was planned later and ended later, or together with it. The alarm ends with that success. One that was over before the run failed says nothing.
+func TestAFailureThatIsReportedAfterALaterSuccess(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		failed time.Duration // after it was planned; the success is a minute after that, and ends at once
+		open   bool
+	}{
+		{"it failed before the other run succeeded", time.Second, false},
+		{"it failed at the same moment", time.Minute, false},
+		{"it failed after that", 2 * time.Minute, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil)
+				planned := b.clock.now()
+				failed := b.addRun(b.job, 500, planned.Add(tt.failed))
+				b.clock.add(time.Minute)
+				b.addRun(b.job, 200, b.clock.now())
+				b.clock.add(2 * time.Minute)
+				b.event(scheduler.AlarmEvent{JobID: b.job, GroupID: b.group, LogID: failed, Cause: scheduler.AlarmFailed, Planned: planned.UnixMilli(), At: b.clock.now(), Text: "boom"})
+				b.work()
+				b.clock.add(2 * justRaised)
+				b.look(b.a)
+				if open := b.open(b.job); (len(open) > 0) != tt.open {
+					t.Errorf("open alarms: %+v, want some: %v", open, tt.open)
+				}
+			})
+		})
+	}
+}
+
 func TestOldAlarmsAreForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
