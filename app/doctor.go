@@ -237,9 +237,6 @@ func lastAsked(known []db.Executor, appName, address string, now time.Time) (db.
 
 // calendars looks whether a calendar that jobs keep to knows the days of the year that is about to begin.
 func (r *DoctorReport) calendars(ctx context.Context, q *db.Queries, pool *db.Pool, now time.Time) error {
-	if err := pool.Calendars().Refresh(ctx); err != nil {
-		return err
-	}
 	used, err := q.CountCalendarJobs(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("count the jobs of calendars: %w", db.Error(err))

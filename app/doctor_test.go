@@ -82,6 +82,9 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 			if got := of(r); !slices.Equal(got, want) || r.Verdict != CheckLook {
 				t.Errorf("found %v (%s), want %v: %+v", got, r.Verdict, want, r.Points)
 			}
+			if at := slices.IndexFunc(r.Points, func(p CheckPoint) bool { return p.Key == "jobs.unread" }); at >= 0 && len(r.Points[at].Of) != 1 {
+				t.Errorf("not understood are %v: a job that keeps to a calendar of this installation is", r.Points[at].Of)
+			}
 		})
 	}
 }

@@ -33,7 +33,10 @@ const (
 // was cut short is finished by the next. It never goes back: an older program finds columns it does not read.
 func (p *Pool) Migrate(ctx context.Context) error {
 	if p.dialect == SQLite {
-		return p.migrate(ctx, p.DB, nil)
+		if err := p.migrate(ctx, p.DB, nil); err != nil {
+			return err
+		}
+		return p.settle(ctx)
 	}
 	if err := p.mendLog(ctx); err != nil {
 		return err
@@ -86,7 +89,7 @@ func (p *Pool) underMigrationLock(ctx context.Context, do func(admin *sql.DB) er
 	return err
 }
 
-// settle is what every start does with a database that may have been XXL-JOB's.
+// settle is what every start does: it reads what is kept in memory, and looks through a database that was XXL-JOB's.
 func (p *Pool) settle(ctx context.Context) error {
 	if err := errors.Join(p.findJobCron(ctx), p.findParam(ctx), p.findBeside(ctx), p.Calendars().Refresh(ctx)); err != nil {
 		return err
@@ -173,7 +176,7 @@ func isOurs(ctx context.Context, target *sql.DB) (bool, error) {
 // ErrOutdated means that the database has not been brought up to what this program needs.
 var ErrOutdated = errors.New("the database is older than this program; bring it up to date first: start the new program, or punctual migrate")
 
-// CheckCurrent reports [ErrOutdated] for whoever only reads and so cannot [Pool.Migrate].
+// CheckCurrent reports [ErrOutdated] for whoever only reads and so cannot [Pool.Migrate]. It too reads what is kept in memory.
 func (p *Pool) CheckCurrent(ctx context.Context) error {
 	rows, err := p.QueryContext(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied")
 	if err != nil {
@@ -194,7 +197,7 @@ func (p *Pool) CheckCurrent(ctx context.Context) error {
 	if !onlyLater(missing) {
 		return ErrOutdated
 	}
-	return p.findBeside(ctx)
+	return errors.Join(p.findBeside(ctx), p.Calendars().Refresh(ctx))
 }
 
 // alreadyDone reports MySQL's "duplicate column", "duplicate key name" and "check that the key to drop exists".
