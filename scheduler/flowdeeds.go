@@ -133,14 +133,14 @@ func (fs *Flows) Repeat(ctx context.Context, r Repeat) (int64, error) {
 	} else if err != nil {
 		return 0, err
 	}
-	if row.State != flowOver {
-		return 0, ErrFlowGoesOn
-	}
 	log, err := fs.queries.GetRun(ctx, fs.cfg.Pool, r.Run)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return 0, ErrNoFlowRun
 	} else if err != nil {
 		return 0, err
+	}
+	if over := row.State == flowOver || row.State == flowGiven && ended(&log); !over { // one that was to begin may have ended before it did
+		return 0, ErrFlowGoesOn
 	}
 	param := string(log.ExecutorParam)
 	ids, err := fs.cfg.Engine.Trigger(ctx, TriggerRequest{
@@ -182,7 +182,9 @@ func (fs *Flows) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id
 		run.Steps[place] = stateOfRow(&old[i], plan.def.Steps[place].Foreach != nil)
 	}
 	if step == "" {
-		err = run.RerunFailed(plan.plan)
+		if err = run.RerunFailed(plan.plan); from.State == flowGiven && errors.Is(err, flow.ErrNothing) {
+			err = nil // what it was to do is done
+		}
 	} else {
 		place, ok := plan.place[step]
 		if !ok {

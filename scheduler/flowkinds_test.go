@@ -248,10 +248,7 @@ func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 		if r := b.ended(run); r.Outcome != event.Failed {
 			t.Fatalf("it ended as %v", r.Outcome)
 		}
-		b.await("it is over", func() bool {
-			f, err := b.engine.queries.GetFlowRun(t.Context(), pool, run)
-			return err == nil && f.State == flowOver
-		})
+		b.over(run)
 		again, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: run, User: "ada"})
 		if err != nil {
 			t.Fatal(err)
@@ -265,10 +262,7 @@ func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 		if r := b.ended(again); r.Outcome != event.Succeeded || len(b.runsOf(one)) != 1 || len(b.items(again, "second")) != 3 {
 			t.Errorf("it ended as %v; the first step ran %d times; %d items", r.Outcome, len(b.runsOf(one)), len(b.items(again, "second")))
 		}
-		b.await("it is over too", func() bool {
-			f, err := b.engine.queries.GetFlowRun(t.Context(), pool, again)
-			return err == nil && f.State == flowOver
-		})
+		b.over(again)
 		from, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: again, From: "third", User: "ada"})
 		if err != nil {
 			t.Fatal(err)
@@ -277,6 +271,64 @@ func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 		if r := b.ended(from); r.Outcome != event.Succeeded || len(b.runsOf(two)) != 4 || len(b.runsOf(three)) != 2 {
 			t.Errorf("from the third step: %v, %d, %d", r.Outcome, len(b.runsOf(two)), len(b.runsOf(three)))
 		}
+	})
+}
+
+// TestWhatDidNotBeginIsDoneAgain: a run that was to do a part of a flow again, and was discarded or ended while it waited for its place, does not go
+// on. What it was to do can be asked for once more.
+func TestWhatDidNotBeginIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	for from, block := range map[string]wire.Block{"second": wire.BlockDiscardLater, "": wire.BlockSerial} {
+		t.Run(string(block), func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil, addressA)
+				one, two := b.addJob(nil), b.addJob(nil)
+				job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), step("second", two, "first")}}, func(p *db.InsertJobParams) {
+					p.ExecutorBlockStrategy = db.Text(block)
+				})
+				run := b.trigger(job)
+				b.finish(b.runOf(run, "first"), 200, "")
+				b.finish(b.runOf(run, "second"), 500, "no")
+				b.ended(run)
+				b.over(run)
+				other := b.trigger(job) // has the place of the flow
+				b.runOf(other, "first")
+				given, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: run, From: "second", User: "ada"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if block == wire.BlockSerial {
+					if _, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: given, User: "ada"}); !errors.Is(err, ErrFlowGoesOn) {
+						t.Errorf("while it waits: %v", err)
+					}
+					if err := b.engine.Kill(t.Context(), given, "ada"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b.await("it has ended", func() bool { r := b.run(given); return ended(&r) })
+				b.finish(b.runOf(other, "first"), 200, "")
+				b.finish(b.runOf(other, "second"), 200, "")
+				b.ended(other)
+				again, err := b.engine.flows.Repeat(t.Context(), Repeat{Run: given, From: from, User: "ada"})
+				if err != nil {
+					t.Fatalf("of a run that ended as %v: %v", b.run(given).Outcome, err)
+				}
+				b.finish(b.runOf(again, "second"), 200, "")
+				if r := b.ended(again); r.Outcome != event.Succeeded || len(b.runsOf(one)) != 2 || len(b.runsOf(two)) != 3 {
+					t.Errorf("it ended as %v; the first step ran %d times, the second %d times", r.Outcome, len(b.runsOf(one)), len(b.runsOf(two)))
+				}
+			})
+		})
+	}
+}
+
+// over waits until the end of a flow's run is noted.
+func (b *bundle) over(run int64) {
+	b.t.Helper()
+	b.await("it is over", func() bool {
+		f, err := b.engine.queries.GetFlowRun(b.t.Context(), b.pool, run)
+		return err == nil && f.State == flowOver
 	})
 }
 
