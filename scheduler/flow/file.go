@@ -59,13 +59,7 @@ func read(tree document.Node) (*Definition, error) {
 	return nil, faults[:len(r.Faults.Sorted())]
 }
 
-// Read takes a definition from the part of a document, as of a file of jobs. What is wrong with it the reader has.
-func Read(r *document.Reader, n document.Node) *Definition {
-	def, _ := readSteps(r, n)
-	return def
-}
-
-// readSteps is Read that says in which step each of the reader's faults is.
+// readSteps takes a definition from a document. What is wrong with it the reader has, and in says in which step each of the reader's faults is.
 func readSteps(r *document.Reader, n document.Node) (def *Definition, in map[int]string) {
 	def, in = &Definition{}, make(map[int]string)
 	f := reader{r}

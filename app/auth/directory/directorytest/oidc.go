@@ -30,15 +30,14 @@ type OIDC struct {
 	key    *rsa.PrivateKey
 	server *httptest.Server
 
-	mu      sync.Mutex
-	user    map[string]any // nil: the provider refuses
-	info    map[string]any
-	twist   func(claims map[string]any)
-	forge   bool // sign with a key that is not published
-	asks    bool // with a page that a browser clicks on
-	codes   map[string]grant
-	tokens  map[string]map[string]any
-	answers int // ID tokens that were given out
+	mu     sync.Mutex
+	user   map[string]any // nil: the provider refuses
+	info   map[string]any
+	twist  func(claims map[string]any)
+	forge  bool // sign with a key that is not published
+	asks   bool // with a page that a browser clicks on
+	codes  map[string]grant
+	tokens map[string]map[string]any
 }
 
 // grant is what a code stands for.
@@ -93,12 +92,6 @@ func (p *OIDC) Forge(on bool) { p.with(func() { p.forge = on }) }
 
 // Ask has the provider show a page with a button before it sends the browser back.
 func (p *OIDC) Ask() { p.with(func() { p.asks = true }) }
-
-// Answers is how many ID tokens were given out.
-func (p *OIDC) Answers() (n int) {
-	p.with(func() { n = p.answers })
-	return n
-}
 
 func (p *OIDC) with(do func()) {
 	p.mu.Lock()
@@ -178,7 +171,6 @@ func (p *OIDC) token(w http.ResponseWriter, r *http.Request) {
 	}
 	access := rand.Text()
 	p.tokens[access] = g.user
-	p.answers++
 	reply(w, http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": signed})
 }
 
