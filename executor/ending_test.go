@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -42,8 +43,15 @@ func TestAHandlerKnowsWhyItsRunEnds(t *testing.T) {
 				if begun <- run.LogID; run.LogID > 1 {
 					return nil
 				}
+				until, limited := ctx.Deadline()
+				if left := time.Until(until); limited != (tt.time > 0) || limited && (left <= 0 || left > time.Duration(tt.time)*time.Second) {
+					t.Errorf("a run with a limit of %d s has the deadline %s, %t", tt.time, until, limited)
+				}
 				<-ctx.Done()
 				seen <- context.Cause(ctx)
+				if tt.want == executor.ErrTimeout != errors.Is(ctx.Err(), context.DeadlineExceeded) {
+					t.Errorf("the context ends with %v", ctx.Err())
+				}
 				return errors.New("what it says counts for nothing any more")
 			}})
 			b.Use(func(next executor.Handler) executor.Handler {

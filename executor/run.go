@@ -18,7 +18,8 @@ import (
 
 // Handler does a job's work. A nil error is success (200); any other error is a failure (500) with the error's text;
 // [ErrTimeout] and errors made by [Fail] choose their own code, and with [ErrLater]
-// there is no result yet. It must return soon after ctx is done; [context.Cause] says why it is, with [ErrKilled] and its like.
+// there is no result yet. The time limit of the run is the deadline of ctx. It must return soon after ctx is done; [context.Cause] says why it
+// is, with [ErrKilled] and its like.
 type Handler func(ctx context.Context, run *Run) error
 
 // Shard is the slice of a sharded job that a run works on: Index from 0, out of Total.

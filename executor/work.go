@@ -86,13 +86,7 @@ func (e *Executor) execute(t *task) {
 		t.run.log.line(time.Now(), 0, fmt.Sprintf(
 			"----------- this run starts although the handler of run %d, which has ended, goes on -----------", t.beside))
 	}
-	if t.timeout > 0 {
-		timer := time.AfterFunc(t.timeout, func() {
-			e.decide(t, wire.CodeTimeout, "job execute timeout ", ErrTimeout) // upstream's text, with its blank
-		})
-		defer timer.Stop()
-	}
-	err := e.call(t)
+	err := e.callWithin(t)
 	if errors.Is(err, ErrLater) && e.leave(t) {
 		return
 	}
@@ -108,15 +102,32 @@ func (e *Executor) execute(t *task) {
 	}
 }
 
+// callWithin runs the handler, whose context has the run's time limit as its deadline.
+func (e *Executor) callWithin(t *task) error {
+	if t.timeout <= 0 {
+		return e.call(t.ctx, t)
+	}
+	until := time.Now().Add(t.timeout)
+	ctx, stop := context.WithDeadlineCause(t.ctx, until, ErrTimeout)
+	defer stop()
+	timeUp := func() { e.decide(t, wire.CodeTimeout, "job execute timeout ", ErrTimeout) } // upstream's text, with its blank
+	defer context.AfterFunc(ctx, timeUp)() // whatever else ends the context has decided before
+	err := e.call(ctx, t)
+	if err != nil && !time.Now().Before(until) {
+		timeUp() // what it saw of its deadline may be sooner than timeUp
+	}
+	return err
+}
+
 // call runs the handler; a panic is an error whose stack goes to the run's log.
-func (e *Executor) call(t *task) (err error) {
+func (e *Executor) call(ctx context.Context, t *task) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			t.run.Logf("panic: %v\n%s", r, debug.Stack())
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return t.handler(t.ctx, t.run)
+	return t.handler(ctx, t.run)
 }
 
 // forget lets go of a run whose handler has returned.
