@@ -111,7 +111,8 @@ func (e *Executor) callWithin(t *task) error {
 	ctx, stop := context.WithDeadlineCause(t.ctx, until, ErrTimeout)
 	defer stop()
 	timeUp := func() { e.decide(t, wire.CodeTimeout, "job execute timeout ", ErrTimeout) } // upstream's text, with its blank
-	defer context.AfterFunc(ctx, timeUp)() // whatever else ends the context has decided before
+	// Whatever else ends the context has decided before.
+	defer context.AfterFunc(ctx, timeUp)()
 	err := e.call(ctx, t)
 	if err != nil && !time.Now().Before(until) {
 		timeUp() // what it saw of its deadline may be sooner than timeUp
