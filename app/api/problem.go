@@ -108,6 +108,8 @@ func newProblem(printer *locales.Printer, err error, names map[string]string) *P
 	switch {
 	case p.Key != "":
 		doc.Code, doc.Detail = codeOf(p.Key), p.Text(printer)
+	case p.Kind == problem.Conflict && len(p.Fields) > 0: // of a job, not of the request
+		doc.Detail = p.Text(printer)
 	case kind.text != "":
 		doc.Detail = printer.T(kind.text)
 	}
