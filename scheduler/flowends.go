@@ -163,6 +163,9 @@ func (fs *Flows) stop(ctx context.Context, logID int64, user string) error {
 	if row.State != flowGoing || row.Asked != int64(flow.AskedNothing) {
 		return nil
 	}
+	if _, err := fs.planOf(ctx, fs.cfg.Pool, row.TextID); unreadablePlan(err) {
+		return fs.giveUp(ctx, &row, user)
+	}
 	return fs.changeAnd(ctx, func(m *flowMove) {
 		m.deeds = []flowDeed{{log: logID, asked: flow.AskedStop, by: user}}
 	}, func(ctx context.Context, tx *sql.Tx) error {
@@ -172,6 +175,30 @@ func (fs *Flows) stop(ctx context.Context, logID int64, user string) error {
 		})
 		return err
 	})
+}
+
+// giveUp ends a run by whose definition nothing can be decided, as one that a later version of this program began: what goes on of it is to
+// end, and it ends at once.
+func (fs *Flows) giveUp(ctx context.Context, row *db.FlowRun, user string) error {
+	row.State, row.Ends, row.Asked, row.StoppedBy, row.WakeAt = flowDecided, int64(flow.Cancelled), int64(flow.AskedStop), user, 0
+	now := fs.cfg.Now()
+	err := fs.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if n, err := db.MoveFlowRuns(ctx, tx, []*db.FlowRun{row}); err != nil || n == 0 { // somebody has decided about it meanwhile
+			return err
+		}
+		if err := fs.killSteps(ctx, tx, row, func(string) bool { return true }); err != nil {
+			return err
+		}
+		_, err := fs.queries.MarkKilling(ctx, tx, db.MarkKillingParams{
+			ID: row.LogID, AskedAt: now.UnixMilli(), Events: event.List{event.New(now, event.KillAsked, user)}.Stored(),
+		})
+		return err
+	})
+	if err == nil {
+		fs.ended.add(flowEnd{log: row.LogID, ends: flow.Cancelled})
+		fs.cfg.Changed(row.LogID)
+	}
+	return err
 }
 
 // boundOutputs are the outputs that a caller reports, as far as they are valid and not too large: all of them or none.

@@ -495,3 +495,29 @@ func TestFlowsThatStartEachOtherEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestARunByADefinitionThatCannotBeRead ends when somebody wants it: one of a later version began it, and that is not there any more.
+func TestARunByADefinitionThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		first := setup(t, pool, nil, addressA)
+		run := first.trigger(first.addFlow(flow.Definition{Steps: []flow.Step{step("first", first.addJob(nil))}}, nil))
+		going := first.runOf(run, "first")
+		if err := first.engine.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first.exec("UPDATE punctual_flow_text SET source = ?", "steps:\n  - id: first\n    quantum: 7\n")
+		b := &bundle{t: t, pool: pool, executors: first.executors, group: first.group}
+		b.engine = newEngine(t, pool, b.executors, nil)
+		b.startEngine(b.engine)
+		if err := b.engine.Kill(t.Context(), run, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.ended(run); r.Outcome != event.Killed || !b.has(run, event.KillAsked) {
+			t.Errorf("the run is %v", r.Outcome)
+		}
+		if r := b.ended(going); r.Outcome != event.Killed {
+			t.Errorf("what its step ran is %v", r.Outcome)
+		}
+	})
+}

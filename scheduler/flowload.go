@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 
 	"github.com/punctual-job/punctual/db"
@@ -76,8 +75,11 @@ func (fs *Flows) loadRuns(ctx context.Context, tx *sql.Tx, m *flowMove, steps []
 			continue
 		}
 		plan, err := fs.planOf(ctx, tx, r.FlowRun.TextID)
-		if _, no := errors.AsType[errNoFlow](err); no || errors.Is(err, db.ErrNotFound) {
-			fs.cfg.Logger.Error("the definition of a run of a flow cannot be read", "log_id", r.FlowRun.LogID, "error", err)
+		if unreadablePlan(err) {
+			if _, said := fs.unread.get(r.FlowRun.LogID); !said { // it is looked at again and again
+				fs.unread.put(r.FlowRun.LogID, true)
+				fs.cfg.Logger.Error("the definition of a run of a flow cannot be read: an admin that can goes on with it, or somebody ends it", "log_id", r.FlowRun.LogID, "error", err)
+			}
 			continue
 		} else if err != nil {
 			return nil, err

@@ -66,6 +66,7 @@ type Flows struct {
 	texts   *cache[string, *flowPlan] // by their digests
 	known   *cache[textKey, textRow]  // definitions that are on record
 	items   *cache[itemsKey, []any]
+	unread  *cache[int64, bool] // runs of which it was said that nobody can decide about them here
 	kept    *keptFlows
 	ended   *flowEnds
 	watched func(*flowMove) // nil; a test that counts what moves read and write
@@ -98,7 +99,7 @@ type flowEngine interface {
 func newFlows(cfg flowsConfig) *Flows {
 	return &Flows{
 		cfg: cfg, queries: db.New(), ended: newFlowEnds(), kept: newKeptFlows(maxKeptSteps),
-		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), known: newCache[textKey, textRow](maxPlans), items: newCache[itemsKey, []any](maxLists),
+		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), known: newCache[textKey, textRow](maxPlans), items: newCache[itemsKey, []any](maxLists), unread: newCache[int64, bool](maxPlans),
 	}
 }
 
@@ -138,6 +139,12 @@ const maxLists = 100
 type errNoFlow struct{ error }
 
 func (e errNoFlow) Unwrap() error { return e.error }
+
+// unreadablePlan reports whether there is no definition that can be read.
+func unreadablePlan(err error) bool {
+	_, no := errors.AsType[errNoFlow](err)
+	return no || errors.Is(err, db.ErrNotFound)
+}
 
 func newFlowPlan(text int64, source string) (*flowPlan, error) {
 	def, err := flow.Parse([]byte(source))

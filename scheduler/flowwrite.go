@@ -34,7 +34,7 @@ func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 		if !f.kill {
 			continue
 		}
-		if err := fs.killSteps(ctx, tx, f); err != nil {
+		if err := fs.killSteps(ctx, tx, &f.row, f.isEnding); err != nil {
 			return err
 		}
 	}
@@ -131,18 +131,24 @@ func (m *flowMove) stepMoves() []db.StepMove {
 	return list
 }
 
-// killSteps wishes the going runs of those steps ended whose end is asked for. The wishes are old from the beginning, so that the admins
-// do not wait for somebody who asked.
-func (fs *Flows) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error {
-	by := cmp.Or(f.row.StoppedBy, coveredBy(f.row.LogID))
+// isEnding reports whether the end of a step is asked for.
+func (f *flowState) isEnding(step string) bool {
+	place, ok := f.plan.place[step]
+	return ok && f.steps[place].Ending != 0
+}
+
+// killSteps wishes the going runs of some steps ended. The wishes are old from the beginning, so that the admins do not wait for somebody
+// who asked.
+func (fs *Flows) killSteps(ctx context.Context, tx *sql.Tx, row *db.FlowRun, wanted func(step string) bool) error {
+	by := cmp.Or(row.StoppedBy, coveredBy(row.LogID))
 	for after := int64(0); ; {
-		rows, err := fs.queries.ListGoingFlowRuns(ctx, tx, db.ListGoingFlowRunsParams{FlowLogID: f.row.LogID, AfterID: after, Limit: 1000})
+		rows, err := fs.queries.ListGoingFlowRuns(ctx, tx, db.ListGoingFlowRunsParams{FlowLogID: row.LogID, AfterID: after, Limit: 1000})
 		if err != nil {
 			return err
 		}
-		var wanted []int64
+		var runs []int64
 		for _, r := range rows {
-			if place, ok := f.plan.place[r.Step]; !ok || f.steps[place].Ending == 0 {
+			if !wanted(r.Step) {
 				continue
 			}
 			ids := []int64{r.RunID}
@@ -151,9 +157,9 @@ func (fs *Flows) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error 
 					return err
 				}
 			}
-			wanted = append(wanted, ids...)
+			runs = append(runs, ids...)
 		}
-		if err := db.InsertKills(ctx, tx, by, wanted); err != nil {
+		if err := db.InsertKills(ctx, tx, by, runs); err != nil {
 			return err
 		}
 		if len(rows) < 1000 {
