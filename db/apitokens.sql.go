@@ -199,6 +199,47 @@ func (q *Queries) ListAPITokens(ctx context.Context, db DBTX, arg ListAPITokensP
 	return items, nil
 }
 
+const listAPITokensFor = `-- name: ListAPITokensFor :many
+SELECT id, user_id, name, group_ids FROM punctual_api_token
+WHERE revoked_at = 0 AND CONCAT(',', group_ids, ',') LIKE ? ORDER BY id
+`
+
+type ListAPITokensForRow struct {
+	ID       int64
+	UserID   int64
+	Name     string
+	GroupIds string
+}
+
+// Those that somebody may still use in certain groups only, one of which is this: the pattern is its id between commas.
+func (q *Queries) ListAPITokensFor(ctx context.Context, db DBTX, pattern string) ([]ListAPITokensForRow, error) {
+	rows, err := db.QueryContext(ctx, listAPITokensFor, pattern)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListAPITokensForRow
+	for rows.Next() {
+		var i ListAPITokensForRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.UserID,
+			&i.Name,
+			&i.GroupIds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listServiceAccounts = `-- name: ListServiceAccounts :many
 SELECT id, username, role, disabled FROM xxl_job_user WHERE service = 1 ORDER BY username LIMIT ?
 `
@@ -253,6 +294,20 @@ func (q *Queries) RevokeAPIToken(ctx context.Context, db DBTX, arg RevokeAPIToke
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const setAPITokenGroups = `-- name: SetAPITokenGroups :exec
+UPDATE punctual_api_token SET group_ids = ? WHERE id = ?
+`
+
+type SetAPITokenGroupsParams struct {
+	GroupIds string
+	ID       int64
+}
+
+func (q *Queries) SetAPITokenGroups(ctx context.Context, db DBTX, arg SetAPITokenGroupsParams) error {
+	_, err := db.ExecContext(ctx, setAPITokenGroups, arg.GroupIds, arg.ID)
+	return err
 }
 
 const setServiceAccount = `-- name: SetServiceAccount :execrows

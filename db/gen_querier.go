@@ -468,6 +468,8 @@ type Querier interface {
 	LeaveOutputObject(ctx context.Context, db DBTX, arg LeaveOutputObjectParams) error
 	// Of one owner, or with user 0 everybody's; an owner has a few dozen.
 	ListAPITokens(ctx context.Context, db DBTX, arg ListAPITokensParams) ([]ListAPITokensRow, error)
+	// Those that somebody may still use in certain groups only, one of which is this: the pattern is its id between commas.
+	ListAPITokensFor(ctx context.Context, db DBTX, pattern string) ([]ListAPITokensForRow, error)
 	// Jobs with a finding whose schedule nobody has changed since, the started ones first.
 	ListAdoptedJobs(ctx context.Context, db DBTX, limit int32) ([]ListAdoptedJobsRow, error)
 	ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChannel, error)
@@ -859,6 +861,8 @@ type Querier interface {
 	ListUnsettledFlowSteps(ctx context.Context, db DBTX, arg ListUnsettledFlowStepsParams) ([]ListUnsettledFlowStepsRow, error)
 	// Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
 	ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUsersRow, error)
+	// Those in whose list of groups one is: the pattern is its id between commas.
+	ListUsersPermitted(ctx context.Context, db DBTX, pattern Text) ([]ListUsersPermittedRow, error)
 	// What touches punctual_view: filters of lists that people keep under a name.
 	// What somebody sees on every list: their own and those that are shared, in the order of the menu.
 	ListViews(ctx context.Context, db DBTX, arg ListViewsParams) ([]View, error)
@@ -966,6 +970,7 @@ type Querier interface {
 	SendDeliveryAgain(ctx context.Context, db DBTX, arg SendDeliveryAgainParams) (int64, error)
 	// There are never many: DeleteDeliveriesUpTo sees to it.
 	SendGivenUpAgain(ctx context.Context, db DBTX, webhookID int64) (int64, error)
+	SetAPITokenGroups(ctx context.Context, db DBTX, arg SetAPITokenGroupsParams) error
 	// Guarded by the state that it was in, so that of two who ask at once one is told that it was late.
 	SetBackfillState(ctx context.Context, db DBTX, arg SetBackfillStateParams) (int64, error)
 	// A group is Punctual's from now on.
@@ -1005,6 +1010,7 @@ type Querier interface {
 	SetUserLogin(ctx context.Context, db DBTX, arg SetUserLoginParams) error
 	// Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
+	SetUserPermission(ctx context.Context, db DBTX, arg SetUserPermissionParams) error
 	// How somebody wants the console; see auth.Preferences.
 	SetUserPreferences(ctx context.Context, db DBTX, arg SetUserPreferencesParams) error
 	// The theme somebody chose for themselves.

@@ -650,6 +650,40 @@ func (q *Queries) ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUs
 	return items, nil
 }
 
+const listUsersPermitted = `-- name: ListUsersPermitted :many
+SELECT id, permission FROM xxl_job_user
+WHERE CONCAT(',', REPLACE(permission, ' ', ''), ',') LIKE ? ORDER BY id
+`
+
+type ListUsersPermittedRow struct {
+	ID         int64
+	Permission Text
+}
+
+// Those in whose list of groups one is: the pattern is its id between commas.
+func (q *Queries) ListUsersPermitted(ctx context.Context, db DBTX, pattern Text) ([]ListUsersPermittedRow, error) {
+	rows, err := db.QueryContext(ctx, listUsersPermitted, pattern)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListUsersPermittedRow
+	for rows.Next() {
+		var i ListUsersPermittedRow
+		if err := rows.Scan(&i.ID, &i.Permission); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const replaceSetting = `-- name: ReplaceSetting :execrows
 UPDATE punctual_setting SET value = ?, updated_at = ?
 WHERE name = ? AND value = ?
@@ -757,6 +791,20 @@ func (q *Queries) SetUserPassword(ctx context.Context, db DBTX, arg SetUserPassw
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const setUserPermission = `-- name: SetUserPermission :exec
+UPDATE xxl_job_user SET permission = ? WHERE id = ?
+`
+
+type SetUserPermissionParams struct {
+	Permission Text
+	ID         int64
+}
+
+func (q *Queries) SetUserPermission(ctx context.Context, db DBTX, arg SetUserPermissionParams) error {
+	_, err := db.ExecContext(ctx, setUserPermission, arg.Permission, arg.ID)
+	return err
 }
 
 const setUserPreferences = `-- name: SetUserPreferences :exec

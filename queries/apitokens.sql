@@ -26,6 +26,14 @@ UPDATE punctual_api_token SET used_at = ?, used_from = ? WHERE id = ?;
 -- name: RevokeAPIToken :execrows
 UPDATE punctual_api_token SET revoked_at = sqlc.arg(revoked_at) WHERE id = sqlc.arg(id) AND revoked_at = 0;
 
+-- name: ListAPITokensFor :many
+-- Those that somebody may still use in certain groups only, one of which is this: the pattern is its id between commas.
+SELECT id, user_id, name, group_ids FROM punctual_api_token
+WHERE revoked_at = 0 AND CONCAT(',', group_ids, ',') LIKE sqlc.arg(pattern) ORDER BY id;
+
+-- name: SetAPITokenGroups :exec
+UPDATE punctual_api_token SET group_ids = ? WHERE id = ?;
+
 -- name: DeleteAPITokensOf :execrows
 DELETE FROM punctual_api_token WHERE user_id = ?;
 

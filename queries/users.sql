@@ -69,6 +69,14 @@ INSERT INTO punctual_permission (user_id, group_id, rights) VALUES (?, ?, ?);
 -- All finer rights of a user.
 DELETE FROM punctual_permission WHERE user_id = ?;
 
+-- name: ListUsersPermitted :many
+-- Those in whose list of groups one is: the pattern is its id between commas.
+SELECT id, permission FROM xxl_job_user
+WHERE CONCAT(',', REPLACE(permission, ' ', ''), ',') LIKE sqlc.arg(pattern) ORDER BY id;
+
+-- name: SetUserPermission :exec
+UPDATE xxl_job_user SET permission = ? WHERE id = ?;
+
 -- name: DeletePermissionsOfGroup :execrows
 -- All finer rights in a group that is deleted.
 DELETE FROM punctual_permission WHERE group_id = ?;

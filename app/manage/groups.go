@@ -319,6 +319,7 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		return err
 	}
 	orphan := "" // an app name that no group has any more
+	webhooks := false
 	err := s.cfg.Pool.InTurn(ctx, ObjectGroup, func(ctx context.Context, tx *sql.Tx) error {
 		g, err := s.queries.GetGroup(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -361,6 +362,9 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		if _, err := s.queries.DeleteSecretsOf(ctx, tx, id); err != nil {
 			return err
 		}
+		if webhooks, err = s.dropMentions(ctx, tx, p, id); err != nil {
+			return err
+		}
 		was, err := s.options(ctx, tx, g.AppName)
 		if err != nil {
 			return err
@@ -390,6 +394,11 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 	// Only now: a token that stays behind is found again by who creates the group anew, one that went too early locks out.
 	if orphan != "" {
 		if err := s.cfg.Tokens.Drop(ctx, orphan); err != nil {
+			return err
+		}
+	}
+	if webhooks {
+		if err := s.cfg.Webhooks.Reload(ctx); err != nil {
 			return err
 		}
 	}
