@@ -98,11 +98,11 @@ func (s *Jobs) NameInFiles(ctx context.Context, group int64, name string) (row d
 
 // Release makes a job one that is kept in no files: it may be changed here, and belong to another source from then on.
 func (s *Jobs) Release(ctx context.Context, p auth.Principal, id int64) error {
-	j, err := s.Need(ctx, p, id, auth.RightEdit)
-	if err != nil {
-		return err
-	}
 	return s.change(ctx, "release job", func(tx *sql.Tx) error {
+		j, err := s.need(ctx, tx, p, id, auth.RightEdit)
+		if err != nil {
+			return err
+		}
 		row, err := s.queries.GetFileJob(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 			return problem.New(problem.Conflict, "problem.job.notinfiles")

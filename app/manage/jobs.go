@@ -34,26 +34,36 @@ type Jobs struct {
 // jobGone is what somebody hears of a job that there is not, and of one that they may not see: numbers tell nothing.
 func jobGone() error { return problem.New(problem.NotFound, "problem.job.gone") }
 
+// mayJob says whether somebody has a right to a job.
+func mayJob(p auth.Principal, j db.Job, right auth.Rights) error {
+	switch {
+	case !p.CanUseGroup(j.JobGroup):
+		return jobGone()
+	case !p.Can(j.JobGroup, right):
+		return forbidden()
+	}
+	return nil
+}
+
 // Get is one job.
 func (s *Jobs) Get(ctx context.Context, p auth.Principal, id int64) (db.Job, error) {
-	j, err := s.queries.GetJob(ctx, s.cfg.Pool, id)
-	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
-		return db.Job{}, fmt.Errorf("read job: %w", err)
-	}
-	if err != nil || !p.CanUseGroup(j.JobGroup) {
-		return db.Job{}, jobGone()
-	}
-	return j, nil
+	return s.need(ctx, s.cfg.Pool, p, id, auth.RightView)
 }
 
 // Need is one job of a group in which the principal has a right.
 func (s *Jobs) Need(ctx context.Context, p auth.Principal, id int64, right auth.Rights) (db.Job, error) {
-	j, err := s.Get(ctx, p, id)
-	if err != nil {
-		return j, err
+	return s.need(ctx, s.cfg.Pool, p, id, right)
+}
+
+func (s *Jobs) need(ctx context.Context, tx db.DBTX, p auth.Principal, id int64, right auth.Rights) (db.Job, error) {
+	j, err := s.queries.GetJob(ctx, tx, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return db.Job{}, jobGone()
+	} else if err != nil {
+		return db.Job{}, fmt.Errorf("read job: %w", err)
 	}
-	if !p.Can(j.JobGroup, right) {
-		return db.Job{}, forbidden()
+	if err := mayJob(p, j, right); err != nil {
+		return db.Job{}, err
 	}
 	return j, nil
 }

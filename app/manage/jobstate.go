@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -15,61 +14,81 @@ import (
 
 // Start makes a job due from now on. A job that runs already is left as it is.
 func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
-	j, err := s.Need(ctx, p, id, auth.RightSchedule)
-	if err != nil {
-		return err
-	}
-	if err := s.mayChange(ctx, j.TriggerStatus, j.JobGroup); err != nil {
-		return err
-	}
-	if jobspec.Started(j.TriggerStatus) {
-		return nil
-	}
-	if !j.ScheduleType.Schedules() {
-		return problem.New(problem.Conflict, "problem.job.noschedule")
-	}
-	at, err := s.NextTime(j.Spec(), j.ClaimedUntil)
-	if err != nil {
-		if p, ok := errors.AsType[*problem.Error](err); ok {
-			p.Kind = problem.Conflict // there is no form to show the field in
-		}
-		return err
-	}
-	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		started, err := s.schedules.Start(ctx, tx, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
-		if err != nil || !started {
+	return s.startAfter(ctx, p, id, 0)
+}
+
+// startAfter is Start for a job whose fires before a moment are claimed, by itself or by the one whose schedule it takes over. It goes by the
+// job as it is in the transaction: somebody may have changed or moved it since a page was drawn.
+func (s *Jobs) startAfter(ctx context.Context, p auth.Principal, id, claimed int64) error {
+	err := s.change(ctx, "start job", func(tx *sql.Tx) error {
+		j, err := s.schedulable(ctx, tx, p, id)
+		if err != nil || jobspec.Started(j.TriggerStatus) {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStart, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup})
+		if !j.ScheduleType.Schedules() {
+			return problem.New(problem.Conflict, "problem.job.noschedule")
+		}
+		at, err := s.NextTime(j.Spec(), max(j.ClaimedUntil, claimed))
+		if err != nil {
+			if p, ok := errors.AsType[*problem.Error](err); ok {
+				p.Kind = problem.Conflict // there is no form to show the field in
+			}
+			return err
+		}
+		started, err := s.schedules.Start(ctx, tx, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
+		if err == nil && !started {
+			err = db.ErrMoved // it was stopped just now
+		}
+		if err != nil {
+			return err
+		}
+		return s.recordState(ctx, tx, p, ActionStart, j)
 	})
-	if err != nil {
-		return fmt.Errorf("start job: %w", err)
+	if err == nil {
+		s.jobsChanged(ctx)
 	}
-	s.jobsChanged(ctx)
-	return nil
+	return err
 }
 
 // Stop ends a job's schedule. Runs that are under way go on.
 func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
-	j, err := s.Need(ctx, p, id, auth.RightSchedule)
-	if err != nil {
-		return err
-	}
-	if err := s.mayChange(ctx, j.TriggerStatus, j.JobGroup); err != nil {
-		return err
-	}
-	err = s.change(ctx, "stop job", func(tx *sql.Tx) error {
+	err := s.change(ctx, "stop job", func(tx *sql.Tx) error {
+		j, err := s.schedulable(ctx, tx, p, id)
+		if err != nil {
+			return err
+		}
 		stopped, err := s.schedules.Stop(ctx, tx, id, s.wall())
 		if err != nil || !stopped {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStop, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup})
+		return s.recordState(ctx, tx, p, ActionStop, j)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.jobsChanged(ctx)
 	}
-	s.jobsChanged(ctx)
-	return nil
+	return err
+}
+
+// schedulable is a job that the principal may start and stop.
+func (s *Jobs) schedulable(ctx context.Context, tx *sql.Tx, p auth.Principal, id int64) (db.Job, error) {
+	j, err := s.need(ctx, tx, p, id, auth.RightSchedule)
+	if err != nil {
+		return j, err
+	}
+	return j, s.mayChange(ctx, j.TriggerStatus, j.JobGroup)
+}
+
+// recordState writes to the audit log that a job was started or stopped. Its row is locked by then: what changed between reading and locking it
+// is seen now, and the change is made anew.
+func (s *Jobs) recordState(ctx context.Context, tx *sql.Tx, p auth.Principal, action Action, j db.Job) error {
+	now, err := s.queries.GetJob(ctx, tx, j.ID)
+	switch {
+	case err != nil:
+		return err
+	case JobVersion(now) != JobVersion(j):
+		return db.ErrMoved
+	}
+	return s.audit.Record(ctx, tx, p, Entry{Action: action, Kind: ObjectJob, ID: j.ID, Name: j.JobDesc, Group: j.JobGroup})
 }
 
 // A job may have millions of runs. They go in rounds after the job itself, for as long as somebody waits for a page; what
@@ -100,28 +119,24 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 
 // DeleteVersion is Delete for a job that is still what [JobVersion] said; empty asks for no check.
 func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version string) error {
-	j, err := s.Need(ctx, p, id, auth.RightEdit)
-	if err != nil {
+	if _, err := s.Need(ctx, p, id, auth.RightEdit); err != nil {
 		return err
 	}
-	if err := s.mayChange(ctx, j.TriggerStatus, j.JobGroup); err != nil {
-		return err
-	}
-	err = s.change(ctx, "delete job", func(tx *sql.Tx) error {
-		if err := s.mayEdit(ctx, tx, id); err != nil {
-			return err
-		}
-		now, err := s.queries.GetJob(ctx, tx, id)
+	err := s.change(ctx, "delete job", func(tx *sql.Tx) error {
+		j, err := s.queries.GetJob(ctx, tx, id)
 		gone := errors.Is(db.Error(err), db.ErrNotFound)
 		switch {
 		case err != nil && !gone:
 			return err
-		case version != "" && (gone || JobVersion(now) != version):
+		case version != "" && (gone || JobVersion(j) != version):
 			return problem.New(problem.Conflict, "problem.changed")
 		case gone:
 			return nil
 		}
-		if err := s.schedules.Delete(ctx, tx, id, now.Revision); err != nil {
+		if err := s.mayDelete(ctx, tx, p, j); err != nil {
+			return err
+		}
+		if err := s.schedules.Delete(ctx, tx, id, j.Revision); err != nil {
 			return err
 		}
 		if err := s.killWaiting(ctx, tx, p, id); err != nil {
@@ -156,6 +171,17 @@ func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, ve
 	s.jobsChanged(ctx)
 	s.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) { s.deleteRuns(ctx, id) })
 	return nil
+}
+
+// mayDelete says whether a job may be deleted by somebody, as it is in the transaction: it may have been moved to another group just now.
+func (s *Jobs) mayDelete(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.Job) error {
+	if err := mayJob(p, j, auth.RightEdit); err != nil {
+		return err
+	}
+	if err := s.mayChange(ctx, j.TriggerStatus, j.JobGroup); err != nil {
+		return err
+	}
+	return s.mayEdit(ctx, tx, j.ID)
 }
 
 // deleteRuns deletes the runs of a job that is gone, as many as there is time for.

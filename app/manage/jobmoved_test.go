@@ -1,0 +1,88 @@
+package manage
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// TestAJobIsStartedAsItIs while somebody edits it: it is due by the schedule that it has, and not by the one before.
+func TestAJobIsStartedAsItIs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		hours := map[string]int{"0 0 2 * * ?": 2, "0 0 14 * * ?": 14}
+		for range 60 {
+			id := b.create(t, nil)
+			var both sync.WaitGroup
+			both.Go(func() {
+				if err := b.Jobs.Update(ctx, b.admin, id, b.job(func(in *JobInput) { in.ScheduleConf = "0 0 14 * * ?" })); err != nil {
+					t.Error("edit: " + kind(err))
+				}
+			})
+			both.Go(func() {
+				if err := b.Jobs.Start(ctx, b.user, id); err != nil {
+					t.Error("start: " + kind(err))
+				}
+			})
+			both.Wait()
+			j := b.read(t, id)
+			if next := time.UnixMilli(j.TriggerNextTime).In(pool.Zone()); next.Hour() != hours[string(j.ScheduleConf)] || !jobspec.Started(j.TriggerStatus) {
+				t.Fatalf("a job of %q is started: %v, and due at %v", j.ScheduleConf, jobspec.Started(j.TriggerStatus), next)
+			}
+		}
+	})
+}
+
+// TestNobodyReachesAJobThatWasMovedAway: rights are asked for the group that the job is in when it is changed.
+func TestNobodyReachesAJobThatWasMovedAway(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		for name, do := range map[string]func(id int64) error{
+			"start":  func(id int64) error { return b.Jobs.Start(ctx, b.user, id) },
+			"delete": func(id int64) error { return b.Jobs.Delete(ctx, b.user, id) },
+		} {
+			for range 40 {
+				id := b.create(t, nil)
+				var both sync.WaitGroup
+				var moved, done error
+				both.Go(func() { moved = b.Jobs.Update(ctx, b.admin, id, b.job(func(in *JobInput) { in.Group = b.closed })) })
+				both.Go(func() { done = do(id) })
+				both.Wait()
+				if err := errors.Join(moved, done); moved != nil && kind(moved) != "404 problem.job.gone" || done != nil && kind(done) != "404 problem.job.gone" {
+					t.Fatal(err)
+				}
+				if moved != nil || done != nil {
+					continue // it was deleted first, or it was moved first
+				}
+				var log []string
+				rows, err := pool.QueryContext(ctx, "SELECT action FROM punctual_audit WHERE object_kind = ? AND object_id = ? ORDER BY id", ObjectJob, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for rows.Next() {
+					var action string
+					if err := rows.Scan(&action); err != nil {
+						t.Fatal(err)
+					}
+					log = append(log, action)
+				}
+				if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(log, " "); got != "create start update" {
+					t.Fatalf("%s by who may not do so where the job is: %s", name, got)
+				}
+			}
+		}
+	})
+}
