@@ -2,8 +2,6 @@ package app
 
 import (
 	"crypto/subtle"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -113,16 +111,11 @@ func (a *App) startAdmin() error {
 	}
 	a.adminAddr = listener.Addr().String()
 	a.listensAt(listener.Addr())
-	server := a.newServer(heads{Echo: a.adminRouter()})
-	a.loops.Go(func() {
-		serve := func() error { return server.Serve(listener) }
-		if a.opts.TLSCert != "" && !isLoopback(listener.Addr()) {
-			serve = func() error { return server.ServeTLS(listener, a.opts.TLSCert, a.opts.TLSKey) }
-		}
-		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
-			a.serveErr <- fmt.Errorf("serve operators: %w", err)
-		}
-	})
-	a.adminServer = server
+	config := a.tls
+	if isLoopback(listener.Addr()) {
+		config = nil
+	}
+	a.adminServer = a.newServer(heads{Echo: a.adminRouter()})
+	a.serveAt(a.adminServer, listener, config)
 	return nil
 }

@@ -69,6 +69,7 @@ type App struct {
 	welcome   Welcome
 	isNew     bool // this start created the embedded database's content
 
+	tls *tls.Config                      // nil: plain HTTP
 	own atomic.Pointer[[]netip.AddrPort] // where this admin listens, for people and executors and for operators
 
 	mu        sync.Mutex
@@ -124,9 +125,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.engine.Arrive(ctx); err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
-	if err := a.serve(); err != nil {
-		return err
-	}
+	a.serve()
 	if err := a.startAdmin(); err != nil {
 		return errors.Join(err, a.server.Close(), a.resumed.Close())
 	}
@@ -176,27 +175,35 @@ func (a *App) bind() (err error) {
 	})
 	a.listensAt(a.listener.Addr())
 	a.welcome.URL = a.publicURL()
+	if a.opts.TLSCert == "" {
+		return nil
+	}
+	pair, err := wire.NewKeyPair(a.opts.TLSCert, a.opts.TLSKey) // which follows the files
+	if err != nil {
+		return err
+	}
+	a.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Certificate() }}
 	return nil
 }
 
 // serve answers at the port, and goes on with the connections of executors that ask.
-func (a *App) serve() error {
-	serve := func() error { return a.server.Serve(a.listener) }
-	if a.opts.TLSCert != "" {
-		pair, err := wire.NewKeyPair(a.opts.TLSCert, a.opts.TLSKey) // which follows the files
-		if err != nil {
-			return err
-		}
-		a.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Certificate() }}
-		serve = func() error { return a.server.ServeTLS(a.listener, "", "") }
+func (a *App) serve() {
+	a.serveAt(a.server, a.listener, a.tls)
+	a.loops.Go(func() { _ = a.resumed.Serve(a.back) }) // it ends with the other
+}
+
+// serveAt answers at a listener; without TLS where config is nil.
+func (a *App) serveAt(server *http.Server, listener net.Listener, config *tls.Config) {
+	serve := func() error { return server.Serve(listener) }
+	if config != nil {
+		server.TLSConfig = config.Clone() // a server writes into it which protocols it speaks
+		serve = func() error { return server.ServeTLS(listener, "", "") }
 	}
 	a.loops.Go(func() {
 		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
-			a.serveErr <- fmt.Errorf("serve: %w", err)
+			a.serveErr <- fmt.Errorf("serve %s: %w", listener.Addr(), err)
 		}
 	})
-	a.loops.Go(func() { _ = a.resumed.Serve(a.back) }) // it ends with the other
-	return nil
 }
 
 // runBesideEngine starts what works with the engine, and says in which order all of it stops.

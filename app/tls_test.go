@@ -102,15 +102,21 @@ func TestHalfATLSSettingIsAWrongSetting(t *testing.T) {
 	}
 }
 
-// TestTheAdminServesTheCertificateThatItsFilesHold: it is renewed every few months, and an admin is not started anew for that.
+// TestTheAdminServesTheCertificateThatItsFilesHold, to everybody and to operators: it is renewed every few months, and an admin is not started
+// anew for that.
 func TestTheAdminServesTheCertificateThatItsFilesHold(t *testing.T) {
 	t.Parallel()
 	ca, dir := executortest.NewCA(t), t.TempDir()
 	o := testOptions(t)
 	o.TLSCert, o.TLSKey = ca.Issue(t, dir, "first")
+	o.AdminListen = "0.0.0.0:0" // on the loopback it speaks plain HTTP
 	a := start(t, o)
-	served := func(config *tls.Config) (name string, err error) {
-		conn, err := tls.Dial("tcp", a.listener.Addr().String(), config)
+	_, port, err := net.SplitHostPort(a.adminAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := func(address string, config *tls.Config) (name string, err error) {
+		conn, err := tls.Dial("tcp", address, config)
 		if err != nil {
 			return "", err
 		}
@@ -121,18 +127,22 @@ func TestTheAdminServesTheCertificateThatItsFilesHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trust := &tls.Config{RootCAs: roots}
-	if name, err := served(trust); err != nil || name != "first" {
-		t.Fatalf("at first it serves %q, %v", name, err)
+	trust, listeners := &tls.Config{RootCAs: roots}, []string{a.listener.Addr().String(), net.JoinHostPort("127.0.0.1", port)}
+	for _, address := range listeners {
+		if name, err := served(address, trust); err != nil || name != "first" {
+			t.Fatalf("at first %s serves %q, %v", address, name, err)
+		}
 	}
 	ca.Issue(t, dir, "renewed")
-	executortest.Eventually(t, "the renewed certificate", func() error {
-		if name, err := served(trust); err != nil || name != "renewed" {
-			return fmt.Errorf("it serves %q, %v", name, err)
+	for _, address := range listeners {
+		executortest.Eventually(t, "the renewed certificate", func() error {
+			if name, err := served(address, trust); err != nil || name != "renewed" {
+				return fmt.Errorf("%s serves %q, %v", address, name, err)
+			}
+			return nil
+		})
+		if name, err := served(address, &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}); err == nil {
+			t.Errorf("%s speaks TLS 1.1 and serves %q", address, name)
 		}
-		return nil
-	})
-	if name, err := served(&tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}); err == nil {
-		t.Errorf("it speaks TLS 1.1 and serves %q", name)
 	}
 }
