@@ -209,6 +209,9 @@ func (a *accounting) define(j *past, live *db.ListJobSchedulesRow) {
 	}
 	for i, h := range j.rows {
 		d := account.Definition{Started: h.Started != 0, First: h.NextAt, Since: h.SinceAt, Made: h.MadeAt, Until: h.UntilAt, Claimed: h.ClaimedTo}
+		if kept, ok := a.s.cfg.Pool.Calendars().Get(h.Calendar); ok {
+			d.Recast = kept.UpdatedAt
+		}
 		schedule, err := a.scheduleOf(&h)
 		d.Schedule = schedule
 		if err == nil && d.Started && h.ScheduleType.Schedules() && h.ScheduleType != jobspec.ScheduleFixDelay {

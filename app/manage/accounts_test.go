@@ -117,6 +117,20 @@ func (b *accountBundle) clock(clock string) time.Time {
 	return b.day.Add(at.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)))
 }
 
+// keepTo lets the job keep to a calendar of the installation with these working days, from now on.
+func (b *accountBundle) keepTo(days ...string) {
+	b.t.Helper()
+	q, err := db.New().NextCalendarRevision(b.t.Context(), b.pool)
+	b.must(err)
+	b.must(db.New().SetCalendar(b.t.Context(), b.pool, db.SetCalendarParams{
+		Name: "plant", Body: fmt.Sprintf(`{"name":"plant","week":["%s"],"days":[]}`, strings.Join(days, `","`)), Revision: q, UpdatedAt: b.now.UnixMilli(),
+	}))
+	b.must(b.pool.Calendars().Refresh(b.t.Context()))
+	if b.read(b.t, b.job).Calendar == "" {
+		b.must(b.Jobs.Update(b.t.Context(), b.admin, b.job, b.Service.Jobs.inputFor(b, func(in *JobInput) { in.Calendar, in.CalendarRule = "plant", jobspec.CalendarWorkdays })))
+	}
+}
+
 // want holds the account of the whole day against the words.
 func (b *accountBundle) want(lines ...string) {
 	b.t.Helper()
@@ -213,6 +227,14 @@ func TestTheAccountOfADay(t *testing.T) {
 			b.at("01:30:00")
 			b.sent(b.clock("01:10:00"), b.clock("01:10:00"))
 		}, []string{"ontime 1", "unplanned 1", "unplanned 05T01:10:00-05T01:10:00 1"}},
+		{"what a calendar said before it was changed is not known", func(b *accountBundle) {
+			b.keepTo("thu")
+			b.at("02:30:00") // a Thursday
+			b.keepTo("fri", "thu")
+			b.at("03:30:00")
+			b.exec("DELETE FROM xxl_job_log WHERE planned_at IN (?, ?)", b.clock("02:00:00").UnixMilli(), b.clock("03:00:00").UnixMilli())
+		}, []string{"ontime 1", "unknown 1", "missing 1",
+			"unknown 05T02:00:00-05T02:00:00 1 its calendar was changed at 2026-03-05 02:30:00 +0000, and what it said before is not known", "missing 05T03:00:00-05T03:00:00 1"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

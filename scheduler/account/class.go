@@ -19,7 +19,7 @@ const (
 	Lost                   // it was sent, and its result will not come
 	Pending                // it is due and will be decided or sent
 	Deleted                // its record was deleted on purpose
-	Unknown                // somebody else changed the definition about that time
+	Unknown                // somebody else changed the definition about that time, or its calendar was changed since
 	Unplanned              // not a fire: a run for a time at which none was planned
 	Doubled                // more than one run for the same fire
 	Missing                // unaccounted for: it should be on record and is not
@@ -53,6 +53,7 @@ const (
 	WhyUnsent    event.Key = "unsent"      // it is on record and has not been sent yet
 	WhyForeign   event.Key = "foreign"     // an XXL-JOB admin ran it
 	WhyNoticed   event.Key = "noticed"     // somebody else changed the job between two moments
+	WhyCalendar  event.Key = "calendar"    // its calendar said something else then, which nobody has kept
 	WhyCodes     event.Key = "codes"       // the row is from before reasons were recorded
 	WhyTwice     event.Key = "twice"       // the other run
 )
@@ -68,6 +69,7 @@ var Reasons = event.BookOf([]event.Spec{
 	{Key: WhyUnsent, English: "on record and not sent yet"},
 	{Key: WhyForeign, English: "an XXL-JOB admin ran it"},
 	{Key: WhyNoticed, Args: []event.Arg{{Name: "Since", Kind: event.Moment}, {Name: "At", Kind: event.Moment}}, English: "somebody else changed the job between {Since} and {At}"},
+	{Key: WhyCalendar, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "its calendar was changed at {At}, and what it said before is not known"},
 	{Key: WhyCodes, English: "judged by its codes alone: the row is from before reasons were recorded"},
 	{Key: WhyTwice, Args: []event.Arg{{Name: "Run", Kind: event.RunID}}, English: "also run {Run}"},
 })

@@ -9,7 +9,7 @@
 // A definition says how far its fires had been decided when it ended: those before must be on record, each as a run of its own or
 // as one of those that another run stands for. Those after were left out by whoever changed the definition. What somebody else
 // changed in the database is known only from when it was noticed, and the fires in between are findings of [Unknown] unless they
-// are on record.
+// are on record. The same holds of the time before a change of the calendar that a definition names: its days are kept as they are now alone.
 //
 // FIX_DELAY jobs are due when their runs end, so their fires are the runs on record: none can be found missing.
 package account

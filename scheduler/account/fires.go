@@ -20,7 +20,13 @@ type Definition struct {
 	Until    int64 // it was true until then; 0: it still is
 	Claimed  int64 // the fires before had been decided by then, or have been by now; 0 with Until: nobody knows
 	Ended    Ending
+
+	// Recast is when the calendar was changed that the definition names; 0: never, or it names none. By what it said before nobody can tell fires.
+	Recast int64
 }
+
+// replanning is within how long after a change of a calendar its jobs go by it.
+const replanning = 10_000
 
 // Ending is what ended a definition.
 type Ending int8
@@ -69,6 +75,9 @@ func Fires(definitions []Definition, from, to, now int64, limit int) (fires []Fi
 			f, planned := d.fire(at, now, sure, end)
 			if !planned {
 				break
+			}
+			if d.Recast > 0 && f.fate == decided && at < d.Recast+replanning {
+				f.fate, f.why = uncertain, why(WhyCalendar, d.Recast)
 			}
 			if len(fires) == limit {
 				return nil, false
