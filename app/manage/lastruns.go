@@ -21,7 +21,7 @@ const (
 
 // lastRuns knows the newest run of each job. A column beside the job would have to be written, and an index on it moved, by each run, for
 // an order that is looked at now and then. So each admin keeps it in memory from the first time on that somebody asks for it, and reads
-// the runs and the jobs that have come since. A deleted job is noticed when all are read anew; until then its place is empty.
+// the runs and the jobs that have come since. A deleted job is noticed when it is to be on a page.
 type lastRuns struct {
 	mu     sync.Mutex
 	of     map[int64]int64 // by job
@@ -160,6 +160,21 @@ func (l *lastRuns) add(ctx context.Context, pool *db.Pool, now time.Time, runs [
 	return nil
 }
 
+// forget takes out those of some jobs that are not there.
+func (l *lastRuns) forget(ids []int64, there map[int64]db.ListJobKindsRow) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	gone := make(map[int64]bool)
+	for _, id := range ids {
+		if _, ok := there[id]; !ok {
+			gone[id] = true
+			delete(l.of, id)
+		}
+	}
+	l.order = slices.DeleteFunc(l.order, func(r lastRun) bool { return gone[r.job] })
+	l.sort()
+}
+
 func (l *lastRuns) sort() {
 	slices.SortFunc(l.order, compareRuns)
 	l.never, _ = slices.BinarySearchFunc(l.order, lastRun{run: 1}, compareRuns)
@@ -169,7 +184,7 @@ func (l *lastRuns) sort() {
 // either direction.
 func (s *Jobs) byLastRun(ctx context.Context, q db.JobFilter, offset, limit int64) ([]lastRun, error) {
 	if q.Plain() && len(q.Groups) == 0 && q.Status == nil {
-		return s.last.page(ctx, s.cfg.Pool, s.cfg.Now(), q, offset, limit)
+		return s.lastPage(ctx, q, offset, limit)
 	}
 	ids, err := db.FindAllJobs(ctx, s.cfg.Pool, q)
 	if err != nil {
@@ -193,4 +208,23 @@ func (s *Jobs) byLastRun(ctx context.Context, q db.JobFilter, offset, limit int6
 	slices.SortFunc(list, order)
 	n := int64(len(list))
 	return list[min(offset, n):min(offset+limit, n)], nil
+}
+
+// lastPage is a page of all jobs. One that was deleted since it was read leaves no gap: a page with one would be taken for the last.
+func (s *Jobs) lastPage(ctx context.Context, q db.JobFilter, offset, limit int64) ([]lastRun, error) {
+	for {
+		list, err := s.last.page(ctx, s.cfg.Pool, s.cfg.Now(), q, offset, limit)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]int64, len(list))
+		for i, r := range list {
+			ids[i] = r.job
+		}
+		there, err := s.kinds(ctx, ids)
+		if err != nil || len(there) == len(list) {
+			return list, err
+		}
+		s.last.forget(ids, there)
+	}
 }
