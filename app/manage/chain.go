@@ -171,8 +171,9 @@ func (s *Jobs) MakeFlow(ctx context.Context, p auth.Principal, id int64, in Chai
 		if in.Version != c.Version {
 			return problem.New(problem.Conflict, "problem.changed")
 		}
+		claimed := int64(0)
 		if c.Started {
-			if err := s.Stop(ctx, p, id); err != nil {
+			if claimed, err = s.stopFirst(ctx, p, id); err != nil {
 				return err
 			}
 		}
@@ -190,13 +191,22 @@ func (s *Jobs) MakeFlow(ctx context.Context, p auth.Principal, id int64, in Chai
 			if err := s.carryPauses(ctx, p, c.First, made); err != nil {
 				return err
 			}
-			if err := s.Start(ctx, p, made); err != nil {
+			if err := s.startAfter(ctx, p, made, claimed); err != nil {
 				return err
 			}
 		}
 		return s.keepChain(ctx, c, made)
 	})
 	return made, err
+}
+
+// stopFirst stops the first job of a chain, and tells before which moment its fires are claimed: those run as it, and not as the flow once more.
+func (s *Jobs) stopFirst(ctx context.Context, p auth.Principal, id int64) (claimed int64, err error) {
+	if err := s.Stop(ctx, p, id); err != nil {
+		return 0, err
+	}
+	j, err := s.Get(ctx, p, id)
+	return j.ClaimedUntil, err
 }
 
 // carryPauses gives a job those pauses of another one's own that it has not, before it takes over its schedule: what holds that back, or will,

@@ -105,6 +105,37 @@ func TestAChainBecomesAFlow(t *testing.T) {
 	})
 }
 
+// TestAFlowBeginsAfterWhatIsClaimed: a fire that the first job has its run of already is none of the flow that takes its schedule over.
+func TestAFlowBeginsAfterWhatIsClaimed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		last := b.create(t, nil)
+		first := b.create(t, func(in *JobInput) {
+			in.ChildJobIDs, in.ScheduleConf = strconv.FormatInt(last, 10), "* * * * * ?"
+		})
+		if err := b.Jobs.Start(ctx, b.user, first); err != nil {
+			t.Fatal(err)
+		}
+		claimed := b.now.Add(7 * time.Second).UnixMilli()
+		if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET claimed_until = ?, trigger_next_time = ? WHERE id = ?", claimed, claimed, first); err != nil {
+			t.Fatal(err)
+		}
+		c, err := b.Jobs.Chain(ctx, b.user, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := b.Jobs.MakeFlow(ctx, b.user, first, ChainInput{Name: "each second", Version: c.Version})
+		if err != nil {
+			t.Fatal(kind(err))
+		}
+		if next := b.read(t, made).TriggerNextTime; next != claimed {
+			t.Errorf("the flow is due in %v, want %v", time.UnixMilli(next).Sub(b.now), time.UnixMilli(claimed).Sub(b.now))
+		}
+	})
+}
+
 // TestAPausedChainIsAPausedFlow, and the other way round: what holds the schedule back goes on to, whichever job has it.
 func TestAPausedChainIsAPausedFlow(t *testing.T) {
 	t.Parallel()
