@@ -66,6 +66,9 @@ func HashAPIToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// maxName is how many characters the name of a [Principal] has: columns that say who did something hold no more.
+const maxName = 64
+
 // What an API token may be refused for.
 var (
 	ErrTokenForm    = errors.New("this is no API token, or it was not copied as a whole: its checksum is wrong")
@@ -165,7 +168,7 @@ func (a *APITokens) find(ctx context.Context, token, hash string, now time.Time)
 		}
 	}
 	p := owner.Narrow(Rights(row.Rights&0xff), row.Admin != 0, row.GroupIds)
-	p.Name = owner.Name + " via token " + row.Name
+	p.Name = short(owner.Name+" via token "+row.Name, maxName)
 	return p, row, nil
 }
 

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"database/sql"
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -300,6 +301,35 @@ func TestANewUserHasNothingOfADeletedOne(t *testing.T) {
 					t.Errorf("%s who is new has %d rows of %s of a deleted user, %v", way, n, table, err)
 				}
 			}
+		}
+	})
+}
+
+// TestWhatATokenDoesIsWrittenDown also where the names of its owner and its own are as long as they get.
+func TestWhatATokenDoesIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: strings.Repeat("a", 20), Rights: map[int64]auth.Rights{b.group: auth.AllRights}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := auth.NewPrincipal(id, strings.Repeat("a", 20), auth.RoleUser, db.Text(strconv.FormatInt(b.group, 10)))
+		_, token, err := b.APITokens.Create(ctx, owner, APITokenInput{Name: strings.Repeat("流", maxAPITokenName), Rights: auth.AllRights})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := auth.NewAPITokens(pool, func() time.Time { return b.now }, slog.New(slog.DiscardHandler), nil).Find(ctx, token, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		note, err := b.Notes.Add(ctx, p, NoteInput{Job: b.create(t, nil), Text: "deployed"})
+		if err != nil {
+			t.Fatal(kind(err), err)
+		}
+		if n, err := b.Notes.Get(ctx, b.admin, note); err != nil || !strings.HasPrefix(n.By, owner.Name+" via token 流流") {
+			t.Errorf("written by %q, %v", n.By, err)
 		}
 	})
 }
