@@ -541,7 +541,7 @@ type Querier interface {
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
 	// What one admin is to copy, the longest due first.
 	ListDueOutputs(ctx context.Context, db DBTX, arg ListDueOutputsParams) ([]ListDueOutputsRow, error)
-	// Objects in which nothing is any more, or not yet: who makes one has until before_ms.
+	// Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms.
 	ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListEmptyOutputObjectsParams) ([]ListEmptyOutputObjectsRow, error)
 	// Runs of flows that go on and whose row has ended, or is gone.
 	ListEndedFlowRuns(ctx context.Context, db DBTX, limit int32) ([]int64, error)
@@ -842,8 +842,8 @@ type Querier interface {
 	// What touches the punctual_team tables: named sets of users that have rights as users have.
 	ListTeams(ctx context.Context, db DBTX, limit int32) ([]Team, error)
 	ListTeamsOfUser(ctx context.Context, db DBTX, userID int64) ([]ListTeamsOfUserRow, error)
-	// Objects most of whose rows are gone, of a page of ids.
-	ListThinOutputObjects(ctx context.Context, db DBTX, arg ListThinOutputObjectsParams) ([]ListThinOutputObjectsRow, error)
+	// Objects of a store most of whose rows are gone, of a page of ids.
+	ListThinOutputObjects(ctx context.Context, db DBTX, arg ListThinOutputObjectsParams) ([]int64, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
 	// What a trace tells of runs: no parameters, no messages and no output.
 	ListTracedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListTracedRunsRow, error)

@@ -315,23 +315,23 @@ func (q *Queries) ListDueOutputs(ctx context.Context, db DBTX, arg ListDueOutput
 }
 
 const listEmptyOutputObjects = `-- name: ListEmptyOutputObjects :many
-SELECT id, store, name FROM punctual_output_object WHERE live = 0 AND created_at < ? ORDER BY created_at LIMIT ?
+SELECT id, name FROM punctual_output_object WHERE live = 0 AND store = ? AND created_at < ? ORDER BY created_at LIMIT ?
 `
 
 type ListEmptyOutputObjectsParams struct {
+	Store    string
 	BeforeMs int64
 	Limit    int32
 }
 
 type ListEmptyOutputObjectsRow struct {
-	ID    int64
-	Store string
-	Name  string
+	ID   int64
+	Name string
 }
 
-// Objects in which nothing is any more, or not yet: who makes one has until before_ms.
+// Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms.
 func (q *Queries) ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListEmptyOutputObjectsParams) ([]ListEmptyOutputObjectsRow, error) {
-	rows, err := db.QueryContext(ctx, listEmptyOutputObjects, arg.BeforeMs, arg.Limit)
+	rows, err := db.QueryContext(ctx, listEmptyOutputObjects, arg.Store, arg.BeforeMs, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ func (q *Queries) ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListE
 	var items []ListEmptyOutputObjectsRow
 	for rows.Next() {
 		var i ListEmptyOutputObjectsRow
-		if err := rows.Scan(&i.ID, &i.Store, &i.Name); err != nil {
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1129,29 +1129,23 @@ func (q *Queries) ListRunsToKeep(ctx context.Context, db DBTX, ids []int64) ([]L
 }
 
 const listThinOutputObjects = `-- name: ListThinOutputObjects :many
-SELECT id, store, name, live, made FROM punctual_output_object WHERE id > ? AND id <= ? AND live > 0 AND live * 2 <= made AND created_at < ? ORDER BY id LIMIT ?
+SELECT id FROM punctual_output_object WHERE id > ? AND id <= ? AND store = ? AND live > 0 AND live * 2 <= made AND created_at < ? ORDER BY id LIMIT ?
 `
 
 type ListThinOutputObjectsParams struct {
 	AfterID  int64
 	UptoID   int64
+	Store    string
 	BeforeMs int64
 	Limit    int32
 }
 
-type ListThinOutputObjectsRow struct {
-	ID    int64
-	Store string
-	Name  string
-	Live  int64
-	Made  int64
-}
-
-// Objects most of whose rows are gone, of a page of ids.
-func (q *Queries) ListThinOutputObjects(ctx context.Context, db DBTX, arg ListThinOutputObjectsParams) ([]ListThinOutputObjectsRow, error) {
+// Objects of a store most of whose rows are gone, of a page of ids.
+func (q *Queries) ListThinOutputObjects(ctx context.Context, db DBTX, arg ListThinOutputObjectsParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listThinOutputObjects,
 		arg.AfterID,
 		arg.UptoID,
+		arg.Store,
 		arg.BeforeMs,
 		arg.Limit,
 	)
@@ -1159,19 +1153,13 @@ func (q *Queries) ListThinOutputObjects(ctx context.Context, db DBTX, arg ListTh
 		return nil, err
 	}
 	defer rows.Close()
-	var items []ListThinOutputObjectsRow
+	var items []int64
 	for rows.Next() {
-		var i ListThinOutputObjectsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Store,
-			&i.Name,
-			&i.Live,
-			&i.Made,
-		); err != nil {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

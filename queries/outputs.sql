@@ -101,12 +101,12 @@ UPDATE punctual_output_object SET live = CASE WHEN live > sqlc.arg(n) THEN live 
 SELECT id, store, name, size, live, made, created_at FROM punctual_output_object WHERE id = ?;
 
 -- name: ListEmptyOutputObjects :many
--- Objects in which nothing is any more, or not yet: who makes one has until before_ms.
-SELECT id, store, name FROM punctual_output_object WHERE live = 0 AND created_at < sqlc.arg(before_ms) ORDER BY created_at LIMIT ?;
+-- Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms.
+SELECT id, name FROM punctual_output_object WHERE live = 0 AND store = sqlc.arg(store) AND created_at < sqlc.arg(before_ms) ORDER BY created_at LIMIT ?;
 
 -- name: ListThinOutputObjects :many
--- Objects most of whose rows are gone, of a page of ids.
-SELECT id, store, name, live, made FROM punctual_output_object WHERE id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) AND live > 0 AND live * 2 <= made AND created_at < sqlc.arg(before_ms) ORDER BY id LIMIT ?;
+-- Objects of a store most of whose rows are gone, of a page of ids.
+SELECT id FROM punctual_output_object WHERE id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) AND store = sqlc.arg(store) AND live > 0 AND live * 2 <= made AND created_at < sqlc.arg(before_ms) ORDER BY id LIMIT ?;
 
 -- name: MaxOutputObjectID :one
 SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM punctual_output_object;

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -178,7 +179,10 @@ func (s *Service) followRun(ctx context.Context, r Run) {
 	snapshot := *f.excerpt
 	snapshot.Head, snapshot.Tail = slices.Clone(f.excerpt.Head), slices.Clone(f.excerpt.Tail)
 	s.following.put(r.ID, f)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil || errors.Is(err, errMissing): // one that waits in its executor's queue has written nothing yet
+		s.answered(r.executor())
+	case ctx.Err() == nil:
 		s.refused(r.executor(), s.cfg.Now())
 	}
 	if f.next == before && !dirty {

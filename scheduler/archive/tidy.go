@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -177,18 +178,9 @@ func (s *Service) gone(nodes []int64) []int64 {
 	return slices.DeleteFunc(nodes, func(node int64) bool { return node == me || slices.Contains(alive, node) })
 }
 
-// tidy deletes what nobody needs any more.
+// tidy deletes what nobody needs any more. What cannot be done keeps nothing else from it.
 func (s *Service) tidy(ctx context.Context) error {
-	if err := s.endLive(ctx); err != nil {
-		return err
-	}
-	if err := s.findOrphans(ctx); err != nil {
-		return err
-	}
-	if err := s.thinOut(ctx); err != nil {
-		return err
-	}
-	return s.deleteEmpty(ctx)
+	return errors.Join(s.endLive(ctx), s.findOrphans(ctx), s.thinOut(ctx), s.deleteEmpty(ctx))
 }
 
 // endLive decides what becomes of copies whose runs have ended without a wish to keep them, or through somebody else.
@@ -243,17 +235,14 @@ func (s *Service) findOrphans(ctx context.Context) error {
 // emptyObjects is how many objects a round deletes at a time.
 const emptyObjects = 200
 
-// deleteEmpty deletes objects in which nothing is any more.
+// deleteEmpty deletes objects in which nothing is any more. Those of another store stay until that is set again.
 func (s *Service) deleteEmpty(ctx context.Context) error {
 	for {
-		rows, err := s.queries.ListEmptyOutputObjects(ctx, s.cfg.Pool, db.ListEmptyOutputObjectsParams{BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), Limit: emptyObjects})
+		rows, err := s.queries.ListEmptyOutputObjects(ctx, s.cfg.Pool, db.ListEmptyOutputObjectsParams{Store: s.cfg.Store.Name(), BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), Limit: emptyObjects})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if r.Store != s.cfg.Store.Name() {
-				continue // until that store is set again
-			}
 			if err := s.cfg.Store.Delete(ctx, Object{ID: r.ID, Name: r.Name}); err != nil {
 				return err
 			}
@@ -291,18 +280,16 @@ func (s *Service) thinOut(ctx context.Context) error {
 	}
 	upto := s.tidied.thin + thinPage
 	rows, err := s.queries.ListThinOutputObjects(ctx, s.cfg.Pool, db.ListThinOutputObjectsParams{AfterID: s.tidied.thin, UptoID: upto,
-		BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), Limit: thinObjects})
+		Store: s.cfg.Store.Name(), BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), Limit: thinObjects})
 	if err != nil {
 		return err
 	}
 	if s.tidied.thin = upto; len(rows) == thinObjects {
-		s.tidied.thin = rows[len(rows)-1].ID
+		s.tidied.thin = rows[len(rows)-1]
 	}
-	for _, r := range rows {
-		if r.Store != s.cfg.Store.Name() {
-			continue
-		}
-		if err := s.move(ctx, r.ID); err != nil {
+	for _, id := range rows {
+		// What cannot be read, because the store has lost it or it is sealed with another key, goes with its last row.
+		if err := ignoreUnreadable(s.move(ctx, id)); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,105 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// TestObjectsOfAnotherStoreHoldNothingUp: those that are empty stay until their store is set again, however many they are.
+func TestObjectsOfAnotherStoreHoldNothingUp(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		looks := 0
+		b := newBench(t, pool, func(c *Config) {
+			c.Leads = func() bool {
+				looks++
+				return looks < 1000 // or a look without an end is none to wait for
+			}
+		})
+		for i := range emptyObjects {
+			b.exec("INSERT INTO punctual_output_object (store, name, created_at) VALUES ('database', ?, ?)", fmt.Sprintf("old-%d", i), b.now.UnixMilli())
+		}
+		b.now = b.now.Add(time.Minute)
+		o, err := b.s.newObject(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.store.Put(t.Context(), o, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(b.s.cfg.DraftAge + b.s.cfg.TidyEvery)
+		b.step(b.s)
+		if looks >= 1000 {
+			t.Error("the look did not end by itself")
+		}
+		if len(b.store.objects) != 0 {
+			t.Error("an empty object of the store that is set is left")
+		}
+		if n := b.count("SELECT COUNT(*) FROM punctual_output_object WHERE store = 'database'"); n != emptyObjects {
+			t.Errorf("%d objects of the other store are left of %d", n, emptyObjects)
+		}
+	})
+}
+
+// TestACopyThatCannotBeReadHoldsNothingUp: an object that the store has lost is moved nowhere; others are moved, and empty ones deleted.
+func TestACopyThatCannotBeReadHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		keep := func() (runs []Run) {
+			for i := range 4 {
+				runs = append(runs, b.run(fmt.Sprintf("run %d", i)))
+			}
+			b.s.Offer(b.ends(runs...))
+			b.step(b.s)
+			return runs
+		}
+		lost := keep()
+		clear(b.store.objects)
+		left, empty := keep(), keep()
+		for _, gone := range append(append(append([]Run(nil), lost[1:]...), left[1:]...), empty...) {
+			b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
+			if err := b.s.forget(t.Context(), []int64{gone.ID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := b.row(left[0].ID).ObjectID
+		for range 2 { // one round finds what is thin, and the next what is empty
+			b.now = b.now.Add(b.s.cfg.DraftAge + b.s.cfg.TidyEvery)
+			if err := b.s.tidy(t.Context()); err != nil && !errors.Is(err, ErrNoObject) {
+				t.Fatal(err)
+			}
+		}
+		if b.row(left[0].ID).ObjectID == before || b.text(b.s, left[0].ID) != "run 0" {
+			t.Error("what was left in the other object was not moved")
+		}
+		if len(b.store.objects) != 1 {
+			t.Errorf("%d objects are in the store, of one output", len(b.store.objects))
+		}
+	})
+}
+
+// TestARunThatHasWrittenNothingLetsItsExecutorBe: one that waits in its executor's queue has no output there yet.
+func TestARunThatHasWrittenNothingLetsItsExecutorBe(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		waits := b.run()
+		b.s.refused(waits.executor(), b.now)
+		b.now = noon.Add(time.Minute)
+		if err := b.s.followOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if until := b.s.restsUntil(waits.executor(), b.now); !until.IsZero() {
+			t.Errorf("the executor, which answered, rests for %s", until.Sub(b.now))
+		}
+		if r := b.s.resting[waits.executor()]; r != nil {
+			t.Error("that it could not be asked before is remembered although it has answered")
+		}
+	})
+}
