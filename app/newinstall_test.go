@@ -102,4 +102,19 @@ func TestANewInstallationThatOthersReachBeginsWithoutScripts(t *testing.T) {
 			t.Error("scripts are off")
 		}
 	})
+	t.Run("behind a proxy on this machine", func(t *testing.T) {
+		for _, o := range []Options{{TrustProxy: true}, {TrustedProxies: "127.0.0.1, 10.0.0.0/8"}} {
+			behind := testOptions(t)
+			behind.TrustProxy, behind.TrustedProxies = o.TrustProxy, o.TrustedProxies
+			if a := start(t, behind); a.held.Glue() {
+				t.Errorf("scripts are on: %t %q", o.TrustProxy, o.TrustedProxies)
+			}
+			behind = unmade(t, testOptions(t))
+			behind.AccessToken, behind.NoAccessToken, behind.TrustProxy, behind.TrustedProxies = "", true, o.TrustProxy, o.TrustedProxies
+			if a, err := New(t.Context(), behind); err == nil {
+				t.Errorf("it begins without an access token: %t %q", o.TrustProxy, o.TrustedProxies)
+				_ = a.Stop(t.Context())
+			}
+		}
+	})
 }

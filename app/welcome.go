@@ -118,7 +118,7 @@ func (a *App) refuseWeakToken(ctx context.Context) error {
 
 // local says that only this machine reaches the admin.
 func (o Options) local() bool {
-	if o.TrustProxy {
+	if o.behindProxy() {
 		return false
 	}
 	if o.Listener != nil {
