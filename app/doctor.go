@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 	"strconv"
@@ -32,6 +31,7 @@ type DoctorReport struct {
 	Unwatched int               `json:"unwatchedAddresses"` // typed by hand, and nobody knows whether they are there
 
 	Certificates int `json:"certificates"` // that were looked at
+	reached
 }
 
 // DoctorNode is an admin that works on the database.
@@ -76,15 +76,12 @@ func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
 	r.sayOf("indexes", "%d indexes are missing, so that whole tables are read", found.MissingIndexes)
 	q := db.New()
 	return r, errors.Join(r.nodes(ctx, q, pool, o.Version), r.jobsAtRisk(ctx, q, pool, now), r.calendars(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now),
-		r.certificates(ctx, named, q, pool, now))
+		r.certificates(ctx, named, q, pool, now, r.databaseTLS(found.TLS, "database "+r.Database)), r.reach(ctx, o, q, pool))
 }
 
 // deniedAddresses says where nobody is called by the rule of the installation.
 func deniedAddresses(ctx context.Context, o Options, pool *db.Pool) (func(hostPort string) error, error) {
-	settings, err := manage.NewSettings(pool, slog.New(slog.DiscardHandler), time.Now, o.fixed())
-	if err == nil {
-		err = settings.Load(ctx)
-	}
+	settings, err := readSettings(ctx, o, pool)
 	return manage.NewAddressRule(settings, nil, nil).Dial, err
 }
 

@@ -41,8 +41,7 @@ type placedCert struct {
 type certServer struct{ place, address string }
 
 // certificates looks whether those that the installation lives by end soon: in the files that o names, and as its servers show them.
-func (r *DoctorReport) certificates(ctx context.Context, o Options, q *db.Queries, pool *db.Pool, now time.Time) error {
-	var found []placedCert
+func (r *DoctorReport) certificates(ctx context.Context, o Options, q *db.Queries, pool *db.Pool, now time.Time, found []placedCert) error {
 	var unread []string
 	for _, f := range []struct {
 		variable, file string

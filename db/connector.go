@@ -18,6 +18,7 @@ import (
 // With several servers, one that is read-only, or a Galera node that is not part of its cluster's majority, cannot.
 type connector struct {
 	hosts    []*host
+	tls      string       // as the address asks for it: empty, true, skip-verify, preferred
 	last     atomic.Int64 // index of the host that served last
 	sessions *sessions    // where connections are listed and held to the rules; nil: neither
 	logger   *slog.Logger
@@ -39,7 +40,7 @@ const (
 )
 
 func newConnector(t *target, logger *slog.Logger, all *sessions) (*connector, error) {
-	c := &connector{sessions: all, logger: logger}
+	c := &connector{tls: t.cfg.TLSConfig, sessions: all, logger: logger}
 	for _, address := range t.addresses {
 		cfg := t.cfg.Clone()
 		cfg.Addr = address

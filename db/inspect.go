@@ -13,6 +13,14 @@ type Inspection struct {
 	Within         time.Duration     // which took so long
 	Variables      map[string]string // of the server, by lower-case name; nil on SQLite
 	MissingIndexes []string          // "table (columns)"
+	TLS            TLS               // of the connection
+}
+
+// TLS is how safe the connection to a server is.
+type TLS struct {
+	Asked   string    // as the address has it: true, skip-verify, preferred; empty: not at all
+	Version string    // that is spoken, such as TLSv1.3; empty: none
+	Ends    time.Time // of the server's certificate; zero where it does not say so
 }
 
 // neededIndexes are those without which an admin reads whole tables: by table, the columns that one of its indexes begins with.
@@ -49,6 +57,9 @@ func (p *Pool) Inspect(ctx context.Context) (i Inspection, err error) {
 		if i.Variables, err = p.variables(ctx); err != nil {
 			return i, err
 		}
+		if i.TLS, err = p.tls(ctx); err != nil {
+			return i, err
+		}
 		indexes = `SELECT LOWER(table_name), COALESCE(LOWER(column_name), ''), index_name FROM information_schema.statistics
 			WHERE table_schema = DATABASE() ORDER BY table_name, index_name, seq_in_index`
 	}
@@ -78,6 +89,26 @@ func (p *Pool) Inspect(ctx context.Context) (i Inspection, err error) {
 		}
 	}
 	return i, nil
+}
+
+func (p *Pool) tls(ctx context.Context) (t TLS, err error) {
+	rows, err := p.QueryContext(ctx, "SHOW SESSION STATUS WHERE Variable_name IN ('Ssl_version','Ssl_server_not_after')")
+	if err != nil {
+		return t, fmt.Errorf("read how safe the connection is: %w", Error(err))
+	}
+	t.Asked = p.connector.tls
+	return t, scanAll(rows, func() error {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return err
+		}
+		if strings.EqualFold(name, "Ssl_version") {
+			t.Version = value
+		} else if ends, err := time.Parse("Jan _2 15:04:05 2006 MST", value); err == nil {
+			t.Ends = ends
+		}
+		return nil
+	})
 }
 
 // variables are the server's own settings, not those of this program's sessions.

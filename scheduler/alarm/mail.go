@@ -34,7 +34,12 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 	if err != nil {
 		return refusal{err, true}
 	}
-	conn, err := a.dialMail(ctx, s, m.outside)
+	return a.withMailServer(ctx, s, m.outside, func(client *smtp.Client) error { return transmit(ctx, client, msg) })
+}
+
+// withMailServer does something with a mail server that has taken the login.
+func (a *Alarmer) withMailServer(ctx context.Context, s *Settings, outside bool, do func(*smtp.Client) error) error {
+	conn, err := a.dialMail(ctx, s, outside)
 	if err != nil {
 		return mailTrouble(ctx, err)
 	}
@@ -50,7 +55,7 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 	if err := login(ctx, client, s); err != nil {
 		return err
 	}
-	if err := transmit(ctx, client, msg); err != nil {
+	if err := do(client); err != nil {
 		return err
 	}
 	_ = client.Quit() // the server has it; what goes wrong afterwards is no reason to send it again

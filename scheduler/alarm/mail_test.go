@@ -60,6 +60,12 @@ func TestMailServersAreReachedInEveryWay(t *testing.T) {
 			id := b.addChannel(c)
 			err := b.a.Test(t.Context(), id)
 			mails := s.received()
+			// Reaching it goes as far as the login.
+			tried, failed, reachErr := b.a.ReachMail(t.Context())
+			wrong := test.want != "" && test.name != "a login that is missing"
+			if reachErr != nil || tried != 1 || (len(failed) == 1) != wrong || wrong && !strings.Contains(failed[0], test.want) || len(s.received()) != len(mails) {
+				t.Errorf("reached: %d tried, %q, %v", tried, failed, reachErr)
+			}
 			if test.want == "" {
 				if err != nil || len(mails) != 1 || mails[0].subject != "[Punctual] Test message" {
 					t.Fatalf("test message: %d mails, %v", len(mails), err)

@@ -66,6 +66,9 @@ func parseS3(text string) (*S3Config, error) {
 	return cfg, nil
 }
 
+// Remote says whether outputs are kept on a server of others.
+func (p Place) Remote() bool { return p.s3 != nil }
+
 // Open makes the store of a place; nil for none.
 func (p Place) Open(pool *db.Pool) (Store, error) {
 	switch {

@@ -9,18 +9,23 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
 type doctorCmd struct {
 	database
-	TLSCert      string `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"The admin's certificate, to see when it ends."`
-	ExecutorCA   string `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"The authorities that are trusted for executors."`
-	ExecutorCert string `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"The certificate that executors are shown."`
-	ExecutorDeny string `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses that are not asked for a certificate, as the admin has them."`
-	SignInFile   string `env:"PUNCTUAL_SIGN_IN_FILE" placeholder:"FILE" help:"Names the providers and directories whose certificates are looked at."`
-	Output       string `default:"text" enum:"text,json" help:"text or json."`
+	TLSCert         string `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"The admin's certificate, to see when it ends."`
+	ExecutorCA      string `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"The authorities that are trusted for executors."`
+	ExecutorCert    string `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"The certificate that executors are shown."`
+	ExecutorDeny    string `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses that are not asked for a certificate, as the admin has them."`
+	SignInFile      string `env:"PUNCTUAL_SIGN_IN_FILE" placeholder:"FILE" help:"Names the providers and directories whose certificates are looked at."`
+	SecretKey       string `secret:"" env:"PUNCTUAL_SECRET_KEY" help:"Opens the passwords of mail servers, to try them."`
+	SecretKeyFile   string `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The same in a file."`
+	OutputStore     string `secret:"" env:"PUNCTUAL_OUTPUT_STORE" placeholder:"WHERE" help:"Where outputs are kept, to try a bucket."`
+	OutputStoreFile string `env:"PUNCTUAL_OUTPUT_STORE_FILE" placeholder:"FILE" help:"The same in a file."`
+	Output          string `default:"text" enum:"text,json" help:"text or json."`
 }
 
 // codeFailed is the exit code where something cannot work.
@@ -37,6 +42,12 @@ func (c *doctorCmd) Run(s streams) error {
 	}
 	o.Deny = c.ExecutorDeny
 	o.TLSCert, o.ExecutorTLS = c.TLSCert, wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert}
+	if o.SecretKeys, err = secretKeys(c.SecretKey, c.SecretKeyFile); err != nil {
+		return err
+	}
+	if o.OutputStore, err = guard.Secret(c.OutputStore, c.OutputStoreFile); err != nil {
+		return setting("PUNCTUAL_OUTPUT_STORE_FILE", err)
+	}
 	if c.SignInFile != "" {
 		if o.SignIn, err = directory.Read(c.SignInFile); err != nil {
 			return setting("PUNCTUAL_SIGN_IN_FILE", err)
@@ -78,6 +89,12 @@ func doctorText(w io.Writer, r app.DoctorReport) error {
 	}
 	if r.Certificates > 0 {
 		line("TLS        %d certificates looked at", r.Certificates)
+	}
+	if r.DatabaseTLS != "" {
+		line("To the database %s", r.DatabaseTLS)
+	}
+	if n := r.MailServers + r.Proxies; n > 0 || r.OutputStore {
+		line("Tried      %d mail servers, %d proxies%s", r.MailServers, r.Proxies, map[bool]string{true: ", the store of outputs"}[r.OutputStore])
 	}
 	line("Verdict    %s", r.Verdict)
 	points(&b, r.Points)

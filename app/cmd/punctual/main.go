@@ -379,7 +379,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if _, err := netrule.Parse(c.ExecutorAllow); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_ALLOW", err)
 	}
-	if o.SecretKeys, err = c.secretKeys(); err != nil {
+	if o.SecretKeys, err = secretKeys(c.SecretKey, c.SecretKeyFile); err != nil {
 		return o, err
 	}
 	if o.AccessToken, err = guard.Secret(c.AccessToken, c.AccessTokenFile); err != nil {
@@ -421,25 +421,25 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 }
 
 // secretKeys reads the secret key from the variable or from the file.
-func (c *serveCmd) secretKeys() ([]string, error) {
-	if c.SecretKeyFile == "" {
-		keys, err := app.ParseSecretKeys(c.SecretKey)
+func secretKeys(key, file string) ([]string, error) {
+	if file == "" {
+		keys, err := app.ParseSecretKeys(key)
 		if err != nil {
 			return nil, setting("PUNCTUAL_SECRET_KEY", err)
 		}
 		return keys, nil
 	}
 	const name = "PUNCTUAL_SECRET_KEY_FILE"
-	if c.SecretKey != "" {
+	if key != "" {
 		return nil, setting(name, errors.New("PUNCTUAL_SECRET_KEY is set too: choose one"))
 	}
-	text, err := os.ReadFile(c.SecretKeyFile)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, setting(name, err)
 	}
 	keys, err := app.ParseSecretKeys(string(text))
 	if err == nil && len(keys) == 0 {
-		err = fmt.Errorf("%s is empty; fill it with: openssl rand -base64 32", c.SecretKeyFile)
+		err = fmt.Errorf("%s is empty; fill it with: openssl rand -base64 32", file)
 	}
 	if err != nil {
 		return nil, setting(name, err)

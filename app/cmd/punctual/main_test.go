@@ -252,7 +252,7 @@ func TestTheSecretKeyComesFromTheVariableOrTheFile(t *testing.T) {
 		"too short":     {serveCmd{SecretKey: "secret"}, "PUNCTUAL_SECRET_KEY: a secret key has 6 characters"},
 	}
 	for name, tt := range tests {
-		keys, err := tt.c.secretKeys()
+		keys, err := secretKeys(tt.c.SecretKey, tt.c.SecretKeyFile)
 		switch {
 		case tt.want == "" && (err != nil || len(keys) != 1 || keys[0] != key):
 			t.Errorf("%s: %v, %v", name, keys, err)
