@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 const (
 	flowRunGoing = 0
 	flowRunOver  = 2
+	flowRunGiven = 3
 )
 
 // Going says whether its steps go on.
@@ -34,8 +36,8 @@ func (f *FlowRun) Again(from string) []int {
 		run.Steps[i].State, run.Steps[i].Attempt, run.Steps[i].Begun, run.Steps[i].ByHand = flow.State(row.State), int(row.Attempt), row.BeganAt > 0, row.ByHand != 0
 	}
 	if from == "" {
-		if run.RerunFailed(plan) != nil {
-			return nil
+		if err := run.RerunFailed(plan); err != nil && !errors.Is(err, flow.ErrNothing) {
+			return nil // with nothing that failed it is what has not begun
 		}
 	} else if place, ok := plan.Index(from); !ok || run.RerunFrom(plan, place) != nil {
 		return nil

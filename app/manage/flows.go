@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
 // FlowFault is what is wrong with a definition, as a fault of the job's source that names the step and the line.
@@ -255,6 +256,9 @@ func (s *Runs) Flow(ctx context.Context, r db.Run) (f FlowRun, ok bool, err erro
 		return f, false, nil
 	} else if err != nil {
 		return f, false, fmt.Errorf("read a run of a flow: %w", err)
+	}
+	if f.State == flowRunGiven && !runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, string(r.HandleMsg)).Open() {
+		f.State = flowRunOver // it ended before it began
 	}
 	text, err := s.queries.GetFlowText(ctx, s.cfg.Pool, f.TextID)
 	if err = db.Error(err); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -81,6 +82,41 @@ func TestAFlowIsSavedWhenItsDefinitionHolds(t *testing.T) {
 		}
 		if _, err := b.Jobs.Trigger(ctx, b.admin, id, RunInput{Addresses: "10.0.0.1:9999"}); kind(err) != "422 addresses:flow.error.addresses" {
 			t.Errorf("run at an address: %s", kind(err))
+		}
+	})
+}
+
+// TestARunThatNeverBeganIsOver: one that was to do a part of a flow again, and was discarded while it waited, has ended, and what it was to do can be
+// asked for again.
+func TestARunThatNeverBeganIsOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		source := fmt.Sprintf("steps: [{id: ask, approve: {}}, {id: pay, needs: [ask], job: {id: %d}}]", b.create(t, nil))
+		job := b.create(t, flowOf(source))
+		if err := db.InsertFlowTexts(ctx, pool, []db.FlowText{{JobID: job, Digest: "d", Source: source}}); err != nil {
+			t.Fatal(err)
+		}
+		texts, err := db.New().FindFlowTexts(ctx, pool, []int64{job})
+		if err != nil || len(texts) != 1 {
+			t.Fatal(err)
+		}
+		const run = 7
+		if err := db.InsertFlowRuns(ctx, pool, []db.FlowRun{{LogID: run, JobID: job, TextID: texts[0].ID, State: flowRunGiven}}); err != nil {
+			t.Fatal(err)
+		}
+		steps := []*db.FlowStep{{FlowLogID: run, Step: "ask", Item: -1, State: int64(flow.Success)}, {FlowLogID: run, Step: "pay", Item: -1}}
+		if err := db.InsertFlowSteps(ctx, pool, pool, steps); err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := b.Runs.Flow(ctx, db.Run{ID: run})
+		if err != nil || f.Over() || f.Going() {
+			t.Errorf("while it waits: over %v, going %v, %v", f.Over(), f.Going(), err)
+		}
+		f, _, err = b.Runs.Flow(ctx, db.Run{ID: run, TriggerCode: wire.CodeFail, Outcome: event.Discarded})
+		if err != nil || !f.Over() || !slices.Equal(f.Again(""), []int{1}) || !slices.Equal(f.Again("ask"), []int{0, 1}) {
+			t.Errorf("discarded: over %v, to be done again are %v, from the first step on %v, %v", f.Over(), f.Again(""), f.Again("ask"), err)
 		}
 	})
 }
