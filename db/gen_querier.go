@@ -174,6 +174,8 @@ type Querier interface {
 	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
 	// Every session of a user but the one in use.
 	DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error)
+	// After a change of the password they began with, but for the one in which it was changed.
+	DeleteOtherSignIns(ctx context.Context, db DBTX, arg DeleteOtherSignInsParams) (int64, error)
 	DeleteOutputBlobs(ctx context.Context, db DBTX, objectID int64) (int64, error)
 	DeleteOutputFilter(ctx context.Context, db DBTX, objectID int64) error
 	DeleteOutputObject(ctx context.Context, db DBTX, id int64) (int64, error)

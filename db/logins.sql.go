@@ -46,6 +46,24 @@ func (q *Queries) DeleteAttemptsOnName(ctx context.Context, db DBTX, name string
 	return result.RowsAffected()
 }
 
+const deleteOtherSignIns = `-- name: DeleteOtherSignIns :execrows
+DELETE FROM punctual_sign_in WHERE user_id = ? AND id <> ?
+`
+
+type DeleteOtherSignInsParams struct {
+	UserID int64
+	KeepID string
+}
+
+// After a change of the password they began with, but for the one in which it was changed.
+func (q *Queries) DeleteOtherSignIns(ctx context.Context, db DBTX, arg DeleteOtherSignInsParams) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteOtherSignIns, arg.UserID, arg.KeepID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deletePlacesBefore = `-- name: DeletePlacesBefore :execrows
 DELETE FROM punctual_login_place WHERE seen_at < ? LIMIT 1000
 `

@@ -76,6 +76,10 @@ DELETE FROM punctual_sign_in WHERE id = ?;
 -- After a change of what they show.
 DELETE FROM punctual_sign_in WHERE user_id = ?;
 
+-- name: DeleteOtherSignIns :execrows
+-- After a change of the password they began with, but for the one in which it was changed.
+DELETE FROM punctual_sign_in WHERE user_id = sqlc.arg(user_id) AND id <> sqlc.arg(keep_id);
+
 -- name: DeleteSignInsBefore :execrows
 DELETE FROM punctual_sign_in WHERE expires_at < ? LIMIT 1000;
 

@@ -24,6 +24,9 @@ type Pending struct {
 	challenge string
 }
 
+// ID tells it from others of the same user.
+func (p *Pending) ID() string { return p.id }
+
 // suspend keeps a sign-in until its steps are taken.
 func (s *SignIns) suspend(w http.ResponseWriter, r *http.Request, in SignIn) error {
 	id := rand.Text() + rand.Text()

@@ -74,7 +74,7 @@ func (c *entrance) givenForm(ec echo.Context, p *auth.Pending) error {
 func (c *entrance) givenChange(ec echo.Context, p *auth.Pending) error {
 	by := p.Who
 	by.Address = ec.RealIP()
-	err := c.users.ChooseOwn(ec.Request().Context(), by, ec.FormValue(login.FieldPassword), ec.FormValue(login.FieldRepeat))
+	err := c.users.ChooseOwn(ec.Request().Context(), by, p.ID(), ec.FormValue(login.FieldPassword), ec.FormValue(login.FieldRepeat))
 	if err == nil {
 		return c.goOn(ec, p)
 	}

@@ -56,8 +56,8 @@ func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chose
 }
 
 // ChooseOwn is the password that somebody chooses at the login, in the place of one that somebody else gave them. p was just shown to
-// be them; the password must be another than before.
-func (s *Users) ChooseOwn(ctx context.Context, p auth.Principal, chosen, repeat string) error {
+// be them, in a sign-in that goes on then; the password must be another than before.
+func (s *Users) ChooseOwn(ctx context.Context, p auth.Principal, signIn, chosen, repeat string) error {
 	if fields := checkChosen(chosen, repeat, p.Name); len(fields) > 0 {
 		return problem.InvalidFields(fields...)
 	}
@@ -70,7 +70,7 @@ func (s *Users) ChooseOwn(ctx context.Context, p auth.Principal, chosen, repeat 
 	case !errors.Is(err, auth.ErrWrongLogin):
 		return err
 	}
-	if err := s.setPassword(ctx, p, p.UserID, chosen, ""); err != nil {
+	if err := s.setPassword(ctx, p, p.UserID, chosen, signIn); err != nil {
 		return fmt.Errorf("choose password: %w", err)
 	}
 	return nil
@@ -84,7 +84,7 @@ func checkChosen(chosen, repeat, name string) []problem.Field {
 	return fields
 }
 
-// setPassword writes a password and ends the sessions of its user but the one to keep.
+// setPassword writes a password and ends the sessions and sign-ins of its user but the one to keep, in which it was chosen.
 func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, chosen, keep string) error {
 	hash, err := s.cfg.Passwords.Hash(ctx, chosen)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 		if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
 			return err
 		}
-		if err := s.passwordChanged(ctx, tx, p, u); err != nil {
+		if err := s.passwordChanged(ctx, tx, p, u, keep); err != nil {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: u.Name})
@@ -116,7 +116,7 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 
 // passwordChanged is what follows from every new password: its user may try it, sign-ins that began with the old one end, and one
 // that somebody else gave is to be replaced.
-func (s *Users) passwordChanged(ctx context.Context, tx *sql.Tx, by auth.Principal, u User) error {
+func (s *Users) passwordChanged(ctx context.Context, tx *sql.Tx, by auth.Principal, u User, keep string) error {
 	due := int64(0)
 	if by.UserID != u.ID {
 		due = 1
@@ -124,10 +124,8 @@ func (s *Users) passwordChanged(ctx context.Context, tx *sql.Tx, by auth.Princip
 	if err := s.queries.SetPasswordDue(ctx, tx, db.SetPasswordDueParams{ID: u.ID, PasswordDue: due}); err != nil {
 		return err
 	}
-	if due != 0 {
-		if _, err := s.queries.DeleteSignInsOfUser(ctx, tx, u.ID); err != nil {
-			return err
-		}
+	if _, err := s.queries.DeleteOtherSignIns(ctx, tx, db.DeleteOtherSignInsParams{UserID: u.ID, KeepID: keep}); err != nil {
+		return err
 	}
 	return auth.ForgetAttempts(ctx, tx, u.Name)
 }

@@ -196,7 +196,7 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		if err != nil {
 			return err
 		}
-		if err := s.passwordChanged(ctx, tx, p, u); err != nil {
+		if err := s.passwordChanged(ctx, tx, p, u, ""); err != nil {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: in.Name, After: u.snapshot()})
@@ -254,7 +254,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
 				return err
 			}
-			if err := s.passwordChanged(ctx, tx, p, old); err != nil {
+			if err := s.passwordChanged(ctx, tx, p, old, ""); err != nil {
 				return err
 			}
 			if err := s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: old.Name}); err != nil {

@@ -222,6 +222,53 @@ func TestPasswordsAndSessions(t *testing.T) {
 	})
 }
 
+// TestANewPasswordEndsWhatBeganWithTheOldOne: sign-ins of which a step is left go no further, but for the one in which it was chosen.
+func TestANewPasswordEndsWhatBeganWithTheOldOne(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx, q := t.Context(), db.New()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "ann1", Password: "first-lamp-otter-9"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ann := auth.NewPrincipal(id, "ann1", auth.RoleUser, "")
+		ann.Session, ann.Address = "here", "10.0.0.1"
+		for _, tt := range []struct {
+			name string
+			do   func() error
+			kept string
+		}{
+			{"chosen in one of them", func() error { return b.Users.ChooseOwn(ctx, ann, "mine", "second-lamp-otter-9", "second-lamp-otter-9") }, "mine"},
+			{"changed by its user", func() error {
+				return b.Users.ChangePassword(ctx, ann, "second-lamp-otter-9", "third-lamp-otter-9", "third-lamp-otter-9")
+			}, ""},
+			{"reset by somebody else", func() error { _, err := b.Users.ResetPassword(ctx, b.admin, id, ""); return err }, ""},
+		} {
+			for _, signIn := range []string{"mine", "other"} {
+				if _, err := q.DeleteSignIn(ctx, pool, signIn); err != nil {
+					t.Fatal(err)
+				}
+				if err := q.InsertSignIn(ctx, pool, db.InsertSignInParams{ID: signIn, UserID: id, Way: string(auth.WayPassword), ExpiresAt: b.now.Add(time.Hour).UnixMilli()}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := tt.do(); err != nil {
+				t.Fatal(tt.name, kind(err))
+			}
+			kept := ""
+			for _, signIn := range []string{"mine", "other"} {
+				if _, err := q.GetSignIn(ctx, pool, db.GetSignInParams{ID: signIn, NowMs: b.now.UnixMilli()}); err == nil {
+					kept += signIn
+				}
+			}
+			if kept != tt.kept {
+				t.Errorf("%s: %q goes on, want %q", tt.name, kept, tt.kept)
+			}
+		}
+	})
+}
+
 func TestFinerRightsOpenOnlyWhatTheySay(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
