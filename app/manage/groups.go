@@ -321,6 +321,7 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 	orphan := "" // an app name that no group has any more
 	webhooks := false
 	err := s.cfg.Pool.InTurn(ctx, ObjectGroup, func(ctx context.Context, tx *sql.Tx) error {
+		orphan = ""
 		g, err := s.queries.GetGroup(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 			return problem.New(problem.NotFound, "problem.group.gone")
