@@ -439,6 +439,8 @@ type Querier interface {
 	InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistryParams) error
 	// Makes a day's row; several admins may do it at once.
 	InsertReport(ctx context.Context, db DBTX, arg InsertReportParams) error
+	// The first who proposes one; a duplicate is somebody else at the same moment.
+	InsertScriptChange(ctx context.Context, db DBTX, arg InsertScriptChangeParams) error
 	InsertSession(ctx context.Context, db DBTX, arg InsertSessionParams) error
 	// The first of several admins that start together decides the value; all of them read it back.
 	InsertSettingIfAbsent(ctx context.Context, db DBTX, arg InsertSettingIfAbsentParams) (int64, error)
@@ -942,6 +944,8 @@ type Querier interface {
 	// Notes them as sent.
 	RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error)
 	RenameTeam(ctx context.Context, db DBTX, arg RenameTeamParams) (int64, error)
+	// Another text in the place of one that waits; 0 rows when that was decided about, or replaced, meanwhile.
+	ReplaceScriptChange(ctx context.Context, db DBTX, arg ReplaceScriptChangeParams) (int64, error)
 	// Changes a setting that is still what it was when it was read: of several admins that start together one does.
 	ReplaceSetting(ctx context.Context, db DBTX, arg ReplaceSettingParams) (int64, error)
 	// The next time of a job whose calendar has changed; 0 rows when somebody has claimed or changed it meanwhile.
@@ -997,7 +1001,6 @@ type Querier interface {
 	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)
 	// What old tools read (docs/compat.md §3.8).
 	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
-	SetScriptChange(ctx context.Context, db DBTX, arg SetScriptChangeParams) error
 	SetSecret(ctx context.Context, db DBTX, arg SetSecretParams) error
 	// No password fits from now on.
 	SetServiceAccount(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -1059,6 +1062,8 @@ type Querier interface {
 	// Hands calls over to a pull: those that nobody has, and those of pulls of which the executor says that it had no answer. Guarded, so
 	// that of two admins one takes a call.
 	TakePulls(ctx context.Context, db DBTX, arg TakePullsParams) (int64, error)
+	// Forgets the one that was decided about; 0 rows when another is there by now, or none.
+	TakeScriptChange(ctx context.Context, db DBTX, arg TakeScriptChangeParams) (int64, error)
 	// What a step asked can be answered once.
 	TakeSignInChallenge(ctx context.Context, db DBTX, id string) (int64, error)
 	// Gives waiting runs their slots. Guarded, so that one run gets one.

@@ -67,6 +67,34 @@ func (q *Queries) GetScriptChange(ctx context.Context, db DBTX, jobID int64) (Sc
 	return i, err
 }
 
+const insertScriptChange = `-- name: InsertScriptChange :exec
+INSERT INTO punctual_script_change (job_id, author_id, author, base, source, remark, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+`
+
+type InsertScriptChangeParams struct {
+	JobID    int64
+	AuthorID int64
+	Author   string
+	Base     string
+	Source   string
+	Remark   string
+	MadeAt   int64
+}
+
+// The first who proposes one; a duplicate is somebody else at the same moment.
+func (q *Queries) InsertScriptChange(ctx context.Context, db DBTX, arg InsertScriptChangeParams) error {
+	_, err := db.ExecContext(ctx, insertScriptChange,
+		arg.JobID,
+		arg.AuthorID,
+		arg.Author,
+		arg.Base,
+		arg.Source,
+		arg.Remark,
+		arg.MadeAt,
+	)
+	return err
+}
+
 const listGlueVersions = `-- name: ListGlueVersions :many
 
 SELECT id, glue_type, glue_remark, add_time FROM xxl_job_logglue WHERE job_id = ? ORDER BY id DESC LIMIT ?
@@ -114,6 +142,41 @@ func (q *Queries) ListGlueVersions(ctx context.Context, db DBTX, arg ListGlueVer
 	return items, nil
 }
 
+const replaceScriptChange = `-- name: ReplaceScriptChange :execrows
+UPDATE punctual_script_change
+SET author_id = ?, author = ?, base = ?, source = ?, remark = ?, made_at = ?
+WHERE job_id = ? AND made_at = ?
+`
+
+type ReplaceScriptChangeParams struct {
+	AuthorID  int64
+	Author    string
+	Base      string
+	Source    string
+	Remark    string
+	MadeAt    int64
+	JobID     int64
+	OldMadeAt int64
+}
+
+// Another text in the place of one that waits; 0 rows when that was decided about, or replaced, meanwhile.
+func (q *Queries) ReplaceScriptChange(ctx context.Context, db DBTX, arg ReplaceScriptChangeParams) (int64, error) {
+	result, err := db.ExecContext(ctx, replaceScriptChange,
+		arg.AuthorID,
+		arg.Author,
+		arg.Base,
+		arg.Source,
+		arg.Remark,
+		arg.MadeAt,
+		arg.JobID,
+		arg.OldMadeAt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const saveJobSource = `-- name: SaveJobSource :execrows
 UPDATE xxl_job_info
 SET glue_source = ?, glue_remark = ?, glue_updatetime = ?,
@@ -146,30 +209,20 @@ func (q *Queries) SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceP
 	return result.RowsAffected()
 }
 
-const setScriptChange = `-- name: SetScriptChange :exec
-INSERT INTO punctual_script_change (job_id, author_id, author, base, source, remark, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE author_id = VALUES(author_id), author = VALUES(author), base = VALUES(base), source = VALUES(source), remark = VALUES(remark), made_at = VALUES(made_at)
+const takeScriptChange = `-- name: TakeScriptChange :execrows
+DELETE FROM punctual_script_change WHERE job_id = ? AND made_at = ?
 `
 
-type SetScriptChangeParams struct {
-	JobID    int64
-	AuthorID int64
-	Author   string
-	Base     string
-	Source   string
-	Remark   string
-	MadeAt   int64
+type TakeScriptChangeParams struct {
+	JobID  int64
+	MadeAt int64
 }
 
-func (q *Queries) SetScriptChange(ctx context.Context, db DBTX, arg SetScriptChangeParams) error {
-	_, err := db.ExecContext(ctx, setScriptChange,
-		arg.JobID,
-		arg.AuthorID,
-		arg.Author,
-		arg.Base,
-		arg.Source,
-		arg.Remark,
-		arg.MadeAt,
-	)
-	return err
+// Forgets the one that was decided about; 0 rows when another is there by now, or none.
+func (q *Queries) TakeScriptChange(ctx context.Context, db DBTX, arg TakeScriptChangeParams) (int64, error) {
+	result, err := db.ExecContext(ctx, takeScriptChange, arg.JobID, arg.MadeAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

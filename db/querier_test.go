@@ -148,7 +148,7 @@ var argValues = map[string]any{
 	"LastError": "changed", "MoveAlarmEvents.FromNotice": int64(2), "ToNotice": int64(50), "EndAlarmDeliveries.Holder": "holder2",
 	"ListAlarmDeliveriesOfHolder.Holder": "holder2", "SettleAlarmNotice": int64(2),
 	"InsertAPIToken.Hash": "new", "TouchAPIToken.UsedAt": int64(77), "ListServiceAccounts": int32(10),
-	"SetSecret.Value": "changed", "SetScriptChange.Source": "changed",
+	"SetSecret.Value": "changed", "InsertScriptChange.JobID": int64(100), "ReplaceScriptChange.Source": "changed",
 	"SealToken.OldToken": "token1", "SealToken.OldPrevious": "previo1", "Token": "changed",
 	"InsertCodeHandler.GroupID": int64(100), "InsertKill.LogID": int64(100), "ReplaceSetting.OldValue": "value1", "ResealAlarmChannel.OldConfig": "config1", "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",

@@ -19,9 +19,19 @@ WHERE id = sqlc.arg(id) AND revision = sqlc.arg(old_revision);
 -- The change of a job's script that waits for a second person.
 SELECT job_id, author_id, author, base, source, remark, made_at FROM punctual_script_change WHERE job_id = ?;
 
--- name: SetScriptChange :exec
-INSERT INTO punctual_script_change (job_id, author_id, author, base, source, remark, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE author_id = VALUES(author_id), author = VALUES(author), base = VALUES(base), source = VALUES(source), remark = VALUES(remark), made_at = VALUES(made_at);
+-- name: InsertScriptChange :exec
+-- The first who proposes one; a duplicate is somebody else at the same moment.
+INSERT INTO punctual_script_change (job_id, author_id, author, base, source, remark, made_at) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: ReplaceScriptChange :execrows
+-- Another text in the place of one that waits; 0 rows when that was decided about, or replaced, meanwhile.
+UPDATE punctual_script_change
+SET author_id = sqlc.arg(author_id), author = sqlc.arg(author), base = sqlc.arg(base), source = sqlc.arg(source), remark = sqlc.arg(remark), made_at = sqlc.arg(made_at)
+WHERE job_id = sqlc.arg(job_id) AND made_at = sqlc.arg(old_made_at);
+
+-- name: TakeScriptChange :execrows
+-- Forgets the one that was decided about; 0 rows when another is there by now, or none.
+DELETE FROM punctual_script_change WHERE job_id = ? AND made_at = ?;
 
 -- name: DeleteScriptChange :execrows
 DELETE FROM punctual_script_change WHERE job_id = ?;

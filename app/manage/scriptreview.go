@@ -43,13 +43,30 @@ func (s *Jobs) propose(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.J
 	case !mine:
 		return problem.New(problem.Conflict, "problem.script.waiting", "Name", waiting.Author)
 	}
-	err = s.queries.SetScriptChange(ctx, tx, db.SetScriptChangeParams{
-		JobID: j.ID, AuthorID: p.UserID, Author: cut(p.Name, 64), Base: base, Source: source, Remark: cut(remark, 128), MadeAt: s.cfg.Now().UnixMilli(),
-	})
-	if err != nil {
+	c := db.InsertScriptChangeParams{
+		JobID: j.ID, AuthorID: p.UserID, Author: cut(p.Name, 64), Base: base, Source: source, Remark: cut(remark, 128), MadeAt: max(s.cfg.Now().UnixMilli(), waiting.MadeAt+1),
+	}
+	if err := s.keepScriptChange(ctx, tx, c, waiting.MadeAt); err != nil {
 		return err
 	}
 	return s.audit.Record(ctx, tx, p, Entry{Action: ActionPropose, Kind: ObjectJob, ID: j.ID, Name: j.JobDesc, Group: j.JobGroup, After: Snapshot{"glue_source": source, "glue_remark": remark}})
+}
+
+// keepScriptChange writes a text that waits, in the place of the one of a moment; 0: there was none. Of two that come at once one is refused.
+func (s *Jobs) keepScriptChange(ctx context.Context, tx *sql.Tx, c db.InsertScriptChangeParams, was int64) error {
+	var err error
+	n := int64(1)
+	if was == 0 {
+		err = db.Error(s.queries.InsertScriptChange(ctx, tx, c))
+	} else {
+		n, err = s.queries.ReplaceScriptChange(ctx, tx, db.ReplaceScriptChangeParams{
+			JobID: c.JobID, AuthorID: c.AuthorID, Author: c.Author, Base: c.Base, Source: c.Source, Remark: c.Remark, MadeAt: c.MadeAt, OldMadeAt: was,
+		})
+	}
+	if errors.Is(err, db.ErrDuplicate) || err == nil && n == 0 {
+		err = problem.New(problem.Conflict, "problem.changed")
+	}
+	return err
 }
 
 // ScriptReview says whether a new script of a job waits for a second person in a group, and whether the same one waits already, so that there
@@ -141,7 +158,7 @@ func (s *Jobs) decideScript(ctx context.Context, p auth.Principal, id int64, ver
 		if err := do(tx, j, c); err != nil {
 			return err
 		}
-		n, err := s.queries.DeleteScriptChange(ctx, tx, id)
+		n, err := s.queries.TakeScriptChange(ctx, tx, db.TakeScriptChangeParams{JobID: id, MadeAt: c.MadeAt})
 		if err == nil && n == 0 {
 			return problem.New(problem.Conflict, "problem.changed")
 		}

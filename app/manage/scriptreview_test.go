@@ -1,7 +1,9 @@
 package manage
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -140,6 +142,43 @@ func TestAScriptWaitsForASecondPerson(t *testing.T) {
 		for _, want := range []string{"ann propose", "bob approve", "bob reject"} {
 			if !strings.Contains(strings.Join(actions, ","), want) {
 				t.Errorf("the audit log has no %q: %v", want, actions)
+			}
+		}
+	})
+}
+
+// TestOneOfTwoScriptsWaits when two people propose at the same moment: the other one hears of it.
+func TestOneOfTwoScriptsWaits(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		if err := b.Groups.Update(ctx, b.admin, b.group, GroupInput{AppName: "orders", Title: "O", Manual: true, Addresses: "10.0.0.1:9999", GroupOptions: GroupOptions{ScriptReview: true}}); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			id := b.create(t, func(in *JobInput) {
+				in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", "echo one", "first"
+			})
+			_, c, _, err := b.Jobs.ScriptChange(ctx, b.admin, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Jobs.RejectScript(ctx, b.admin, id, ScriptChangeVersion(c)); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]string, 2)
+			var both sync.WaitGroup
+			for i, name := range []string{"ann", "bob"} {
+				both.Go(func() {
+					p := auth.NewPrincipal(int64(11+i), name, auth.RoleUser, "").Grant(b.group, auth.AllRights)
+					got[i] = kind(b.Jobs.SaveGlue(ctx, p, id, GlueInput{Source: "echo " + name, Remark: "mine"}))
+				})
+			}
+			both.Wait()
+			slices.Sort(got)
+			if !strings.HasPrefix(got[0], "409 problem.") || got[1] != "ok" {
+				t.Fatalf("proposed by two: %q", got)
 			}
 		}
 	})
