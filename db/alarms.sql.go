@@ -209,7 +209,11 @@ func (q *Queries) DeleteAlarmEventsBefore(ctx context.Context, db DBTX, arg Dele
 }
 
 const deleteAlarmNoticesBefore = `-- name: DeleteAlarmNoticesBefore :execrows
-DELETE FROM punctual_alarm_notice WHERE state = 2 AND last_at < ? LIMIT ?
+DELETE FROM punctual_alarm_notice WHERE state = 2 AND last_at < ?
+  AND NOT EXISTS (SELECT 1 FROM punctual_alarm_delivery AS d WHERE d.notice_id = punctual_alarm_notice.id)
+  AND NOT EXISTS (SELECT 1 FROM punctual_alarm_escalation AS e
+    WHERE e.job_id = punctual_alarm_notice.job_id AND e.cause = punctual_alarm_notice.cause AND e.notice_id = punctual_alarm_notice.id)
+LIMIT ?
 `
 
 type DeleteAlarmNoticesBeforeParams struct {
@@ -217,6 +221,7 @@ type DeleteAlarmNoticesBeforeParams struct {
 	Limit  int32
 }
 
+// Those that no message is about, and none will be: a second channel may be told long after the first one.
 func (q *Queries) DeleteAlarmNoticesBefore(ctx context.Context, db DBTX, arg DeleteAlarmNoticesBeforeParams) (int64, error) {
 	result, err := db.ExecContext(ctx, deleteAlarmNoticesBefore, arg.LastAt, arg.Limit)
 	if err != nil {
@@ -553,7 +558,7 @@ func (q *Queries) GetLatestAlarmNoticeOfChannel(ctx context.Context, db DBTX, ar
 
 const giveUpAlarmDeliveriesOfChannel = `-- name: GiveUpAlarmDeliveriesOfChannel :exec
 UPDATE punctual_alarm_delivery SET state = 3, error = ?, done_at = ?
-WHERE channel_id = ? AND state = 0
+WHERE channel_id = ? AND (state = 0 OR (state = 1 AND lease_until < ?))
 `
 
 type GiveUpAlarmDeliveriesOfChannelParams struct {
@@ -562,8 +567,14 @@ type GiveUpAlarmDeliveriesOfChannelParams struct {
 	ChannelID int64
 }
 
+// What waits, and what somebody was sending who died; what is being sent is its sender's.
 func (q *Queries) GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error {
-	_, err := db.ExecContext(ctx, giveUpAlarmDeliveriesOfChannel, arg.Error, arg.DoneAt, arg.ChannelID)
+	_, err := db.ExecContext(ctx, giveUpAlarmDeliveriesOfChannel,
+		arg.Error,
+		arg.DoneAt,
+		arg.ChannelID,
+		arg.DoneAt,
+	)
 	return err
 }
 
@@ -1618,8 +1629,16 @@ func (q *Queries) ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) 
 
 const listOpenAlarms = `-- name: ListOpenAlarms :many
 SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned
-FROM punctual_alarm_state WHERE opened_at > 0 ORDER BY job_id, cause LIMIT ?
+FROM punctual_alarm_state
+WHERE opened_at > 0 AND (job_id > ? OR (job_id = ? AND cause > ?))
+ORDER BY job_id, cause LIMIT ?
 `
+
+type ListOpenAlarmsParams struct {
+	AfterJob   int64
+	AfterCause string
+	Limit      int32
+}
 
 type ListOpenAlarmsRow struct {
 	JobID       int64
@@ -1630,9 +1649,15 @@ type ListOpenAlarmsRow struct {
 	LastPlanned int64
 }
 
-// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
-func (q *Queries) ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error) {
-	rows, err := db.QueryContext(ctx, listOpenAlarms, limit)
+// Behind that of a job and cause; all of them are behind job 0. What each admin keeps in memory, so that a success of a job without open alarms
+// costs nothing.
+func (q *Queries) ListOpenAlarms(ctx context.Context, db DBTX, arg ListOpenAlarmsParams) ([]ListOpenAlarmsRow, error) {
+	rows, err := db.QueryContext(ctx, listOpenAlarms,
+		arg.AfterJob,
+		arg.AfterJob,
+		arg.AfterCause,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -105,6 +105,7 @@ type Querier interface {
 	DeleteAlarmEscalationsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEscalationsBeforeParams) (int64, error)
 	DeleteAlarmEscalationsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteAlarmEventsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEventsBeforeParams) (int64, error)
+	// Those that no message is about, and none will be: a second channel may be told long after the first one.
 	DeleteAlarmNoticesBefore(ctx context.Context, db DBTX, arg DeleteAlarmNoticesBeforeParams) (int64, error)
 	DeleteAlarmRoute(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteAlarmRoutesOfChannel(ctx context.Context, db DBTX, channelID int64) error
@@ -369,6 +370,7 @@ type Querier interface {
 	GiveJobsBack(ctx context.Context, db DBTX, arg GiveJobsBackParams) (int64, error)
 	// Gives runs that have no retry left one more.
 	GiveRetry(ctx context.Context, db DBTX, ids []int64) error
+	// What waits, and what somebody was sending who died; what is being sent is its sender's.
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
 	// By their ids: + 0 keeps SQLite from the index of all that are started.
@@ -698,8 +700,9 @@ type Querier interface {
 	ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error)
 	// The executors at which runs of ours have been open since a moment or longer.
 	ListOpenAddresses(ctx context.Context, db DBTX, arg ListOpenAddressesParams) ([]Text, error)
-	// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
-	ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error)
+	// Behind that of a job and cause; all of them are behind job 0. What each admin keeps in memory, so that a success of a job without open alarms
+	// costs nothing.
+	ListOpenAlarms(ctx context.Context, db DBTX, arg ListOpenAlarmsParams) ([]ListOpenAlarmsRow, error)
 	// What people see of open alarms, below a job's id: the causes of a job stand together.
 	ListOpenAlarmsWithJobs(ctx context.Context, db DBTX, arg ListOpenAlarmsWithJobsParams) ([]ListOpenAlarmsWithJobsRow, error)
 	// What there is to look after: a read of the index that finds nothing where there is none.

@@ -64,6 +64,8 @@ var seedValues = map[string][seedRows]any{
 	"punctual_api_token.expires_at":         {0, 2, 3, 4, 5},
 	"punctual_alarm_state.opened_at":        {1, 0, 3, 4, 5},
 	"punctual_alarm_state.notice_id":        {1, 0, 3, 4, 5},
+	"punctual_alarm_delivery.notice_id":     {1, 2, 2, 4, 5}, // none is about the third notice
+	"punctual_alarm_escalation.notice_id":   {1, 2, 2, 4, 5},
 	"punctual_view.shared":                  {1, 0, 0, 1, 0},
 	"punctual_audit.seq":                    {0, 2, 3, 4, 5},
 	"punctual_declared_job.dropped_at":      {0, 0, 3, 4, 5},
@@ -114,7 +116,7 @@ var argValues = map[string]any{
 	"ListAPITokensFor": "%", "SetAPITokenGroups.GroupIds": "7", "ListUsersPermitted": "%,permis3,%", "SetUserPermission.Permission": db.Text("7"),
 	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "ListNotesBetween.Since": int64(0), "DeleteNotesBefore": int64(100),
 	"ListThinOutputObjects.Store": "store3",
-	"InsertFavourite.UserID": int64(50), "DeleteFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "DeleteTrialsWithoutRun": int64(100),
+	"InsertFavourite.UserID":      int64(50), "DeleteFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "DeleteTrialsWithoutRun": int64(100),
 	"InsertCallback.LogID": int64(100), "InsertCallback.Token": "new", "GetCallback": "token1", "EndCallbacks": []int64{1}, "NoteProgress.Token": "token1", "NoteProgress.Progress": "changed", "DeleteCallbacksBefore": int64(100),
 	"GetDeviceLogin": "id1", "InsertDeviceLogin.ID": "new", "InsertDeviceLogin.Code": "new", "DeleteDeviceLoginsBefore": int64(100), "TakeDeviceLogin.ID": "id2", "TakeDeviceLogin.NowMs": int64(0),
 	"AnswerDeviceLogin.NowMs": int64(0), "AnswerDeviceLogin.State": int64(1), "FindDeviceLogin.NowMs": int64(0), "CountDeviceLogins.NowMs": int64(0),

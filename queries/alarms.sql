@@ -38,9 +38,12 @@ SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned, window_
 FROM punctual_alarm_state WHERE job_id IN (sqlc.slice(job_ids)) ORDER BY job_id, cause;
 
 -- name: ListOpenAlarms :many
--- What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
+-- Behind that of a job and cause; all of them are behind job 0. What each admin keeps in memory, so that a success of a job without open alarms
+-- costs nothing.
 SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned
-FROM punctual_alarm_state WHERE opened_at > 0 ORDER BY job_id, cause LIMIT ?;
+FROM punctual_alarm_state
+WHERE opened_at > 0 AND (job_id > sqlc.arg(after_job) OR (job_id = sqlc.arg(after_job) AND cause > sqlc.arg(after_cause)))
+ORDER BY job_id, cause LIMIT ?;
 
 -- name: ListOpenAlarmsWithJobs :many
 -- What people see of open alarms, below a job's id: the causes of a job stand together.
@@ -119,7 +122,12 @@ WHERE state = 1 AND due_at < sqlc.arg(before_ms) AND id > sqlc.arg(after_id) ORD
 DELETE FROM punctual_alarm_notice WHERE id = sqlc.arg(id) AND state = 0 AND revision = sqlc.arg(revision);
 
 -- name: DeleteAlarmNoticesBefore :execrows
-DELETE FROM punctual_alarm_notice WHERE state = 2 AND last_at < ? LIMIT ?;
+-- Those that no message is about, and none will be: a second channel may be told long after the first one.
+DELETE FROM punctual_alarm_notice WHERE state = 2 AND last_at < ?
+  AND NOT EXISTS (SELECT 1 FROM punctual_alarm_delivery AS d WHERE d.notice_id = punctual_alarm_notice.id)
+  AND NOT EXISTS (SELECT 1 FROM punctual_alarm_escalation AS e
+    WHERE e.job_id = punctual_alarm_notice.job_id AND e.cause = punctual_alarm_notice.cause AND e.notice_id = punctual_alarm_notice.id)
+LIMIT ?;
 
 -- name: ListAlarmChannels :many
 SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at, group_id
@@ -271,8 +279,9 @@ WHERE id = sqlc.arg(id) AND state IN (0, 3);
 UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(now_ms) WHERE channel_id = sqlc.arg(channel_id) AND state = 0 AND tries > 0;
 
 -- name: GiveUpAlarmDeliveriesOfChannel :exec
+-- What waits, and what somebody was sending who died; what is being sent is its sender's.
 UPDATE punctual_alarm_delivery SET state = 3, error = sqlc.arg(error), done_at = sqlc.arg(done_at)
-WHERE channel_id = sqlc.arg(channel_id) AND state = 0;
+WHERE channel_id = sqlc.arg(channel_id) AND (state = 0 OR (state = 1 AND lease_until < sqlc.arg(done_at)));
 
 -- name: ListAlarmDeliveries :many
 -- One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.

@@ -239,8 +239,7 @@ func (a *Alarmer) clean(ctx context.Context, now time.Time) error {
 			return a.queries.DeleteAlarmEscalationsBefore(ctx, a.cfg.Pool, db.DeleteAlarmEscalationsBeforeParams{DueAt: before, Limit: page})
 		},
 		func() (int64, error) {
-			// A day later, because deliveries are read together with their notices.
-			return a.queries.DeleteAlarmNoticesBefore(ctx, a.cfg.Pool, db.DeleteAlarmNoticesBeforeParams{LastAt: before - 86_400_000, Limit: page})
+			return a.queries.DeleteAlarmNoticesBefore(ctx, a.cfg.Pool, db.DeleteAlarmNoticesBeforeParams{LastAt: before, Limit: page})
 		},
 	}
 	for _, round := range rounds {

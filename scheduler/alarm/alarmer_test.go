@@ -547,3 +547,35 @@ func TestABrokenChannelDelaysNobodyElse(t *testing.T) {
 	close(release)
 	b.a.sends.Wait()
 }
+
+// TestWhatADeadSenderLeftOfAChannelThatIsGone: a message that somebody was sending when they died is given up with its channel, as those that wait are.
+func TestWhatADeadSenderLeftOfAChannelThatIsGone(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"deleted", "off"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil)
+				s := newMailServer(t, mailServerOptions{})
+				channel := b.addChannel(b.mailChannel(s, "a@example.com"))
+				b.raise(b.job, "failed", "boom")
+				b.work()
+				b.exec("UPDATE punctual_alarm_delivery SET state = ?, holder = 'dead', lease_until = ?, done_at = 0", deliverySends, b.clock.now().Add(b.a.cfg.Lease).UnixMilli())
+				if how == "off" {
+					b.exec("UPDATE punctual_alarm_channel SET enabled = 0")
+				} else if err := b.a.DeleteChannel(t.Context(), channel); err != nil {
+					t.Fatal(err)
+				}
+				b.work()
+				if d := b.deliveries(); d[0].State != Sending {
+					t.Errorf("while its sender may live it is %d", d[0].State)
+				}
+				b.clock.add(b.a.cfg.Lease + time.Second)
+				b.work()
+				if d := b.deliveries(); d[0].State != GivenUp {
+					t.Errorf("it is %d", d[0].State)
+				}
+			})
+		})
+	}
+}

@@ -165,3 +165,69 @@ func TestASecondChannelIsChecked(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAcknowledgementThatIsTakenBackAfterWeeks: the second channel is told of the alarm, however long ago the first one was.
+func TestAnAcknowledgementThatIsTakenBackAfterWeeks(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := escalating(t, pool)
+		e.exec("UPDATE punctual_alarm_route SET escalate_after = ?", MaxEscalateAfter)
+		e.raise(e.job, scheduler.AlarmFailed, "no disk")
+		e.work()
+		if err := e.ack(e.job, "ann", ""); err != nil {
+			t.Fatal(err)
+		}
+		e.clock.add(8 * 24 * time.Hour)
+		e.work()
+		e.clock.add(26 * 24 * time.Hour)
+		if err := e.a.clean(t.Context(), e.clock.now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.a.Unacknowledge(t.Context(), e.job, nil); err != nil {
+			t.Fatal(err)
+		}
+		e.work()
+		if got := e.second.received(); len(got) != 1 || !strings.Contains(string(got[0].body), "no disk") {
+			t.Errorf("told %d times: %s", len(got), got)
+		}
+		e.clock.add(60 * 24 * time.Hour)
+		for range 2 {
+			if err := e.a.clean(t.Context(), e.clock.now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var left int
+		if err := pool.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM punctual_alarm_notice) + (SELECT COUNT(*) FROM punctual_alarm_delivery) + (SELECT COUNT(*) FROM punctual_alarm_escalation)").Scan(&left); err != nil || left != 0 {
+			t.Errorf("%d rows of it are left, %v", left, err)
+		}
+	})
+}
+
+// TestWhatIsAcknowledgedWhileItIsGathered: should that be taken back, the second channel is told like that of any other alarm.
+func TestWhatIsAcknowledgedWhileItIsGathered(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := escalating(t, pool)
+		e.raise(e.job, scheduler.AlarmFailed, "no disk")
+		e.work()
+		e.clock.add(time.Second)
+		e.succeed(e.job)
+		e.work()
+		e.clock.add(time.Second)
+		e.raise(e.job, scheduler.AlarmFailed, "no disk again") // within the window: told at its end
+		e.work()
+		if err := e.ack(e.job, "ann", ""); err != nil {
+			t.Fatal(err)
+		}
+		e.clock.add(e.a.cfg.Window)
+		e.work()
+		if err := e.a.Unacknowledge(t.Context(), e.job, nil); err != nil {
+			t.Fatal(err)
+		}
+		e.clock.add(10 * time.Minute)
+		e.work()
+		if got := e.second.received(); len(got) != 1 || !strings.Contains(string(got[0].body), "no disk again") {
+			t.Errorf("told %d times: %s", len(got), got)
+		}
+	})
+}

@@ -96,10 +96,8 @@ func (a *Alarmer) expandPage(ctx context.Context, notices []db.AlarmNotice, book
 					}
 					s.Revision++
 				}
-				if s.AckedAt == 0 {
-					if err := a.planEscalations(ctx, tx, n, s, seconds); err != nil {
-						return err
-					}
+				if err := a.planEscalations(ctx, tx, n, s, seconds); err != nil {
+					return err
 				}
 				if s.OpenedAt > 0 && n.FollowUp == 1 && n.Cause == string(scheduler.AlarmRecovered) {
 					targets = nil // it has failed again, so "it works again" is not true any more

@@ -116,7 +116,7 @@ func (a *Alarmer) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	states, err := a.queries.ListOpenAlarms(ctx, a.cfg.Pool, maxOpen)
+	states, err := a.queries.ListOpenAlarms(ctx, a.cfg.Pool, db.ListOpenAlarmsParams{Limit: maxOpen})
 	if err != nil {
 		return err
 	}

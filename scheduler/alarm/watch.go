@@ -206,38 +206,45 @@ const dayMillis = 24 * 60 * 60 * 1000
 // watchOpen looks for successes that should have closed an alarm. The engine of the admin that got the result raises the
 // recovery when it knows of the alarm; it may not have known yet.
 func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
-	states, err := a.queries.ListOpenAlarms(ctx, a.cfg.Pool, watchPage)
+	after := db.ListOpenAlarmsParams{Limit: watchPage}
+	for {
+		states, err := a.queries.ListOpenAlarms(ctx, a.cfg.Pool, after)
+		if err != nil {
+			return err
+		}
+		for i := range states {
+			after.AfterJob, after.AfterCause = states[i].JobID, states[i].Cause
+			if err := a.watchRecovery(ctx, &states[i], now); err != nil {
+				return err
+			}
+		}
+		if len(states) < watchPage {
+			return nil
+		}
+	}
+}
+
+// watchRecovery raises the recovery of an open alarm if a success should have closed it.
+func (a *Alarmer) watchRecovery(ctx context.Context, s *db.ListOpenAlarmsRow, now time.Time) error {
+	rows, err := a.queries.ListRecentRunsOfJob(ctx, a.cfg.Pool, db.ListRecentRunsOfJobParams{
+		JobID: s.JobID, AboveID: s.LastLogID, BelowID: int64(1) << 62, Limit: 50,
+	})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	failed, err := a.failedAt(ctx, s)
 	if err != nil {
 		return err
 	}
-	for i := range states {
-		s := &states[i]
-		rows, err := a.queries.ListRecentRunsOfJob(ctx, a.cfg.Pool, db.ListRecentRunsOfJobParams{
-			JobID: s.JobID, AboveID: s.LastLogID, BelowID: int64(1) << 62, Limit: 50,
-		})
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
+	for _, r := range rows {
+		// Settled for a while, so that the engine's own event has had its time.
+		if r.HandleCode != wire.CodeSuccess || r.FinishedAt < failed || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned ||
+			ofEarlier(s.Cause, s.OpenedAt, r.PlannedFor) {
 			continue
 		}
-		failed, err := a.failedAt(ctx, s)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			// Settled for a while, so that the engine's own event has had its time.
-			if r.HandleCode != wire.CodeSuccess || r.FinishedAt < failed || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned ||
-				ofEarlier(s.Cause, s.OpenedAt, r.PlannedFor) {
-				continue
-			}
-			if err := a.once(ctx, fmt.Sprintf("recovered:%d:%d", s.JobID, s.OpenedAt), scheduler.AlarmEvent{
-				JobID: s.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmRecovered, Planned: r.PlannedAt, At: now,
-			}); err != nil {
-				return err
-			}
-			break
-		}
+		return a.once(ctx, fmt.Sprintf("recovered:%d:%d", s.JobID, s.OpenedAt), scheduler.AlarmEvent{
+			JobID: s.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmRecovered, Planned: r.PlannedAt, At: now,
+		})
 	}
 	return nil
 }

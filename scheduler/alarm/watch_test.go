@@ -267,3 +267,27 @@ func TestOldAlarmsAreForgotten(t *testing.T) {
 		}
 	})
 }
+
+// TestARecoveryIsFoundBehindManyOpenAlarms: the look goes through all of them.
+func TestARecoveryIsFoundBehindManyOpenAlarms(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		behind := int64(watchPage)
+		b.exec("UPDATE xxl_job_info SET id = ? WHERE id = ?", behind, b.job)
+		b.job = behind
+		b.exec("INSERT INTO punctual_alarm_state (job_id, cause, opened_at, revision) VALUES (1, 'failed', 1, 1)") // so that a page ends between two of a job
+		for i := range watchPage / 2 {
+			b.exec("INSERT INTO punctual_alarm_state (job_id, cause, opened_at, revision) VALUES (?, 'failed', 1, 1), (?, 'lost', 1, 1)", 2+i, 2+i)
+		}
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		b.work()
+		b.clock.add(time.Minute)
+		b.addRun(b.job, 200, b.clock.now())
+		b.clock.add(2 * justRaised)
+		b.look(b.a)
+		if open := b.open(b.job); len(open) > 0 {
+			t.Errorf("open alarms: %+v", open)
+		}
+	})
+}
