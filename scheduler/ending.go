@@ -129,7 +129,7 @@ func (w *ending) read(ctx context.Context, tx *sql.Tx) error {
 		f := w.byID[r.ID]
 		switch {
 		case !f.speaksFor(r.JobGroup): // not its reporter's to say
-			f.denied = f.not[r.JobGroup] && f.by != nil && e.directory.isOf(r.JobGroup, f.by.AppName)
+			f.denied = f.not[r.JobGroup] && f.by != nil && (f.by.AppName == "" || e.directory.isOf(r.JobGroup, f.by.AppName))
 		case r.HandleCode == 0 && f.code > 0:
 			f.ends = f.outcome(&r)
 			f.carry(&r)

@@ -89,8 +89,9 @@ func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error 
 }
 
 // CompleteBy is [Engine.Complete] for a known caller. If it may speak for one group only, results of other groups' runs are
-// ignored like those of unknown runs, and warned about; so are those of groups for which speaks says no (nil: of none). A caller that is
-// of such a group itself has the wrong token: it is told [ErrNotTheirs] when the rest is written, and keeps what it has.
+// ignored like those of unknown runs, and warned about; so are those of groups for which speaks says no (nil: of none). A caller that
+// is of such a group itself, or names none as executors before 3.5 do, has the wrong token: it is told
+// [ErrNotTheirs] when the rest is written, and keeps what it has.
 func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName string) bool, callbacks []wire.Callback) error {
 	group := int64(0)
 	if by.Scope != "" {
