@@ -383,7 +383,7 @@ func notTheirs(rows []db.ListRunsToEndRow, byID map[int64]*finishing) map[*Calle
 // whatever its executor makes of it.
 func (f *finishing) outcome(r *db.ListRunsToEndRow) event.Outcome {
 	switch {
-	case r.KillAskedAt > 0:
+	case r.KillAskedAt > 0, r.Outcome == event.Killed: // the second before it was known to have arrived
 		return event.Killed
 	case f.given != event.Open:
 		return f.given
@@ -400,7 +400,7 @@ func (f *finishing) outcome(r *db.ListRunsToEndRow) event.Outcome {
 func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, byID map[int64]*finishing) (map[int64]event.List, error) {
 	var ids []int64
 	for i := range open {
-		if f := byID[open[i].ID]; f.ends == event.Killed && f.given != event.Lost {
+		if f := byID[open[i].ID]; f.ends == event.Killed && f.given != event.Lost && open[i].Outcome != event.Killed {
 			ids = append(ids, open[i].ID)
 		}
 	}

@@ -259,6 +259,40 @@ func TestOfAKillAndAResultTheFirstIsKeptAndTheRunIsKilled(t *testing.T) {
 	}
 }
 
+// TestARunThatWasKilledWhileItWasSentStaysKilled: its executor was not heard of when it was ended, and had the run after all. What it reports is kept,
+// and nothing follows from it.
+func TestARunThatWasKilledWhileItWasSentStaysKilled(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]int{"success": 200, "failure, which is our own": 500} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil, addressA)
+				answer, open := b.latch()
+				arrived := make(chan struct{}, 10)
+				b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+					arrived <- struct{}{}
+					<-answer
+					return wire.Answer{}, &wire.CallError{Err: errors.New("refused")}
+				}
+				child := b.addJob(nil)
+				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.ChildJobIDs = 1, db.Text(fmt.Sprint(child)) }))
+				<-arrived
+				result := b.killing(b.engine, id)
+				b.wished(id)
+				open()
+				if err := <-result; err != nil {
+					t.Fatal(err)
+				}
+				b.finish(id, code, "it had arrived")
+				if r := b.run(id); r.Outcome != event.Killed || r.HandleCode != int64(code) || len(b.events(id).All(event.KilledAt)) != 1 || len(b.allRuns()) != 1 {
+					t.Errorf("runs: %s", b.dump())
+				}
+			})
+		})
+	}
+}
+
 func TestWhatWaitsOfADeletedJobIsNotSent(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
