@@ -24,6 +24,8 @@ type fakeWork struct {
 	draining bool
 	drops    int
 	taken    []int64 // nodes whose work was taken over
+	refuses  int64   // a node whose work cannot be
+	refused  int     // how often
 	reported []int64
 	beat     func() // called with every beat
 	beaten   []error
@@ -74,6 +76,10 @@ func (w *fakeWork) Drop() {
 func (w *fakeWork) TakeOver(_ context.Context, gone db.Node) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if gone.ID == w.refuses {
+		w.refused++
+		return errors.New("a row is locked")
+	}
 	w.taken = append(w.taken, gone.ID)
 	w.tell()
 	return nil

@@ -158,6 +158,40 @@ func TestAGoneNodeIsLookedAfterMoreThanOnce(t *testing.T) {
 	})
 }
 
+// TestAGoneNodeWhoseWorkCannotBeTakenHoldsUpNoOther: as where a row of its runs is locked. The others' work is taken over, their silence is judged as
+// ever, and the beat, which was one, does not wait for it again and again.
+func TestAGoneNodeWhoseWorkCannotBeTakenHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
+		stuck, gone, lives := w.other("stuck", Told{}), w.other("gone", Told{}), w.other("lives", Told{})
+		w.looks()
+		w.silence(stuck)
+		w.silence(gone)
+		w.work.refuses = stuck
+		w.try(t.Context(), true)
+		if _, taken, _ := w.work.did(); !slices.Equal(taken, []int64{gone}) {
+			t.Errorf("taken over is the work of %v, want %v", taken, gone)
+		}
+		if err := w.work.beaten[len(w.work.beaten)-1]; err != nil {
+			t.Errorf("the beat, which the database took, is told as %v", err)
+		}
+		if w.peers[lives] == nil {
+			t.Error("how long the other has said nothing is forgotten")
+		}
+		w.try(t.Context(), false)
+		if w.work.refused != 1 {
+			t.Errorf("it was tried %d times at once", w.work.refused)
+		}
+		w.work.refuses = 0
+		w.watched[stuck].next = time.Now()
+		w.try(t.Context(), false)
+		if _, taken, _ := w.work.did(); !slices.Contains(taken, stuck) {
+			t.Error("it is not tried again")
+		}
+	})
+}
+
 func TestWhoStopsTakesNothingOver(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

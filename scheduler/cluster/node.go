@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -277,26 +278,9 @@ func (n *Node) look(ctx context.Context) error {
 		if n.cfg.Work.Draining() {
 			continue // who stays takes over
 		}
-		w := n.watched[other.ID]
-		if w == nil {
-			w = &watch{since: now}
-			n.watched[other.ID] = w
-		}
-		if w.due(now) {
-			if err := n.cfg.Work.TakeOver(ctx, other); err != nil {
-				return err
-			}
-			w.looked(now)
-		}
-		if other.State == unrecorded && n.Leading() {
-			if err := n.recordReported(ctx, other, now); err != nil {
-				return err
-			}
-		}
-		if n.Now().Sub(time.UnixMilli(other.BeatAt)) > keepGone {
-			if _, err := n.queries.DeleteNode(ctx, n.cfg.Pool, other.ID); err != nil {
-				return err
-			}
+		// What cannot be done about one, because a row of its runs is locked, keeps nobody from the others, and is no failure of this node's.
+		if err := n.lookAfter(ctx, other, now); err != nil && !errors.Is(err, context.Canceled) {
+			n.log.Warn("look after an admin that is gone", "node", other.ID, "name", other.Name, "error", err)
 		}
 	}
 	maps.DeleteFunc(n.watched, func(id int64, _ *watch) bool {
@@ -306,6 +290,32 @@ func (n *Node) look(ctx context.Context) error {
 		return !slices.ContainsFunc(gone, func(other db.Node) bool { return other.ID == id && other.State == unrecorded })
 	})
 	return nil
+}
+
+// lookAfter has what a node that is gone left unsent taken over, and what it sent recorded, when it is time to; in the end its row goes.
+func (n *Node) lookAfter(ctx context.Context, gone db.Node, now time.Time) error {
+	w := n.watched[gone.ID]
+	if w == nil {
+		w = &watch{since: now}
+		n.watched[gone.ID] = w
+	}
+	if w.due(now) {
+		if err := n.cfg.Work.TakeOver(ctx, gone); err != nil {
+			w.next = time.Now().Add(n.cfg.BeatEvery) // it may have waited long: the beat comes first
+			return err
+		}
+		w.looked(now)
+	}
+	if gone.State == unrecorded && n.Leading() {
+		if err := n.recordReported(ctx, gone, now); err != nil {
+			return err
+		}
+	}
+	if n.Now().Sub(time.UnixMilli(gone.BeatAt)) <= keepGone {
+		return nil
+	}
+	_, err := n.queries.DeleteNode(ctx, n.cfg.Pool, gone.ID)
+	return err
 }
 
 // recordReported looks for what a node that is gone sent and did not record, when it is time to. It is over when the row says so: whoever
@@ -324,6 +334,7 @@ func (n *Node) recordReported(ctx context.Context, gone db.Node, now time.Time) 
 		return nil
 	}
 	if err := n.cfg.Work.RecordReported(ctx, gone, g.top); err != nil {
+		g.next = time.Now().Add(n.cfg.BeatEvery)
 		return err
 	}
 	if g.last {
