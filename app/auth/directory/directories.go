@@ -60,11 +60,17 @@ func (d *Directories) Provider(name string) (*Provider, bool) {
 }
 
 // Check asks the LDAP directories, in the order of the file, who has a name and a password. The first that knows the name
-// decides. The error is [auth.ErrWrongLogin] or an [Error].
+// decides. Each gets its share of the time that is left, so that one that says nothing leaves some for the next. The error is
+// [auth.ErrWrongLogin] or an [Error].
 func (d *Directories) Check(ctx context.Context, name, password string) (Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, finishTime)
+	defer cancel()
+	end, _ := ctx.Deadline()
 	var down error
-	for _, l := range d.ldap {
-		who, err := l.check(ctx, name, password)
+	for i, l := range d.ldap {
+		share, stop := context.WithTimeout(ctx, time.Until(end)/time.Duration(len(d.ldap)-i))
+		who, err := l.check(share, name, password)
+		stop()
 		switch fault, _ := errors.AsType[*Error](err); {
 		case errors.Is(err, errUnknown):
 		case fault != nil && fault.Reason == Down:

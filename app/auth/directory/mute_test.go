@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -227,6 +228,33 @@ func TestASignInAtASlowDirectoryIsBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSixSilentDirectoriesLeaveTimeForTheLast: a sign-in is bounded as a whole, and each directory gets its share of what is left.
+func TestSixSilentDirectoriesLeaveTimeForTheLast(t *testing.T) {
+	t.Parallel()
+	text := ""
+	for i := range 6 {
+		one := described("ldap://dc"+strconv.Itoa(i)+".example.com", "    insecure: true")
+		if i > 0 {
+			_, one, _ = strings.Cut(one, "ldap:\n")
+		}
+		text += strings.Replace(one, "name: office", "name: office"+strconv.Itoa(i), 1) + "\n"
+	}
+	d := parse(t, text)
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		d.OpenLDAP(func(ctx context.Context, _, address string) (net.Conn, error) {
+			asked = append(asked, address)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		begun := time.Now()
+		_, err := d.Check(t.Context(), "jonas", directorytest.Password)
+		if took := time.Since(begun); reason(err) != directory.Down || took > directory.FinishTime || len(asked) != 6 {
+			t.Errorf("after %s and %v the person is told %v", took, asked, err)
+		}
+	})
 }
 
 // TestNobodyIsAskedForWhoeverHasGone: a browser that goes away ends what is asked for it.
