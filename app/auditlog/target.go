@@ -48,7 +48,7 @@ func parseTarget(text, host string) (Target, error) {
 		if u.Host != "" || !filepath.IsAbs(u.Path) {
 			return wrong("write file:///absolute/path")
 		}
-		return &fileTarget{path: u.Path, host: host}, nil
+		return &fileTarget{path: u.Path, host: host, busy: make(chan struct{}, 1)}, nil
 	case "syslog+udp", "syslog+tcp", "syslog+tls":
 		if u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" || u.User != nil {
 			return wrong("write " + u.Scheme + "://host:port")
@@ -81,16 +81,41 @@ func parseTarget(text, host string) (Target, error) {
 }
 
 // fileTarget appends lines to a file of this machine. It is opened anew for each batch, so that it can be rotated.
-type fileTarget struct{ path, host string }
+type fileTarget struct {
+	path, host string
+	busy       chan struct{} // holds whoever is at the file, which a server that is away, or a pipe that nobody reads, may keep for ever
+}
 
 func (t *fileTarget) Name() string { return "file://" + t.host + t.path }
 
-func (t *fileTarget) Send(_ context.Context, entries []Line) (err error) {
+func (t *fileTarget) Send(ctx context.Context, entries []Line) error {
+	select {
+	case t.busy <- struct{}{}:
+	default:
+		return errors.New("the file has not taken what came before")
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-t.busy }()
+		done <- t.add(ctx, entries)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the file takes nothing: %w", ctx.Err())
+	}
+}
+
+func (t *fileTarget) add(ctx context.Context, entries []Line) (err error) {
 	f, err := os.OpenFile(t.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := ctx.Err(); err != nil { // they were given up, and come again
+		return err
+	}
 	if _, err := f.Write(jsonLines(entries)); err != nil {
 		return err
 	}
