@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestAChangedScheduleMakesNothingOfWhatIsClaimed(t *testing.T) {
 	})
 }
 
-// TestATokenStaysWhileAGroupOfItsNameDoes: XXL-JOB lets two groups share an app name.
+// TestATokenStaysWhileAGroupOfItsNameDoes: XXL-JOB lets two groups share an app name. It goes with the last that is deleted, or renamed.
 func TestATokenStaysWhileAGroupOfItsNameDoes(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -55,22 +56,32 @@ func TestATokenStaysWhileAGroupOfItsNameDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := setup(t, pool, func(c *Config) { c.Tokens = tokens })
-		if err := b.Tokens.Rotate(t.Context(), b.admin, b.group, 0); err != nil {
-			t.Fatal(err)
+		remove := func(id int64) error { return b.Groups.Delete(t.Context(), b.admin, id) }
+		rename := func(id int64) error {
+			return b.Groups.Update(t.Context(), b.admin, id, GroupInput{AppName: "other" + strconv.FormatInt(id, 10), Title: "another"})
 		}
-		second, err := db.New().InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: "orders", Title: "the same"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, step := range []struct {
-			group int64
-			own   bool
-		}{{second, true}, {b.group, false}} {
-			if err := b.Groups.Delete(t.Context(), b.admin, step.group); err != nil {
+		first := b.group
+		for _, do := range []func(id int64) error{remove, rename} {
+			if err := b.Tokens.Rotate(t.Context(), b.admin, first, 0); err != nil {
 				t.Fatal(err)
 			}
-			if s := tokens.State("orders"); s.Own != step.own {
-				t.Errorf("group %d is deleted; the name has a token of its own: %v, want %v", step.group, s.Own, step.own)
+			second, err := db.New().InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: "orders", Title: "the same"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range []struct {
+				group int64
+				own   bool
+			}{{second, true}, {first, false}} {
+				if err := do(step.group); err != nil {
+					t.Fatal(err)
+				}
+				if s := tokens.State("orders"); s.Own != step.own {
+					t.Errorf("group %d is deleted or renamed; the name has a token of its own: %v, want %v", step.group, s.Own, step.own)
+				}
+			}
+			if first, err = db.New().InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: "orders", Title: "anew"}); err != nil {
+				t.Fatal(err)
 			}
 		}
 	})

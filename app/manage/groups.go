@@ -243,12 +243,12 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 }
 
 // Update changes a group. An automatic group keeps the addresses that the registry gave it. A group that gets another app
-// name loses its own access token.
+// name loses its own access token, which goes with the name.
 func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in GroupInput) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
-	renamed := "" // an app name that the group had
+	orphan := "" // an app name that no group has any more
 	err := s.cfg.Pool.InTurn(ctx, ObjectGroup, func(ctx context.Context, tx *sql.Tx) error {
 		old, err := s.queries.GetGroup(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -267,10 +267,14 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		if len(fields) > 0 {
 			return problem.InvalidFields(fields...)
 		}
-		renamed = ""
+		orphan = ""
 		if in.AppName != old.AppName {
-			if !strings.EqualFold(in.AppName, old.AppName) { // else its executors have the name that they had
-				renamed = old.AppName
+			sharing, err := s.queries.CountGroupsByAppName(ctx, tx, db.CountGroupsByAppNameParams{AppName: old.AppName, ExceptID: id})
+			if err != nil {
+				return err
+			}
+			if sharing == 0 && !strings.EqualFold(in.AppName, old.AppName) { // else executors have the name that they had
+				orphan = old.AppName
 			}
 			if err := s.unique(ctx, tx, in.AppName, id); err != nil {
 				return err
@@ -298,9 +302,9 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 	if err != nil {
 		return fmt.Errorf("update group: %w", err)
 	}
-	if renamed != "" {
+	if orphan != "" {
 		// The old name's own token would go on letting its bearer in as a group that is none.
-		if err := s.cfg.Tokens.Drop(ctx, renamed); err != nil {
+		if err := s.cfg.Tokens.Drop(ctx, orphan); err != nil {
 			return err
 		}
 	}
