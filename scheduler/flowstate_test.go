@@ -1,0 +1,248 @@
+package scheduler
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+)
+
+// stateOf is a run of a definition whose steps are in some states.
+func stateOf(t *testing.T, definition string, steps ...db.FlowStep) *flowState {
+	t.Helper()
+	def, err := flow.Parse([]byte(definition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, faults := flow.Compile(def)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	f := &flowState{row: db.FlowRun{State: flowGoing}, plan: &flowPlan{def: def, plan: plan, place: make(map[string]int)}}
+	for i := range def.Steps {
+		f.plan.place[def.Steps[i].ID] = i
+		step := steps[i]
+		step.Step, step.Item = def.Steps[i].ID, -1
+		f.steps = append(f.steps, &flowStep{FlowStep: step, place: i})
+		f.run.Steps = append(f.run.Steps, stateOfRow(&step, false))
+	}
+	return f
+}
+
+// TestAFlowNamesTheStepThatFailedFirst, of those whose failure counts, where it was not noted as they failed.
+func TestAFlowNamesTheStepThatFailedFirst(t *testing.T) {
+	t.Parallel()
+	const steps = "steps: [{id: a, wait: {seconds: 60}, continue_on_error: true}, {id: b, wait: {seconds: 60}}, {id: c, wait: {seconds: 60}}, {id: d, wait: {seconds: 60}}]"
+	row := func(state flow.State, ended int64) db.FlowStep {
+		return db.FlowStep{State: int64(state), EndedAt: ended, Message: "why"}
+	}
+	for name, tt := range map[string]struct {
+		steps []db.FlowStep
+		known string
+		ends  flow.State
+		want  string
+	}{
+		"the earliest":                   {[]db.FlowStep{row(flow.Failed, 1), row(flow.Success, 2), row(flow.Failed, 9), row(flow.TimedOut, 3)}, "", flow.Failed, "d"},
+		"the first of those of a moment": {[]db.FlowStep{row(flow.Failed, 1), row(flow.Failed, 5), row(flow.Failed, 5), row(flow.Failed, 5)}, "", flow.Failed, "b"},
+		"none that counts":               {[]db.FlowStep{row(flow.Failed, 1), row(flow.Success, 2), row(flow.Success, 3), row(flow.Skipped, 4)}, "", flow.Failed, ""},
+		"one is known":                   {[]db.FlowStep{row(flow.Failed, 1), row(flow.Failed, 2), row(flow.Failed, 3), row(flow.Failed, 4)}, "c", flow.Failed, "c"},
+		"it succeeded all the same":      {[]db.FlowStep{row(flow.Failed, 1), row(flow.Failed, 2), row(flow.Success, 3), row(flow.Success, 4)}, "", flow.Success, ""},
+	} {
+		f := stateOf(t, steps, tt.steps...)
+		f.row.FailedStep, f.row.Ends = tt.known, int64(tt.ends)
+		f.nameFailure()
+		if f.row.FailedStep != tt.want || (f.why != "") != (tt.want != "" && tt.known == "") {
+			t.Errorf("%s: step %q, because %q", name, f.row.FailedStep, f.why)
+		}
+	}
+}
+
+func TestAFlowNamesItsFirstStep(t *testing.T) {
+	t.Parallel()
+	f := stateOf(t, "steps: [{id: a, wait: {seconds: 60}}, {id: b, wait: {seconds: 60}}]", db.FlowStep{State: int64(flow.Failed), EndedAt: 1}, db.FlowStep{State: int64(flow.Failed), EndedAt: 2})
+	f.row.Ends = int64(flow.Failed)
+	if f.nameFailure(); f.row.FailedStep != "a" {
+		t.Errorf("step %q", f.row.FailedStep)
+	}
+}
+
+// TestWhenAFlowIsLookedAtAgain: at the first of its times, and soon where a step was to end and has not.
+func TestWhenAFlowIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_000_000)
+	at, running := now.UnixMilli(), int64(flow.Running)
+	for name, tt := range map[string]struct {
+		row   db.FlowRun
+		asked flow.Asked
+		a, b  db.FlowStep
+		want  int64
+	}{
+		"never":                        {db.FlowRun{State: flowGoing}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: running}, 0},
+		"at its deadline":              {db.FlowRun{State: flowGoing, Deadline: at + 5}, flow.AskedNothing, db.FlowStep{State: running, DueAt: at + 6}, db.FlowStep{State: running}, at + 5},
+		"at a step's time":             {db.FlowRun{State: flowGoing, Deadline: at + 5}, flow.AskedNothing, db.FlowStep{State: running, DueAt: at + 4}, db.FlowStep{State: running, DueAt: at + 3}, at + 3},
+		"its deadline is over":         {db.FlowRun{State: flowGoing, Deadline: at + 5}, flow.AskedTimeout, db.FlowStep{State: running, DueAt: at + 6}, db.FlowStep{State: running}, at + 6},
+		"a step is to end":             {db.FlowRun{State: flowGoing}, flow.AskedStop, db.FlowStep{State: running, Ending: endingAsked, DueAt: at + 1}, db.FlowStep{State: running}, at + askEndAgain.Milliseconds()},
+		"a step was to end, and has":   {db.FlowRun{State: flowGoing}, flow.AskedStop, db.FlowStep{State: int64(flow.Cancelled), Ending: endingAsked}, db.FlowStep{State: running}, 0},
+		"what is decided has no times": {db.FlowRun{State: flowDecided, Deadline: at + 5}, flow.AskedNothing, db.FlowStep{State: running, DueAt: at + 6}, db.FlowStep{State: running}, 0},
+	} {
+		f := stateOf(t, "steps: [{id: a, job: 7}, {id: b, job: 8}]", tt.a, tt.b)
+		f.row, f.run.Asked = tt.row, tt.asked
+		if got := f.wakeAt(now); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestTimesOfAFlowComeToTheMillisecond: its deadline, those of its steps, and when it looks again after those that were to end.
+func TestTimesOfAFlowComeToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_000_000)
+	at := now.UnixMilli()
+	type took struct {
+		Asked         flow.Asked
+		Touched, Kill bool
+		Wait          flow.State
+		Due           int64 // of the job's step
+	}
+	running := int64(flow.Running)
+	for name, tt := range map[string]struct {
+		row       db.FlowRun
+		asked     flow.Asked
+		wait, job db.FlowStep
+		want      took
+	}{
+		"nothing is due":                  {db.FlowRun{Deadline: at + 1, WakeAt: at + 1}, flow.AskedNothing, db.FlowStep{State: running, DueAt: at + 1}, db.FlowStep{State: running, DueAt: at + 1}, took{Wait: flow.Running, Due: at + 1}},
+		"no times at all":                 {db.FlowRun{}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: running, Ending: endingAsked}, took{Wait: flow.Running}},
+		"the deadline":                    {db.FlowRun{Deadline: at}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: running}, took{Asked: flow.AskedTimeout, Touched: true, Wait: flow.Running}},
+		"the deadline of one being ended": {db.FlowRun{Deadline: at}, flow.AskedStop, db.FlowStep{State: running}, db.FlowStep{State: running}, took{Asked: flow.AskedStop, Wait: flow.Running}},
+		"a look at what was to end":       {db.FlowRun{WakeAt: at}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: running, Ending: endingAsked}, took{Touched: true, Kill: true, Wait: flow.Running}},
+		"a look, and nothing was to end":  {db.FlowRun{WakeAt: at}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: running}, took{Touched: true, Wait: flow.Running}},
+		"a look at what has ended":        {db.FlowRun{WakeAt: at}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: int64(flow.Cancelled), Ending: endingAsked}, took{Touched: true, Wait: flow.Running}},
+		"a wait is over":                  {db.FlowRun{}, flow.AskedNothing, db.FlowStep{State: running, DueAt: at}, db.FlowStep{State: running}, took{Touched: true, Wait: flow.Success}},
+		"a step takes too long":           {db.FlowRun{}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: running, DueAt: at}, took{Touched: true, Kill: true, Wait: flow.Running}},
+		"one that has ended does not":     {db.FlowRun{}, flow.AskedNothing, db.FlowStep{State: running}, db.FlowStep{State: int64(flow.Success), DueAt: at}, took{Wait: flow.Running, Due: at}},
+	} {
+		f := stateOf(t, "steps: [{id: w, wait: {seconds: 60}}, {id: j, job: 7}]", tt.wait, tt.job)
+		f.row, f.run.Asked = tt.row, tt.asked
+		f.takeTimes(now)
+		got := took{f.run.Asked, f.touched, f.kill, flow.State(f.steps[0].State), f.steps[1].DueAt}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestAStepIsWrittenAsItWasDecided: its times are those of its first beginning and its end, and a row that stays as it was is not written.
+func TestAStepIsWrittenAsItWasDecided(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_000_000)
+	at := now.UnixMilli()
+	items := flow.Items{Total: 9, Open: 4, Succeeded: 3, Failed: 1, Cancelled: 1}
+	for name, tt := range map[string]struct {
+		row     db.FlowStep
+		now     flow.StepState
+		foreach bool
+		want    db.FlowStep
+	}{
+		"it begins":                       {db.FlowStep{}, flow.StepState{State: flow.Running, Attempt: 1}, false, db.FlowStep{State: int64(flow.Running), Attempt: 1, BeganAt: at}},
+		"it goes on":                      {db.FlowStep{State: int64(flow.Running), BeganAt: 5}, flow.StepState{State: flow.Running}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5}},
+		"it ends":                         {db.FlowStep{State: int64(flow.Running), BeganAt: 5, DueAt: at + 9}, flow.StepState{State: flow.Failed}, false, db.FlowStep{State: int64(flow.Failed), BeganAt: 5, EndedAt: at}},
+		"it has ended":                    {db.FlowStep{State: int64(flow.Failed), EndedAt: 7}, flow.StepState{State: flow.Success, ByHand: true}, false, db.FlowStep{State: int64(flow.Success), EndedAt: 7, ByHand: 1}},
+		"it waits":                        {db.FlowStep{}, flow.StepState{State: flow.Waiting}, false, db.FlowStep{}},
+		"it is to end":                    {db.FlowStep{State: int64(flow.Running), BeganAt: 5}, flow.StepState{State: flow.Running, Ending: true}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingAsked}},
+		"it takes too long":               {db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingLate}, flow.StepState{State: flow.Running, Ending: true}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingLate}},
+		"with its items":                  {db.FlowStep{State: int64(flow.Running), BeganAt: 5}, flow.StepState{State: flow.Running, Items: items}, true, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Total: 9, Going: 4, Succeeded: 3, Failed: 1, Cancelled: 1}},
+		"its shards are others' business": {db.FlowStep{State: int64(flow.Running), BeganAt: 5, Total: 2, Going: 2}, flow.StepState{State: flow.Running}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Total: 2, Going: 2}},
+	} {
+		s := &flowStep{FlowStep: tt.row}
+		s.keep(tt.now, tt.foreach, now)
+		if diff := cmp.Diff(tt.want, s.FlowStep); diff != "" || s.changed != (tt.want != tt.row) {
+			t.Errorf("%s: changed %t (-want +got):\n%s", name, s.changed, diff)
+		}
+		s = &flowStep{FlowStep: tt.row, changed: true}
+		if s.keep(tt.now, tt.foreach, now); !s.changed {
+			t.Errorf("%s: what was changed before is forgotten", name)
+		}
+		back := stateOfRow(&tt.want, tt.foreach)
+		want := tt.now
+		want.Begun = tt.want.BeganAt > 0
+		if diff := cmp.Diff(want, back); diff != "" {
+			t.Errorf("%s: read again (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestARunThatFollowsAnotherOfItsStep: the step has the newest of its runs, waits for those of a later broadcast, and ends one that was made
+// before it was to end.
+func TestARunThatFollowsAnotherOfItsStep(t *testing.T) {
+	t.Parallel()
+	running := int64(flow.Running)
+	type after struct {
+		Run, Going, Total int64
+		Changed, Kill     bool
+	}
+	for name, tt := range map[string]struct {
+		step  db.FlowStep
+		state int64 // of the flow's run
+		run   int64
+		more  int64
+		want  after
+	}{
+		"a retry":                         {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 1}, flowGoing, 7, 0, after{7, 1, 1, true, false}},
+		"an older one, told later":        {db.FlowStep{State: running, RunID: 7, Going: 1, Total: 1}, flowGoing, 5, 0, after{7, 1, 1, true, false}},
+		"of a broadcast, one shard's":     {db.FlowStep{State: running, RunID: 5, Going: 2, Total: 3}, flowGoing, 7, 0, after{5, 2, 3, false, false}},
+		"a broadcast anew":                {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 3}, flowGoing, 7, 2, after{5, 3, 3, true, false}},
+		"its step is to end":              {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 1, Ending: endingAsked}, flowGoing, 7, 0, after{7, 1, 1, true, true}},
+		"its step has ended":              {db.FlowStep{State: int64(flow.Failed), RunID: 5}, flowGoing, 7, 0, after{5, 0, 0, false, false}},
+		"its flow's run is decided about": {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 1}, flowDecided, 7, 0, after{5, 1, 1, false, false}},
+	} {
+		f := stateOf(t, "steps: [{id: a, job: 7}]", tt.step)
+		f.row.State = tt.state
+		m := &flowMove{states: map[int64]*flowState{0: f}, rows: map[int64]*flowStep{3: f.steps[0]}, more: make(map[int64]int64)}
+		if tt.more > 0 {
+			m.more[3] = tt.more
+		}
+		m.goOn(3, tt.run)
+		s := f.steps[0]
+		if got := (after{s.RunID, s.Going, s.Total, s.changed, f.kill}); got != tt.want || f.touched != tt.want.Changed {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// TestResultsOfShardsAreKept one by one, each with whether it succeeded, as far as there is room for them.
+func TestResultsOfShardsAreKept(t *testing.T) {
+	t.Parallel()
+	text := addOutput("", true, true, &stepEnd{shard: 1, code: 500, message: "no", outcome: event.Failed})
+	text = addOutput(text, true, true, &stepEnd{shard: 0, code: 200, message: "yes", outcome: event.Succeeded, output: map[string]string{"rows": "7"}})
+	want := []flow.Result{{State: flow.Success, Code: 200, Message: "yes", Output: map[string]string{"rows": "7"}}, {State: flow.Failed, Code: 500, Message: "no"}}
+	if got := resultOf(&db.FlowStep{Output: db.Text(text)}); cmp.Diff(want, got.Items) != "" {
+		t.Errorf("of two shards: %+v", got.Items)
+	}
+	// Of one run why it ended is kept where it says what became of the step, and what it gave.
+	for _, says := range []bool{true, false} {
+		text := addOutput("", false, says, &stepEnd{why: "timeout", output: map[string]string{"rows": "7"}})
+		if got := resultOf(&db.FlowStep{Output: db.Text(text)}); got.Output["rows"] != "7" || got.Items != nil || strings.Contains(text, "timeout") != says {
+			t.Errorf("of one run: %s", text)
+		}
+	}
+	if got := addOutput("", false, true, new(stepEnd)); got != "" {
+		t.Errorf("of nothing: %s", got)
+	}
+	// What would not fit any more leaves what there is.
+	fits := func(n int) string {
+		return addOutput("", false, false, &stepEnd{output: map[string]string{"k": strings.Repeat("x", n)}})
+	}
+	most := flow.MaxResultSize - len(fits(0))
+	if got := fits(most); len(got) != flow.MaxResultSize {
+		t.Errorf("the longest that fits has %d bytes", len(got))
+	}
+	if got := addOutput(text, false, false, &stepEnd{output: map[string]string{"k": strings.Repeat("x", flow.MaxResultSize)}}); got != text {
+		t.Errorf("%d bytes are kept beside what was there", len(got))
+	}
+}
