@@ -196,7 +196,7 @@ func TestARunThatFollowsAnotherOfItsStep(t *testing.T) {
 		"a retry":                         {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 1}, flowGoing, 7, 0, after{7, 1, 1, true, false}},
 		"an older one, told later":        {db.FlowStep{State: running, RunID: 7, Going: 1, Total: 1}, flowGoing, 5, 0, after{7, 1, 1, true, false}},
 		"of a broadcast, one shard's":     {db.FlowStep{State: running, RunID: 5, Going: 2, Total: 3}, flowGoing, 7, 0, after{5, 2, 3, false, false}},
-		"a broadcast anew":                {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 3}, flowGoing, 7, 2, after{5, 3, 3, true, false}},
+		"a broadcast anew":                {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 4}, flowGoing, 7, 2, after{5, 3, 3, true, false}},
 		"its step is to end":              {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 1, Ending: endingAsked}, flowGoing, 7, 0, after{7, 1, 1, true, true}},
 		"its step has ended":              {db.FlowStep{State: int64(flow.Failed), RunID: 5}, flowGoing, 7, 0, after{5, 0, 0, false, false}},
 		"its flow's run is decided about": {db.FlowStep{State: running, RunID: 5, Going: 1, Total: 1}, flowDecided, 7, 0, after{5, 1, 1, false, false}},
