@@ -213,6 +213,7 @@ type Engine struct {
 	rates     rates
 	openFrom  atomic.Int64 // see Load.OpenFrom
 	refusals  *refusals
+	rests     killRests
 	pending   pendingSet // runs of this node that are committed but not recorded as sent
 	signed    atomic.Pointer[signature]
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -247,8 +248,9 @@ func (e *Engine) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mine := e.node.Mine()
-	left := e.now().Add(-e.killWait() - killEvery).UnixMilli()
+	mine, now := e.node.Mine(), e.now()
+	left := now.Add(-e.killWait() - killEvery).UnixMilli()
+	e.rests.keep(wishes)
 	var work errgroup.Group
 	work.SetLimit(asksAtOnce)
 	for _, w := range wishes {
@@ -258,9 +260,59 @@ func (e *Engine) carryOut(ctx context.Context) error {
 			}
 			continue
 		}
-		work.Go(func() error { return e.carryOutLeft(ctx, w) })
+		if e.rests.rests(w.LogID, now) {
+			continue
+		}
+		work.Go(func() error {
+			err := e.carryOutLeft(ctx, w)
+			if err != nil {
+				e.rests.failed(w.LogID, now)
+			}
+			return err
+		})
 	}
 	return work.Wait()
+}
+
+// killRests are the wishes that could not be carried out, as of runs whose executor cannot be reached: each rests for longer than before, since what
+// each try comes to is told in its run.
+type killRests struct {
+	mu sync.Mutex
+	of map[int64]killRest // by the run
+}
+
+type killRest struct {
+	wait  time.Duration
+	until time.Time
+}
+
+// maxKillRest is how long a wish rests at most.
+const maxKillRest = 30 * time.Second
+
+// keep forgets all but those that there are still.
+func (r *killRests) keep(wishes []db.Kill) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := make(map[int64]killRest, len(r.of))
+	for _, w := range wishes {
+		if rest, ok := r.of[w.LogID]; ok {
+			kept[w.LogID] = rest
+		}
+	}
+	r.of = kept
+}
+
+func (r *killRests) rests(logID int64, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return now.Before(r.of[logID].until)
+}
+
+func (r *killRests) failed(logID int64, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wait := min(max(2*r.of[logID].wait, 2*killEvery), maxKillRest)
+	r.of[logID] = killRest{wait, now.Add(wait)}
 }
 
 // carryOutLeft does the next step of a wish that nobody waits for.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -204,6 +207,50 @@ func TestAKillThatNobodyWaitsForIsCarriedOut(t *testing.T) {
 		b.await("the wish is gone", func() bool {
 			wishes, err := b.engine.queries.ListKills(t.Context(), pool)
 			return err == nil && len(wishes) == 0
+		})
+	})
+}
+
+// TestAKillThatCannotReachItsExecutorRestsBetweenTries: it is tried until the run ends, more and more seldom, and what is told of it stays short.
+func TestAKillThatCannotReachItsExecutorRestsBetweenTries(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		clock := newHandClock()
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = 100 * time.Hour }, addressA)
+		id := b.trigger(b.addJob(nil))
+		b.await("it is sent", func() bool { return b.run(id).TriggerCode == wire.CodeSuccess })
+		var tries atomic.Int64
+		var there atomic.Bool
+		b.executors.kill = func(wire.KillRequest) (wire.Answer, error) {
+			tries.Add(1)
+			if there.Load() {
+				return yes, nil
+			}
+			return wire.Answer{}, &wire.CallError{Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+		}
+		asked := clock.now().Add(-time.Hour).UnixMilli() // nobody waits any more
+		if err := b.engine.queries.InsertKill(t.Context(), pool, db.InsertKillParams{LogID: id, AskedBy: "ada", AskedAt: asked}); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			_ = b.engine.carryOut(t.Context())
+		}
+		if n := tries.Load(); n != 1 {
+			t.Errorf("its executor was asked %d times at one moment, want once", n)
+		}
+		for range 600 {
+			clock.pass(time.Second)
+			_ = b.engine.carryOut(t.Context())
+		}
+		if n, told := tries.Load(), len(b.run(id).Events); n < 10 || n > 40 || told > 10_000 {
+			t.Errorf("in ten minutes its executor was asked %d times, and %d bytes tell of that", n, told)
+		}
+		there.Store(true)
+		clock.pass(time.Minute)
+		b.await("it is ended", func() bool {
+			_ = b.engine.carryOut(t.Context())
+			r := b.run(id)
+			return wasKilled(&r)
 		})
 	})
 }
