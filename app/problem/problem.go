@@ -192,6 +192,8 @@ func From(err error) *Error {
 		return New(Unavailable, Stopping).Because(err)
 	case errors.Is(err, db.ErrNotFound):
 		return (&Error{Kind: NotFound}).Because(err)
+	case errors.Is(err, db.ErrMoved):
+		return New(Conflict, "problem.changed").Because(err)
 	case errors.Is(err, db.ErrDuplicate):
 		return (&Error{Kind: Conflict}).Because(err)
 	case db.IsTransient(err):

@@ -34,6 +34,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{scheduler.ErrNoGroup, 409, "problem.job.nogroup"},
 		{&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, 502, "problem.executor"},
 		{db.Error(sql.ErrNoRows), 404, ""},
+		{fmt.Errorf("delete job: %w", db.ErrMoved), 409, "problem.changed"}, // again and again, or it would have been tried once more
 		{context.DeadlineExceeded, 503, ""},
 		{&http.MaxBytesError{Limit: 5}, 413, ""},
 	}
