@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
@@ -52,7 +53,7 @@ func (h *errorHandler) HandleError(err error, c echo.Context) {
 	p := problemOf(err)
 	if !isCallback(r) { // its path is what nobody else may know
 		problem.Log(h.Logger, p, r, requestIDOf(c))
-	} else if p.Kind == problem.Internal {
+	} else if p.Kind == problem.Internal && !errors.Is(p.Err, context.Canceled) {
 		h.Logger.Error("take a report of a target", "request_id", requestIDOf(c), "error", p.Error())
 	}
 	if p.Kind == problem.Forbidden && h.Refused != nil {

@@ -1,7 +1,10 @@
 package app
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -92,6 +95,33 @@ func TestAnErrorIsDrawnForWhoAsked(t *testing.T) {
 }
 
 // TestAFormOutlivesItsSession sends forms without a session: what was typed comes back on a page that can send it again.
+// TestATargetThatGoesAwayIsNoErrorOfOurs: a target that does not wait for the answer to its report, as while the database hangs, sends it again. What
+// does fail here is said, without the address that nobody else may know.
+func TestATargetThatGoesAwayIsNoErrorOfOurs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		said bool
+	}{
+		{fmt.Errorf("read the run: %w", context.Canceled), false},
+		{errors.New("the row cannot be read"), true},
+	} {
+		var log bytes.Buffer
+		h := &errorHandler{
+			Page: func(echo.Context) layout.Page {
+				return layout.Page{Printer: locales.New().Printer(locales.English)}
+			},
+			Protocol: func(*http.Request) bool { return true },
+			Logger:   slog.New(slog.NewTextHandler(&log, nil)),
+		}
+		r := httptest.NewRequest(http.MethodPost, callbackPath+"secret", nil)
+		h.HandleError(tt.err, echo.New().NewContext(r, httptest.NewRecorder()))
+		if said := log.Len() > 0; said != tt.said || strings.Contains(log.String(), "secret") {
+			t.Errorf("%v: the log says %q", tt.err, log.String())
+		}
+	}
+}
+
 func TestAFormOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	h := &errorHandler{
