@@ -377,6 +377,9 @@ type Querier interface {
 	HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
+	// Changes nothing and locks the row: neither is the group deleted before the end of the transaction, nor does a job come to one that is being
+	// deleted. 0 rows: it is gone.
+	HoldGroup(ctx context.Context, db DBTX, id int64) (int64, error)
 	// One admin sends to a webhook at a time.
 	HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParams) (int64, error)
 	// What touches punctual_api_token and service accounts.

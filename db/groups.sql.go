@@ -111,6 +111,20 @@ func (q *Queries) GetGroup(ctx context.Context, db DBTX, id int64) (Group, error
 	return i, err
 }
 
+const holdGroup = `-- name: HoldGroup :execrows
+UPDATE xxl_job_group SET app_name = app_name WHERE id = ?
+`
+
+// Changes nothing and locks the row: neither is the group deleted before the end of the transaction, nor does a job come to one that is being
+// deleted. 0 rows: it is gone.
+func (q *Queries) HoldGroup(ctx context.Context, db DBTX, id int64) (int64, error) {
+	result, err := db.ExecContext(ctx, holdGroup, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertGroup = `-- name: InsertGroup :execlastid
 INSERT INTO xxl_job_group (app_name, title, address_type, address_list, update_time) VALUES (?, ?, ?, ?, ?)
 `

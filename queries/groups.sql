@@ -22,6 +22,11 @@ UPDATE xxl_job_group SET app_name = ?, title = ?, address_type = ?, address_list
 UPDATE xxl_job_group SET address_list = sqlc.arg(address_list), update_time = sqlc.arg(update_time)
 WHERE id = sqlc.arg(id) AND address_type = 0;
 
+-- name: HoldGroup :execrows
+-- Changes nothing and locks the row: neither is the group deleted before the end of the transaction, nor does a job come to one that is being
+-- deleted. 0 rows: it is gone.
+UPDATE xxl_job_group SET app_name = app_name WHERE id = ?;
+
 -- name: DeleteGroup :execrows
 DELETE FROM xxl_job_group WHERE id = ?;
 

@@ -332,6 +332,9 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		} else if err != nil {
 			return err
 		}
+		if _, err := s.queries.HoldGroup(ctx, tx, id); err != nil { // a job that is on its way to it is counted then
+			return err
+		}
 		jobs, err := s.queries.CountJobsOfGroup(ctx, tx, id)
 		if err != nil {
 			return err

@@ -190,6 +190,9 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	now := s.wall()
 	var id int64
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if err := s.holdGroup(ctx, tx, in.Group); err != nil {
+			return err
+		}
 		waits, err := false, error(nil)
 		if isScript {
 			if waits, err = s.reviewed(ctx, tx, in.Group); err != nil {
@@ -233,6 +236,15 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 		return 0, fmt.Errorf("create job: %w", err)
 	}
 	return id, nil
+}
+
+// holdGroup keeps the group that a job comes to from being deleted until the job is in it.
+func (s *Jobs) holdGroup(ctx context.Context, tx *sql.Tx, id int64) error {
+	n, err := s.queries.HoldGroup(ctx, tx, id)
+	if err == nil && n == 0 {
+		err = problem.InvalidFields(problem.Field{Name: FieldGroup, Key: "job.error.group"})
+	}
+	return err
 }
 
 // Update changes a job. When it runs and its schedule changed, its next time is computed from now; otherwise the schedule
@@ -303,6 +315,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		return err
 	}
 	if in.Group != old.JobGroup { // where the program that brought it is not
+		if err := s.holdGroup(ctx, tx, in.Group); err != nil {
+			return err
+		}
 		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, in.ID); err != nil {
 			return err
 		}

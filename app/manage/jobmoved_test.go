@@ -86,3 +86,53 @@ func TestNobodyReachesAJobThatWasMovedAway(t *testing.T) {
 		}
 	})
 }
+
+// TestNoJobIsLeftInAGroupThatIsGone: whoever deletes the group, or makes a job in it or moves one to it at that moment, is refused.
+func TestNoJobIsLeftInAGroupThatIsGone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		move := b.create(t, nil)
+		for name, do := range map[string]func(group int64) error{
+			"made": func(group int64) error {
+				_, err := b.Jobs.Create(ctx, b.admin, b.job(func(in *JobInput) { in.Group = group }))
+				return err
+			},
+			"moved": func(group int64) error {
+				return b.Jobs.Update(ctx, b.admin, move, b.job(func(in *JobInput) { in.Group = group }))
+			},
+		} {
+			for range 40 {
+				group, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "short-lived", Title: "s"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var both sync.WaitGroup
+				var gone, done error
+				both.Go(func() { gone = b.Groups.Delete(ctx, b.admin, group) })
+				both.Go(func() { done = do(group) })
+				both.Wait()
+				if got := kind(gone) + ", " + kind(done); got != "ok, 422 group:job.error.group" && got != "409 problem.group.jobs, ok" {
+					t.Fatalf("a group is deleted and a job %s in it at once: %s", name, got)
+				}
+				if gone == nil {
+					continue
+				}
+				jobs, err := b.Jobs.IDs(ctx, b.admin, JobFilter{Group: group, Status: AnyStatus, Limit: 9})
+				if err != nil || len(jobs) != 1 {
+					t.Fatal(jobs, err)
+				}
+				if err := b.Jobs.Delete(ctx, b.admin, jobs[0]); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.Groups.Delete(ctx, b.admin, group); err != nil {
+					t.Fatal(err)
+				}
+				if jobs[0] == move {
+					move = b.create(t, nil)
+				}
+			}
+		}
+	})
+}
