@@ -59,7 +59,7 @@ type Bulk struct {
 	// Window is that of BulkSpread; one of BulkWindows.
 	Window time.Duration
 	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag, the value for BulkEdit, the cron text for
-	// BulkSpread; of BulkResume it is the pause that is to be ended.
+	// BulkSpread, each behind the version that the deed left ([Bulk.was]); of BulkResume it is the pause that is to be ended.
 	Was map[int64]string
 	// Versions are those of the preview, by job: what was changed since is left alone. A job without one is not compared.
 	Versions map[int64]string
@@ -244,6 +244,9 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 	if was, ok := b.Versions[j.ID]; ok && was != item.Version {
 		item.Err = problem.New(problem.Conflict, "problem.bulk.changed")
 	}
+	if _, left, _ := b.was(j.ID); left != "" && left != item.Version {
+		item.Err = problem.New(problem.Conflict, "problem.bulk.since")
+	}
 	if !p.Can(j.JobGroup, right) {
 		item.Err = forbidden()
 	}
@@ -261,8 +264,17 @@ func (b Bulk) version(j db.Job) string {
 	return spreadVersion(j)
 }
 
+// was is what an undo goes back to for a job, and the version that the deed left: what was changed since is left alone.
+func (b Bulk) was(id int64) (was, left string, ok bool) {
+	text, ok := b.Was[id]
+	if left, was, found := strings.Cut(text, "|"); found && len(left) == digestLength {
+		return was, left, ok
+	}
+	return text, "", ok
+}
+
 func (b Bulk) groupFor(id int64) int64 {
-	if was, ok := b.Was[id]; ok {
+	if was, _, ok := b.was(id); ok {
 		group, _ := strconv.ParseInt(was, 10, 64) // 0 is no group, which nobody may use
 		return group
 	}
@@ -270,7 +282,7 @@ func (b Bulk) groupFor(id int64) int64 {
 }
 
 func (b Bulk) tagsFor(j db.Job) string {
-	if was, ok := b.Was[j.ID]; ok {
+	if was, _, ok := b.was(j.ID); ok {
 		return was
 	}
 	var tags []string
@@ -319,7 +331,7 @@ func (b Bulk) put(j *jobspec.Job, value string) *problem.Field {
 // edited is a job with the value that a BulkEdit gives it.
 func (b Bulk) edited(j db.Job) (in JobInput, fault *problem.Field) {
 	in = inputOf(j)
-	value, ok := b.Was[j.ID]
+	value, _, ok := b.was(j.ID)
 	if !ok {
 		value = b.To
 	}
@@ -370,7 +382,14 @@ func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job, 
 		}
 		in.ScheduleConf = conf
 	}
-	return was, s.Update(ctx, p, j.ID, in)
+	if err := s.Update(ctx, p, j.ID, in); err != nil {
+		return was, err
+	}
+	now, err := s.queries.GetJob(ctx, s.cfg.Pool, j.ID)
+	if err != nil {
+		return was, nil //nolint:nilerr // it is done; an undo of it asks for no version
+	}
+	return b.version(now) + "|" + was, nil
 }
 
 // inputOf is a stored job as it would be saved unchanged.

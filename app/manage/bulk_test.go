@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -94,6 +95,30 @@ func TestManyJobsAtOnce(t *testing.T) {
 		undo(tag, tagged, changed)
 		if got := b.read(t, one).Tags; got != "night,money" {
 			t.Errorf("tags after the undo: %q", got)
+		}
+
+		for _, deed := range []Bulk{tag, {Do: BulkEdit, IDs: ids, Field: jobspec.FieldTimeout, To: "77"}, {Do: BulkSpread, IDs: ids, Window: time.Hour}} {
+			done, err := b.Jobs.Bulk(ctx, b.user, deed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := inputOf(b.read(t, one)) // somebody goes on with one of them
+			in.Tags, in.TimeoutSeconds, in.ScheduleConf, in.Version = in.Tags+",mine", 5, "30 0 3 * * ?", ""
+			if err := b.Jobs.Update(ctx, b.admin, one, in); err != nil {
+				t.Fatal(err)
+			}
+			back, ok := deed.Undo(done)
+			if !ok {
+				t.Fatalf("%s cannot be undone: %v", deed.Do, toldOf(done))
+			}
+			items, err := b.Jobs.Bulk(ctx, b.user, back)
+			if err != nil || items[0].ID != one || kind(items[0].Err) != "409 problem.bulk.since" || len(items) > 1 && items[1].Err != nil {
+				t.Errorf("undo of %s where somebody has gone on: %v, %v", deed.Do, toldOf(items), err)
+			}
+			in.Tags = "night,money"
+			if err := b.Jobs.Update(ctx, b.admin, one, in); err != nil {
+				t.Fatal(err)
+			}
 		}
 
 		move := Bulk{Do: BulkMove, IDs: []int64{one}, Group: b.closed}

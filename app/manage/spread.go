@@ -24,7 +24,7 @@ func BulkWindows() []time.Duration {
 // comes and every admin makes the same of it.
 func (b Bulk) spread(j db.Job) (string, error) {
 	conf := string(j.ScheduleConf)
-	if was, ok := b.Was[j.ID]; ok {
+	if was, _, ok := b.was(j.ID); ok {
 		return was, nil
 	}
 	if j.ScheduleType != jobspec.ScheduleCron {

@@ -8,5 +8,8 @@ import (
 // digest makes a version out of what a row says.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:digestLength/2])
 }
+
+// digestLength is how long a digest is.
+const digestLength = 16
