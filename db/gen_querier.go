@@ -890,6 +890,8 @@ type Querier interface {
 	LockFlowRuns(ctx context.Context, db DBTX, logIds []int64) ([]int64, error)
 	// Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
 	LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
+	// Which of some runs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
+	LockFreeRuns(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
 	LockOutputs(ctx context.Context, db DBTX, ids []int64) ([]LockOutputsRow, error)
 	// The lock under which XXL-JOB admins read what is due and write when it is due next.

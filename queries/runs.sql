@@ -51,6 +51,10 @@ FROM xxl_job_log
 WHERE handle_code = 0 AND id >= sqlc.arg(low_id) AND trigger_code = 0 AND owner_node = sqlc.arg(owner_node)
 ORDER BY id LIMIT ?;
 
+-- name: LockFreeRuns :many
+-- Which of some runs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
+SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (sqlc.slice(ids)) FOR UPDATE SKIP LOCKED;
+
 -- name: TakeOverRuns :execrows
 -- Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 UPDATE xxl_job_log

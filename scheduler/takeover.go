@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -32,13 +33,34 @@ func (e *Engine) takeOver(ctx context.Context, gone db.Node) error {
 			return nil
 		}
 		from = rows[len(rows)-1].ID + 1
-		if err := e.adopt(ctx, gone, rows); err != nil {
+		if err = e.adopt(ctx, gone, rows); db.IsLocked(err) {
+			err = errors.Join(err, e.adoptFree(ctx, gone, rows)) // what is locked is the next time's
+		}
+		if err != nil || len(rows) < db.MaxBatch {
 			return err
 		}
-		if len(rows) < db.MaxBatch {
-			return nil
-		}
 	}
+}
+
+// adoptFree is adopt without the runs whose rows somebody has locked.
+func (e *Engine) adoptFree(ctx context.Context, gone db.Node, rows []db.ListUnsentRunsOfNodeRow) error {
+	ids := make([]int64, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	tx, err := e.cfg.Pool.BeginTx(ctx, nil)
+	if err != nil {
+		return db.Error(err)
+	}
+	free, err := e.queries.LockFreeRuns(ctx, tx, ids)
+	if err = errors.Join(err, tx.Rollback()); err != nil {
+		return db.Error(err)
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r db.ListUnsentRunsOfNodeRow) bool { return !slices.Contains(free, r.ID) })
+	if len(rows) == 0 {
+		return nil
+	}
+	return e.adopt(ctx, gone, rows)
 }
 
 // adopt takes a batch of a gone node's unsent runs. When another node took some of them first, they are taken one by one.

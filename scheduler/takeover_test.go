@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"syscall"
@@ -43,6 +44,53 @@ func TestP3MoreThanABatchIsTakenOver(t *testing.T) {
 		if r.OwnerNode != b.engine.node.ID() {
 			t.Fatalf("run %d is of %d", r.ID, r.OwnerNode)
 		}
+	}
+}
+
+// TestP8ALockedRunIsLeftOutOfATakeOver: the others are taken over at once, and it with the next time.
+func TestP8ALockedRunIsLeftOutOfATakeOver(t *testing.T) {
+	t.Parallel()
+	url := dbtest.MariaDB(t)
+	pool := dbtest.Open(t, db.Config{URL: url})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Somebody whose sessions are not ours, or the database would end its transaction soon.
+	somebody, err := sql.Open("mysql", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer somebody.Close()
+	b := setup(t, pool, alone, addressA)
+	dead := db.Node{ID: b.deadNode(waiting(b.addJob(nil), 3)...)}
+	held := b.allRuns()[1].ID
+	tx, err := somebody.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_msg = 'x' WHERE id = ?", held); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.engine.takeOver(t.Context(), dead); !db.IsLocked(err) {
+		t.Errorf("the take-over says %v, want that a row is locked", err)
+	}
+	owned := func() (n int) {
+		for _, r := range b.allRuns() {
+			if r.OwnerNode == b.engine.node.ID() {
+				n++
+			}
+		}
+		return n
+	}
+	if n := owned(); n != 2 || b.engine.timer.len() != 2 {
+		t.Errorf("%d runs are taken over, and %d wait for their time, want 2", n, b.engine.timer.len())
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.engine.takeOver(t.Context(), dead); err != nil || owned() != 3 || b.engine.timer.len() != 3 {
+		t.Errorf("afterwards: %v, %d runs", err, owned())
 	}
 }
 
