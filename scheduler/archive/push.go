@@ -31,7 +31,7 @@ func (s *Service) Take(pushed []Pushed) error {
 	if !s.cfg.Ready() || !s.storeRestsUntil(now).IsZero() || s.held.Load() > s.cfg.Held || cap(s.copies)-len(s.copies) < len(pushed) {
 		return ErrFull
 	}
-	if !s.limiter.AllowN(now, min(size, burst)) {
+	if !s.limiter.AllowN(time.Now(), min(size, burst)) { // the limiter goes by the time of this machine
 		return ErrFull
 	}
 	s.metrics.bytes.Add(float64(size))

@@ -361,3 +361,29 @@ func TestManySmallOutputsAreFewObjects(t *testing.T) {
 		}
 	})
 }
+
+// TestPushedAndCopiedOutputsShareTheRate: also where the time that the cluster goes by is not that of this machine, as here.
+func TestPushedAndCopiedOutputsShareTheRate(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.limit.ByteRate = 1
+		b.s.setRate()
+		b.s.limiter.SetBurst(100)
+		push := func() error {
+			return b.s.Take([]Pushed{{Run: b.run(), Output: wire.PushedOutput{LogID: 1, Head: strings.Repeat("x", 59) + "\n"}}})
+		}
+		if err := b.s.limiter.WaitN(t.Context(), 1); err != nil { // as for what is copied
+			t.Fatal(err)
+		}
+		if err := push(); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.s.limiter.WaitN(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := push(); !errors.Is(err, ErrFull) {
+			t.Errorf("122 bytes were taken of 100: %v", err)
+		}
+	})
+}
