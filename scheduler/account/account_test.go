@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/punctual-job/punctual/scheduler/calendar"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -43,6 +44,10 @@ func TestFires(t *testing.T) {
 	}
 	hourly := jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0 * * * ?"}
 	rate := jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "1800"}
+	weekdays := &calendar.Calendar{Name: "weekdays", Week: calendar.Weekdays[1:6]}
+	if err := weekdays.Check(); err != nil {
+		t.Fatal(err)
+	}
 	day := func(clock string) int64 { return ms("2026-03-05T" + clock + "Z") }
 	for _, c := range []struct {
 		name          string
@@ -87,6 +92,10 @@ func TestFires(t *testing.T) {
 				Until: day("03:00:01"), Claimed: day("03:00:00") + 1, Ended: Edited}},
 			"2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z", "2026-03-07T00:00:00Z", time.UTC,
 			[]string{"05T01:00:00", "05T02:00:00", "05T03:00:00"}},
+		{"a fixed rate keeps to its calendar also where the time begins on a day off",
+			[]Definition{{Schedule: jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "28800", Calendar: weekdays, Rule: jobspec.CalendarWorkdays}, Started: true, First: ms("2026-03-02T01:00:00Z"), Claimed: 1 << 60}},
+			"2026-03-07T00:00:00Z", "2026-03-09T12:00:00Z", "2026-03-10T00:00:00Z", time.UTC, // from a Saturday on
+			[]string{"09T01:00:00", "09T09:00:00"}},
 		{"once",
 			[]Definition{{Schedule: jobspec.Schedule{Type: jobspec.ScheduleOnce, Conf: "2026-03-05T01:00:00Z"}, Started: true, First: day("01:00:00"), Claimed: 1 << 60}},
 			"2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z", "2026-03-07T00:00:00Z", time.UTC, []string{"05T01:00:00"}},

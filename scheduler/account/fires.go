@@ -127,21 +127,11 @@ func (d *Definition) firstFrom(from int64) int64 {
 	if d.First >= from {
 		return d.within(d.First)
 	}
-	switch d.Schedule.Type {
-	case jobspec.ScheduleFixRate:
-		every, err := jobspec.Interval(d.Schedule.Conf)
-		if err != nil {
-			return 0
-		}
-		step := every.Milliseconds()
-		return d.within(d.First + (from-d.First+step-1)/step*step)
-	case jobspec.ScheduleCron:
-		return d.next(from - 1)
-	case jobspec.ScheduleOnce, jobspec.ScheduleNone, jobspec.ScheduleFixDelay:
-		return 0 // its only time is over
-	default:
+	at, err := d.Schedule.From(time.UnixMilli(d.First), time.UnixMilli(from))
+	if err != nil || at.IsZero() {
 		return 0
 	}
+	return at.UnixMilli()
 }
 
 func (d *Definition) next(at int64) int64 {
