@@ -85,6 +85,7 @@ func TestWhyAJobDoesNotRun(t *testing.T) {
 		{"a fixed delay that waits", job(item{"schedule": "FIX_DELAY", "next_due_at": nil}), group, live, nil, ready, nil},
 		{"over", job(item{"not_after": "2026-11-23T11:59:59Z", "next_due_at": nil}), group, live, nil, ready, []string{causeOver, causeNoTime}},
 		{"nobody", job(nil), group, nil, nil, ready, []string{causeAlone}},
+		{"a flow, whose steps go elsewhere", job(item{"kind": "FLOW"}), group, nil, nil, ready, nil},
 		{"none that is well", job(nil), group, []item{{"live": true, "gone": true}, {"live": true, "disabled": true}, {"live": true, "too_old": true}, {"live": false}}, nil, ready, []string{causeAlone}},
 		{"a typed address", job(nil), item{"type": "manual"}, []item{{"live": false}}, nil, ready, nil},
 		{"late", job(nil), group, live, []item{{"id": json.Number("7")}}, ready, []string{causeLate}},

@@ -304,6 +304,20 @@ func TestTheCodeSaysHowARunEnded(t *testing.T) {
 	}
 }
 
+// TestWhatTheTokenMayNotSeeDoesNotEndAWait: a child of another group comes of the run, and its retry after that.
+func TestWhatTheTokenMayNotSeeDoesNotEndAWait(t *testing.T) {
+	t.Parallel()
+	url := admin(t, map[string]string{
+		"POST /api/v1/runs/3/rerun":   `{"runs":[4]}`,
+		"GET /api/v1/runs/4?wait=50s": `{"id":4,"state":"failed","ended":true,"follower_ids":[5,6]}`,
+		"GET /api/v1/runs/6":          `{"id":6,"trigger":"RETRY","origin_run_id":4}`,
+		"GET /api/v1/runs/6?wait=50s": `{"id":6,"state":"success","ended":true,"follower_ids":[7]}`,
+	})
+	if _, said, err := do(t, "", "runs", "rerun", "3", "--wait", "--url", url, "--token", "pnc_good"); err != nil || !strings.Contains(said, "run 6: success") {
+		t.Errorf("%q, %v", said, err)
+	}
+}
+
 // TestWhoInterruptsIsToldThatTheRunGoesOn, with a code that is none of how a run ends: to be taken for a failure, or for an admin that is away, would
 // have a pipeline do the wrong thing.
 func TestWhoInterruptsIsToldThatTheRunGoesOn(t *testing.T) {

@@ -39,7 +39,7 @@ func (c tokensList) Run(ctx context.Context, s Streams) error {
 type tokensCreate struct {
 	Target
 	Name  string   `arg:"" help:"What it is for."`
-	Scope []string `required:"" help:"The rights that it has at most: view, run, schedule, edit, script or admin; may be repeated."`
+	Scope []string `required:"" help:"The rights that it has at most: view, run, schedule, edit, glue (scripts) or admin; may be repeated."`
 	Group []int64  `placeholder:"ID" help:"A group that it is for; may be repeated. Without it, all of its owner's."`
 	Days  int      `default:"90" help:"How many days it counts; 0: until it is revoked."`
 }

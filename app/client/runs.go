@@ -91,10 +91,13 @@ func (a *api) ended(ctx context.Context, id int64) (run, error) {
 	}
 }
 
-// retried is the run that repeats one after its failure; 0: none.
+// retried is the run that repeats one after its failure; 0: none. What else came of it may be gone, or of a group that the token may not see.
 func (a *api) retried(ctx context.Context, r run) (int64, error) {
 	for _, id := range r.Followers {
 		next, err := a.run(ctx, id, 0)
+		if refused, is := errors.AsType[*RefusedError](err); is && (refused.Status == http.StatusNotFound || refused.Status == http.StatusForbidden) {
+			continue
+		}
 		if err != nil || next.Trigger == "RETRY" && next.Origin == r.ID {
 			return id, err
 		}

@@ -461,7 +461,8 @@ func whyNot(job, group item, addresses, late []item, health item, now time.Time)
 	say(causeOver, !after.IsZero() && now.After(after))
 	// A pause without an end, and a fixed delay while its run goes on, leave the next time open.
 	say(causeNoTime, started && scheduled && job["paused"] == nil && job["schedule"] != "FIX_DELAY" && job["next_due_at"] == nil)
-	say(causeAlone, !slices.ContainsFunc(addresses, func(a item) bool {
+	// No executor is called for a flow: its steps are jobs of their own.
+	say(causeAlone, job["kind"] != "FLOW" && !slices.ContainsFunc(addresses, func(a item) bool {
 		return a["gone"] != true && a["disabled"] != true && a["too_old"] != true && (a["live"] == true || group["type"] == "manual")
 	}))
 	say(causeLate, slices.ContainsFunc(late, func(l item) bool { return l["id"] == job["id"] }))
