@@ -91,7 +91,7 @@ func doctorText(w io.Writer, r app.DoctorReport) error {
 		line("TLS        %d certificates looked at", r.Certificates)
 	}
 	if r.DatabaseTLS != "" {
-		line("To the database %s", r.DatabaseTLS)
+		line("Encrypted  %s to the database", r.DatabaseTLS)
 	}
 	if n := r.MailServers + r.Proxies; n > 0 || r.OutputStore {
 		line("Tried      %d mail servers, %d proxies%s", r.MailServers, r.Proxies, map[bool]string{true: ", the store of outputs"}[r.OutputStore])
