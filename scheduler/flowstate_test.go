@@ -246,3 +246,51 @@ func TestResultsOfShardsAreKept(t *testing.T) {
 		t.Errorf("%d bytes are kept beside what was there", len(got))
 	}
 }
+
+// TestWhatARunThatEndsMakesOfItsStep: a step is done when all its runs are, and succeeded when all of them did, or were not needed.
+func TestWhatARunThatEndsMakesOfItsStep(t *testing.T) {
+	t.Parallel()
+	one := db.FlowStep{State: int64(flow.Running), Going: 1, Total: 1}
+	with := func(change func(*db.FlowStep)) db.FlowStep {
+		s := one
+		change(&s)
+		return s
+	}
+	type after struct {
+		State   flow.State
+		Going   int64
+		Code    int64
+		Message string
+	}
+	for name, tt := range map[string]struct {
+		step db.FlowStep
+		end  stepEnd
+		want after
+	}{
+		"it succeeded":                   {one, stepEnd{outcome: event.Succeeded, code: 200, message: "done"}, after{flow.Success, 0, 200, "done"}},
+		"a retry that was not needed":    {one, stepEnd{outcome: event.Cancelled}, after{flow.Success, 0, 0, ""}},
+		"it failed":                      {one, stepEnd{outcome: event.Failed, code: 500, message: "no"}, after{flow.Failed, 0, 500, "no"}},
+		"it was lost":                    {one, stepEnd{outcome: event.Lost}, after{flow.Failed, 0, 0, ""}},
+		"it ran out of its own time":     {one, stepEnd{outcome: event.TimedOut, code: 502}, after{flow.TimedOut, 0, 502, ""}},
+		"the flow ended it":              {with(func(s *db.FlowStep) { s.Ending = endingAsked }), stepEnd{outcome: event.Failed, code: 500, message: "interrupted", why: "x"}, after{flow.Cancelled, 0, 500, ""}},
+		"the step's time was over":       {with(func(s *db.FlowStep) { s.Ending = endingLate }), stepEnd{outcome: event.Killed, code: 500}, after{flow.TimedOut, 0, 500, ""}},
+		"it succeeded before that":       {with(func(s *db.FlowStep) { s.Ending = endingLate }), stepEnd{outcome: event.Succeeded, code: 200}, after{flow.Success, 0, 200, ""}},
+		"a shard, and others go on":      {with(func(s *db.FlowStep) { s.Going, s.Total = 2, 2 }), stepEnd{outcome: event.Failed, code: 500, message: "no"}, after{flow.Running, 1, 500, "no"}},
+		"the last shard, all good":       {with(func(s *db.FlowStep) { s.Total, s.Code = 2, 200 }), stepEnd{outcome: event.Succeeded, code: 200, message: "second"}, after{flow.Success, 0, 200, ""}},
+		"the last shard, not the others": {with(func(s *db.FlowStep) { s.Total, s.Failed, s.Code, s.Message = 2, 1, 500, "no" }), stepEnd{outcome: event.Succeeded, code: 200}, after{flow.Failed, 0, 500, "no"}},
+		"nothing of it goes on":          {with(func(s *db.FlowStep) { s.Going, s.Total = 3, 3 }), stepEnd{outcome: event.Lost, gone: true}, after{flow.Failed, 0, 0, ""}},
+		"its step has ended":             {with(func(s *db.FlowStep) { s.State, s.Going = int64(flow.Skipped), 0 }), stepEnd{outcome: event.Failed, code: 500}, after{flow.Skipped, 0, 0, ""}},
+	} {
+		f := stateOf(t, "steps: [{id: a, job: 7}]", tt.step)
+		m := &flowMove{now: time.UnixMilli(1_000_000), states: map[int64]*flowState{0: f}, rows: map[int64]*flowStep{3: f.steps[0]}}
+		tt.end.step = 3
+		m.endStep(&tt.end)
+		s := f.steps[0]
+		if got := (after{flow.State(s.State), s.Going, s.Code, string(s.Message)}); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+		if failed := tt.want.State.IsFailure(); (f.row.FailedStep != "") != failed {
+			t.Errorf("%s: the step that failed first is %q", name, f.row.FailedStep)
+		}
+	}
+}
