@@ -82,6 +82,53 @@ func (q *Queries) FindAPIToken(ctx context.Context, db DBTX, hash string) (FindA
 	return i, err
 }
 
+const getAPIToken = `-- name: GetAPIToken :one
+SELECT t.id, t.user_id, t.name, t.hint, t.rights, t.admin, t.group_ids, t.created_at, t.expires_at, t.used_at, t.used_from, t.revoked_at, u.username, u.service, u.disabled
+FROM punctual_api_token AS t JOIN xxl_job_user AS u ON u.id = t.user_id
+WHERE t.id = ?
+`
+
+type GetAPITokenRow struct {
+	ID        int64
+	UserID    int64
+	Name      string
+	Hint      string
+	Rights    int64
+	Admin     int64
+	GroupIds  string
+	CreatedAt int64
+	ExpiresAt int64
+	UsedAt    int64
+	UsedFrom  string
+	RevokedAt int64
+	Username  string
+	Service   int64
+	Disabled  int64
+}
+
+func (q *Queries) GetAPIToken(ctx context.Context, db DBTX, id int64) (GetAPITokenRow, error) {
+	row := db.QueryRowContext(ctx, getAPIToken, id)
+	var i GetAPITokenRow
+	err := row.Scan(
+		&i.ID,
+		&i.UserID,
+		&i.Name,
+		&i.Hint,
+		&i.Rights,
+		&i.Admin,
+		&i.GroupIds,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+		&i.UsedAt,
+		&i.UsedFrom,
+		&i.RevokedAt,
+		&i.Username,
+		&i.Service,
+		&i.Disabled,
+	)
+	return i, err
+}
+
 const insertAPIToken = `-- name: InsertAPIToken :execlastid
 
 INSERT INTO punctual_api_token (user_id, name, hash, hint, rights, admin, group_ids, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -289,6 +289,7 @@ type Querier interface {
 	ForgetEscalationsTo(ctx context.Context, db DBTX, escalateTo int64) error
 	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
+	GetAPIToken(ctx context.Context, db DBTX, id int64) (GetAPITokenRow, error)
 	// What is known of a database that was XXL-JOB's; see db/adopted.go.
 	GetAdoption(ctx context.Context, db DBTX) (GetAdoptionRow, error)
 	GetAlarmChannel(ctx context.Context, db DBTX, id int64) (AlarmChannel, error)

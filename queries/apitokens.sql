@@ -16,6 +16,11 @@ FROM punctual_api_token AS t JOIN xxl_job_user AS u ON u.id = t.user_id
 WHERE t.user_id = sqlc.arg(user_id) OR 0 = sqlc.arg(user_id)
 ORDER BY t.id DESC LIMIT ?;
 
+-- name: GetAPIToken :one
+SELECT t.id, t.user_id, t.name, t.hint, t.rights, t.admin, t.group_ids, t.created_at, t.expires_at, t.used_at, t.used_from, t.revoked_at, u.username, u.service, u.disabled
+FROM punctual_api_token AS t JOIN xxl_job_user AS u ON u.id = t.user_id
+WHERE t.id = ?;
+
 -- name: CountAPITokens :one
 -- Those of an owner that somebody may still use.
 SELECT COUNT(*) FROM punctual_api_token WHERE user_id = sqlc.arg(user_id) AND revoked_at = 0 AND (expires_at = 0 OR expires_at > sqlc.arg(now_ms));

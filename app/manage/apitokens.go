@@ -93,22 +93,27 @@ func (s *APITokens) List(ctx context.Context, p auth.Principal, all bool) ([]API
 	if err != nil {
 		return nil, fmt.Errorf("list API tokens: %w", db.Error(err))
 	}
-	now := s.cfg.Now().UnixMilli()
 	list := make([]APIToken, len(rows))
 	for i, r := range rows {
-		list[i] = APIToken{ID: r.ID, OwnerID: r.UserID, Owner: r.Username, Service: r.Service != 0, Name: r.Name, Hint: r.Hint,
-			Rights: auth.Rights(r.Rights & 0xff), Admin: r.Admin != 0, Groups: auth.GroupIDs(db.Text(r.GroupIds)),
-			CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, UsedAt: r.UsedAt, UsedFrom: r.UsedFrom, State: APITokenActive}
-		switch {
-		case r.RevokedAt != 0:
-			list[i].State = APITokenRevoked
-		case r.ExpiresAt != 0 && r.ExpiresAt <= now:
-			list[i].State = APITokenExpired
-		case r.Disabled != 0:
-			list[i].State = APITokenIdle
-		}
+		list[i] = s.seen(r)
 	}
 	return list, nil
+}
+
+// seen is a row as people see it.
+func (s *APITokens) seen(r db.ListAPITokensRow) APIToken {
+	t := APIToken{ID: r.ID, OwnerID: r.UserID, Owner: r.Username, Service: r.Service != 0, Name: r.Name, Hint: r.Hint,
+		Rights: auth.Rights(r.Rights & 0xff), Admin: r.Admin != 0, Groups: auth.GroupIDs(db.Text(r.GroupIds)),
+		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, UsedAt: r.UsedAt, UsedFrom: r.UsedFrom, State: APITokenActive}
+	switch {
+	case r.RevokedAt != 0:
+		t.State = APITokenRevoked
+	case r.ExpiresAt != 0 && r.ExpiresAt <= s.cfg.Now().UnixMilli():
+		t.State = APITokenExpired
+	case r.Disabled != 0:
+		t.State = APITokenIdle
+	}
+	return t
 }
 
 // Create makes a token and returns its id. It is returned itself this once, and kept nowhere.
@@ -213,17 +218,16 @@ func (s *APITokens) check(p auth.Principal, in APITokenInput, admin bool) []prob
 	return fields
 }
 
-// Get is a token that p may revoke.
+// Get is a token that p may revoke, also one that is too old for the list.
 func (s *APITokens) Get(ctx context.Context, p auth.Principal, id int64) (APIToken, error) {
-	list, err := s.List(ctx, p, p.Admin)
-	if err != nil {
-		return APIToken{}, err
-	}
-	i := slices.IndexFunc(list, func(t APIToken) bool { return t.ID == id })
-	if i < 0 {
+	r, err := s.queries.GetAPIToken(ctx, s.cfg.Pool, id)
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound), err == nil && !p.Admin && r.UserID != p.UserID:
 		return APIToken{}, problem.New(problem.NotFound, "problem.apitoken.gone")
+	case err != nil:
+		return APIToken{}, fmt.Errorf("read API token: %w", err)
 	}
-	return list[i], nil
+	return s.seen(db.ListAPITokensRow(r)), nil
 }
 
 // Revoke ends a token, one's own or for administrators any. It stays in the list.

@@ -333,3 +333,37 @@ func TestWhatATokenDoesIsWrittenDown(t *testing.T) {
 		}
 	})
 }
+
+// TestATokenBehindTheListIsRevoked: revoked tokens stay in the list, which shows the newest.
+func TestATokenBehindTheListIsRevoked(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := tokenBundle(t, pool)
+		ctx := t.Context()
+		old := b.token(t, b.user, APITokenInput{Name: "old"})
+		err := pool.Tx(ctx, func(tx *sql.Tx) error {
+			for i := range maxAPITokenList {
+				_, err := db.New().InsertAPIToken(ctx, tx, db.InsertAPITokenParams{UserID: b.user.UserID, Name: "x", Hash: strconv.Itoa(i), Hint: "x", CreatedAt: 1, ExpiresAt: 2})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		eve := auth.NewPrincipal(b.user.UserID+1, "eve", auth.RoleUser, "")
+		for _, tt := range []struct {
+			by   auth.Principal
+			want string
+		}{{eve, "404 problem.apitoken.gone"}, {auth.Principal{}, "404 problem.apitoken.gone"}, {b.admin, "ok"}} {
+			if got := kind(b.APITokens.Revoke(ctx, tt.by, old.ID)); got != tt.want {
+				t.Errorf("revoked by %q: %s, want %s", tt.by.Name, got, tt.want)
+			}
+		}
+		if got, err := b.APITokens.Get(ctx, b.user, old.ID); err != nil || got.State != APITokenRevoked {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
