@@ -41,12 +41,12 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
 		return err
 	}
-	list, err := c.runs.List(ctx, p, manage.RunFilter{Result: manage.Open, Limit: wallRuns})
+	// Runs are written down some seconds ahead; these do not run yet, and are not to take the places of those that do.
+	list, err := c.runs.List(ctx, p, manage.RunFilter{Result: manage.Open, Until: c.now(), Limit: wallRuns})
 	if err != nil {
 		return err
 	}
-	// Runs are written down some seconds ahead; these do not run yet.
-	list.Runs = slices.DeleteFunc(list.Runs, func(r db.RunRow) bool { return c.record(r).Start().After(c.now()) })
+	list.Runs = slices.DeleteFunc(list.Runs, func(r db.RunRow) bool { return c.record(r).Start().After(c.now()) }) // within this second
 	ids := make([]int64, len(list.Runs))
 	for i, r := range list.Runs {
 		ids[i] = r.JobID
