@@ -212,6 +212,11 @@ func TestTheForecastFollowsSchedules(t *testing.T) {
 				t.Errorf("%d due in %d minutes, want %d", f.Minutes[minute], minute, want)
 			}
 		}
+		for _, b.now = range []time.Time{at(5, 6, 59), at(5, 7, 5)} {
+			if f, err = b.Dashboard.Forecast(t.Context(), b.admin); err != nil || !f.From.Equal(b.now.Truncate(time.Minute)) {
+				t.Errorf("at %v it begins at %v, %v", b.now, f.From, err)
+			}
+		}
 	})
 }
 

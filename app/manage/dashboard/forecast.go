@@ -70,8 +70,9 @@ func (s *Dashboard) dueAt(ctx context.Context, at time.Time) ([]int64, error) {
 }
 
 func (s *Dashboard) foreseen(ctx context.Context) (foreseen, error) {
-	// Kept to the end of the minute, when its first one is over.
-	return unlessPaused(ctx, s, &s.forecast, time.Minute-time.Duration(s.cfg.Now().Second())*time.Second, s.foresee)
+	// Kept to the end of the minute, when its first one is over: what is older than the minute that goes on was made in another.
+	now := s.cfg.Now()
+	return unlessPaused(ctx, s, &s.forecast, now.Sub(now.Truncate(time.Minute))+1, s.foresee)
 }
 
 func (s *Dashboard) foresee(ctx context.Context, now time.Time) (foreseen, error) {
