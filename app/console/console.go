@@ -112,7 +112,7 @@ func New(cfg Config) *Console {
 		families: []family{
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, engine: cfg.Engine},
 			ofJobs,
-			&minePages{frame: f, jobs: m.Jobs, figures: m.Dashboard},
+			&minePages{frame: f, jobs: m.Jobs, runs: m.Runs, figures: m.Dashboard},
 			&jobPage{jobPages: ofJobs},
 			&chainPages{frame: f, jobs: m.Jobs},
 			&backfillPages{frame: f, jobs: m.Jobs, backfills: m.Backfills, pauses: m.Pauses},

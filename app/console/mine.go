@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,10 +9,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	figures "github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -20,6 +23,7 @@ import (
 type minePages struct {
 	*frame
 	jobs    *manage.Jobs
+	runs    *manage.Runs
 	figures *figures.Dashboard
 }
 
@@ -30,6 +34,8 @@ const (
 	mineTold = 3
 	// mineAfter is how long after it ended a failure is told: by then it is among the troubles, which are looked for every few seconds.
 	mineAfter = 6 * time.Second
+	// mineLooked is how many runs of a job are looked at for a failure that is not too new.
+	mineLooked = 50
 	// headerUntil says up to when failures have been told: the next request begins there.
 	headerUntil = "Punctual-Until"
 )
@@ -43,15 +49,15 @@ func (c *minePages) failed(ec echo.Context) error {
 	if err != nil || since <= 0 {
 		return ec.NoContent(http.StatusNoContent)
 	}
-	troubles, jobs, err := c.figures.Troubles(ctx, p)
+	troubles, about, err := c.figures.Troubles(ctx, p)
 	if err != nil {
 		return err
 	}
-	var fresh []db.RunRow
+	var fresh []figures.Failing
 	var ids []int64
 	for _, f := range troubles.Failing {
-		if at := c.endOf(&f.Run); at.UnixMilli() > since && !at.After(until) {
-			fresh, ids = append(fresh, f.Run), append(ids, f.Run.JobID)
+		if at := c.endOf(&f.Run); at.UnixMilli() > since && (f.Failures > 1 || !at.After(until)) {
+			fresh, ids = append(fresh, f), append(ids, f.Run.JobID)
 		}
 	}
 	marked, err := c.jobs.Favourites(ctx, p, ids)
@@ -59,9 +65,16 @@ func (c *minePages) failed(ec echo.Context) error {
 		return err
 	}
 	page, told := c.Page(ec), int64(0)
-	for _, r := range fresh {
-		j := jobs[r.JobID]
-		if !marked[r.JobID] && (p.Name == "" || !strings.EqualFold(string(j.Author), p.Name)) {
+	for _, f := range fresh {
+		j := about[f.Run.JobID]
+		if !marked[f.Run.JobID] && (p.Name == "" || !strings.EqualFold(string(j.Author), p.Name)) {
+			continue
+		}
+		r, ok, err := c.failedBetween(ctx, p, &f, since, until)
+		if err != nil {
+			return err
+		}
+		if !ok {
 			continue
 		}
 		if told++; told <= mineTold {
@@ -75,6 +88,21 @@ func (c *minePages) failed(ec echo.Context) error {
 		return ec.NoContent(http.StatusNoContent)
 	}
 	return render(ec, http.StatusOK, layout.ToastList(page))
+}
+
+// failedBetween is the newest failure of a job that is told now. Of one that fails every few seconds the newest of all is always too new.
+func (c *minePages) failedBetween(ctx context.Context, p auth.Principal, f *figures.Failing, since int64, until time.Time) (r db.RunRow, ok bool, err error) {
+	if !c.endOf(&f.Run).After(until) {
+		return f.Run, true, nil
+	}
+	rows, err := c.runs.OfJob(ctx, p, f.Run.JobID, mineLooked)
+	for i := range rows {
+		run, at := c.record(rows[i]), c.endOf(&rows[i])
+		if markOf(run.State(), run.Events) == jobs.MarkBad && at.UnixMilli() > since && !at.After(until) {
+			return rows[i], true, err
+		}
+	}
+	return r, false, err
 }
 
 // endOf is when a run ended, as far as that is on record.
