@@ -991,6 +991,7 @@ type Querier interface {
 	// A group is Punctual's from now on.
 	SetBeside(ctx context.Context, db DBTX, arg SetBesideParams) error
 	SetCalendar(ctx context.Context, db DBTX, arg SetCalendarParams) error
+	// What is noted only gets later: of two who delete at once the earlier moment does not hide the later one.
 	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
 	// What became of the question whether an address that somebody typed is there.
 	SetExecutorAsked(ctx context.Context, db DBTX, arg SetExecutorAskedParams) error

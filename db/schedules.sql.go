@@ -522,7 +522,10 @@ func (q *Queries) MaxScheduleJobID(ctx context.Context, db DBTX) (int64, error) 
 
 const setDeletion = `-- name: SetDeletion :exec
 INSERT INTO punctual_deletion (what, job_group, job_id, before_at, made_by, made_at) VALUES (?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE before_at = VALUES(before_at), made_by = VALUES(made_by), made_at = VALUES(made_at)
+ON DUPLICATE KEY UPDATE
+    made_by = CASE WHEN VALUES(before_at) > before_at THEN VALUES(made_by) ELSE made_by END,
+    made_at = CASE WHEN VALUES(before_at) > before_at THEN VALUES(made_at) ELSE made_at END,
+    before_at = GREATEST(before_at, VALUES(before_at))
 `
 
 type SetDeletionParams struct {
@@ -534,6 +537,7 @@ type SetDeletionParams struct {
 	MadeAt   int64
 }
 
+// What is noted only gets later: of two who delete at once the earlier moment does not hide the later one.
 func (q *Queries) SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error {
 	_, err := db.ExecContext(ctx, setDeletion,
 		arg.What,

@@ -81,5 +81,9 @@ SELECT what, job_group, job_id, before_at, made_by, made_at FROM punctual_deleti
 SELECT what, job_group, job_id, before_at, made_by, made_at FROM punctual_deletion WHERE what = ? AND job_group = ? AND job_id = ?;
 
 -- name: SetDeletion :exec
+-- What is noted only gets later: of two who delete at once the earlier moment does not hide the later one.
 INSERT INTO punctual_deletion (what, job_group, job_id, before_at, made_by, made_at) VALUES (?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE before_at = VALUES(before_at), made_by = VALUES(made_by), made_at = VALUES(made_at);
+ON DUPLICATE KEY UPDATE
+    made_by = CASE WHEN VALUES(before_at) > before_at THEN VALUES(made_by) ELSE made_by END,
+    made_at = CASE WHEN VALUES(before_at) > before_at THEN VALUES(made_at) ELSE made_at END,
+    before_at = GREATEST(before_at, VALUES(before_at));
