@@ -172,6 +172,27 @@ func TestStreamsFollowTheRightsOfWhoWatches(t *testing.T) {
 	})
 }
 
+// TestAListTellsOfErrorsFoundLater: an output is kept, and its errors counted, only once its run has ended and nothing else of its row
+// changes any more.
+func TestAListTellsOfErrorsFoundLater(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		group, err := db.New().InsertGroup(t.Context(), a.pool, db.InsertGroupParams{AppName: "orders", Title: "orders"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := things(t, a, group, "plain").run
+		list := admin.watch("/runs/events")
+		list.until(t, "plain")
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_output (log_id, job_group, state, object_id, faults) VALUES (?, ?, 2, 1, 7)", run, group); err != nil {
+			t.Fatal(err)
+		}
+		list.until(t, "7 lines with errors")
+	})
+}
+
 func TestRightsAreCompared(t *testing.T) {
 	t.Parallel()
 	p := auth.NewPrincipal(1, "ann", auth.RoleUser, "1")

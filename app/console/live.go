@@ -88,7 +88,7 @@ func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 	}
 	for i, row := range rows {
 		run := list.Runs[i]
-		version := fmt.Sprint(row.State, row.CanKill, run.SentAt, run.FinishedAt, row.Address, row.Message, row.JobName)
+		version := fmt.Sprint(row.State, row.CanKill, run.SentAt, run.FinishedAt, row.Address, row.Message, row.JobName, row.Faults)
 		if row.State.Open() {
 			version += c.soFar()
 		}
