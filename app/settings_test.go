@@ -78,6 +78,28 @@ func TestTheSettingsPage(t *testing.T) {
 		if got := b.get("/audit?kind=setting&range=all").document(t).Find("tbody tr").Length(); got != 7 {
 			t.Errorf("%d entries in the audit log", got)
 		}
+		// What one has not touched stays as another has made it meanwhile, and what both have changed is said.
+		mine, theirs := values(b.get("/settings").document(t)), values(b.get("/settings").document(t))
+		theirs.Set("audit_days", "365")
+		theirs.Set("misfire_seconds", "20")
+		if got := b.post("/settings", theirs); got.status != http.StatusSeeOther {
+			t.Fatalf("the other's: %d", got.status)
+		}
+		mine.Set("misfire_seconds", "9")
+		mine.Set("lost_seconds", "30")
+		merged := b.post("/settings", mine).document(t)
+		now := values(merged)
+		if now.Get("audit_days") != "365" || now.Get("misfire_seconds") != "9" || now.Get("lost_seconds") != "30" {
+			t.Errorf("after a conflict: audit_days %s, misfire_seconds %s, lost_seconds %s", now.Get("audit_days"), now.Get("misfire_seconds"), now.Get("lost_seconds"))
+		}
+		if both := merged.Find(".field .error"); both.Length() != 1 || !strings.Contains(both.Text(), "20") {
+			t.Errorf("what both have changed: %s", both.Text())
+		}
+		b.post("/settings", now)
+		now = values(b.get("/settings").document(t))
+		if now.Get("audit_days") != "365" || now.Get("misfire_seconds") != "9" || now.Get("lost_seconds") != "30" {
+			t.Errorf("saved again: audit_days %s, misfire_seconds %s, lost_seconds %s", now.Get("audit_days"), now.Get("misfire_seconds"), now.Get("lost_seconds"))
+		}
 		ann := normalUser(t, a)
 		if got := ann.get("/jobs").document(t).Find(`a[href="/settings"]`).Length(); got != 0 {
 			t.Error("the navigation leads a normal user to what they may not see")

@@ -61,15 +61,16 @@ func (c *settingsPages) show(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.settingsPage(ec, http.StatusOK, settings.Page{Page: c.pageWithFlash(ec), Version: manage.SettingsVersion(list)}, list, nil, nil)
+	return c.settingsPage(ec, http.StatusOK, settings.Page{Page: c.pageWithFlash(ec), Version: manage.SettingsVersion(list)}, list, settingsForm{})
 }
 
 func (c *settingsPages) save(ec echo.Context) error {
 	ctx := ec.Request().Context()
-	typed := make(map[string]string)
+	typed, was := make(map[string]string), make(map[string]string)
 	for _, s := range manage.AllSettings() {
-		if ec.Request().PostForm.Has(s.Name) {
-			typed[s.Name] = ec.FormValue(s.Name)
+		value, before := ec.FormValue(s.Name), ec.FormValue(settings.FieldWas+s.Name)
+		if form := ec.Request().PostForm; form.Has(s.Name) && (value != before || !form.Has(settings.FieldWas+s.Name)) {
+			typed[s.Name], was[s.Name] = value, before // the others stay as they are, also as somebody else has made them since
 		}
 	}
 	version := ec.FormValue(settings.FieldVersion)
@@ -81,9 +82,11 @@ func (c *settingsPages) save(ec echo.Context) error {
 		return c.goTo(ec, link.SettingsPath, done("settings.flash.saved"))
 	}
 	page := settings.Page{Page: c.Page(ec), Version: version}
+	form := settingsForm{typed: typed}
 	errs, ok := fieldErrors(page.Page, err)
 	switch {
 	case ok:
+		form.errs = errs
 		page.Problem = page.T("form.errors", "Count", len(errs))
 	case problem.From(err).Kind == problem.Conflict:
 		page.Problem = problem.From(err).Text(page.Printer)
@@ -96,12 +99,20 @@ func (c *settingsPages) save(ec echo.Context) error {
 	}
 	if !ok {
 		page.Version = manage.SettingsVersion(list) // saving again is the answer to the conflict
+		form.was = was
 	}
-	return c.settingsPage(ec, http.StatusUnprocessableEntity, page, list, typed, errs)
+	return c.settingsPage(ec, http.StatusUnprocessableEntity, page, list, form)
+}
+
+// settingsForm is what somebody sent of the settings that they have touched, by name.
+type settingsForm struct {
+	typed map[string]string
+	was   map[string]string // what these were when they were drawn; nil: nobody else has changed any
+	errs  map[string]string
 }
 
 // settingsPage draws the settings with what was typed in the place of what holds.
-func (c *settingsPages) settingsPage(ec echo.Context, status int, page settings.Page, list []manage.SettingState, typed, errs map[string]string) error {
+func (c *settingsPages) settingsPage(ec echo.Context, status int, page settings.Page, list []manage.SettingState, form settingsForm) error {
 	for _, name := range manage.SettingSections() {
 		section := settings.Section{Name: name}
 		for _, s := range list {
@@ -109,13 +120,14 @@ func (c *settingsPages) settingsPage(ec echo.Context, status int, page settings.
 				continue
 			}
 			item := settings.Item{
-				Name: s.Name, Kind: string(s.Kind), Value: s.Value, Default: s.Default, Unit: s.Unit, Choices: s.Choices, Error: errs[s.Name],
+				Name: s.Name, Kind: string(s.Kind), Value: s.Value, Default: s.Default, Unit: s.Unit, Choices: s.Choices, Error: form.errs[s.Name], Was: s.Value,
 				Stored: s.Source == manage.SourceStored, Broken: s.Broken, Changed: c.at(page.Page, fromMillis(s.ChangedAt)),
 			}
 			if s.Source == manage.SourceEnvironment {
 				item.Env = cmp.Or(s.Env, s.Name)
-			} else if value, ok := typed[s.Name]; ok {
+			} else if value, ok := form.typed[s.Name]; ok {
 				item.Value = value
+				item.Both = form.was != nil && form.was[s.Name] != s.Value && value != s.Value
 			}
 			section.Items = append(section.Items, item)
 		}

@@ -6,8 +6,11 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// The name of the field that says which state of the settings the form was drawn from.
-const FieldVersion = "version"
+// The names of the fields that say which state of the settings the form was drawn from: of all, and before its name of one.
+const (
+	FieldVersion = "version"
+	FieldWas     = "was."
+)
 
 // Page is the whole page ([Show]). It comes back with 422 and what was typed.
 type Page struct {
@@ -30,6 +33,7 @@ type Item struct {
 	Name    string // of its words and of its field
 	Kind    string // text, number, switch or choice
 	Value   string // as typed, or as it holds
+	Was     string // as it holds
 	Default string
 	Unit    string // of a number: ms, seconds, minutes or days
 	Choices []string
@@ -37,6 +41,7 @@ type Item struct {
 	Env     string // the variable that decides it here; empty if this page does
 	Stored  bool   // somebody decided it
 	Broken  bool   // what is stored cannot be read
+	Both    bool   // somebody else has changed it as well, to what it was
 	Changed format.Time
 }
 

@@ -43,6 +43,9 @@ func field(p Page, i Item) ui.Field {
 		Name: i.Name, Label: p.T("settings.item." + i.Name), Help: p.T("settings.item." + i.Name + ".help"), Error: i.Error, Value: i.Value,
 		Options: options(p, i), Max: 2000,
 	}
+	if i.Both {
+		f.Error = p.T("settings.error.both", "Value", said(p, i, i.Was))
+	}
 	if i.Kind == "number" {
 		f.Unit, f.Max, f.Data, f.Required = p.T("settings.unit."+i.Unit), 0, map[string]any{"inputmode": "numeric", "size": "7"}, true
 	}
