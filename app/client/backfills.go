@@ -80,6 +80,7 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 		Total     int64 `json:"total"`
 		Succeeded int64 `json:"succeeded"`
 	}
+	waiting := a.patient(s.Err, true)
 	for err == nil {
 		if err := json.Unmarshal(raw, &b); err != nil {
 			return fmt.Errorf("read what the admin said: %w", err)
@@ -92,7 +93,7 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 			return ctx.Err()
 		case <-time.After(backfillLook):
 		}
-		raw, err = a.do(ctx, http.MethodGet, fmt.Sprintf("%s/%d", path, b.ID), nil, nil)
+		raw, err = waiting.do(ctx, http.MethodGet, fmt.Sprintf("%s/%d", path, b.ID), nil, nil)
 	}
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ type api struct {
 	once  string // the Idempotency-Key of what is posted; may be empty
 	match string // the If-Match of what is changed; may be empty
 	http  *http.Client
+	away  *patience // nil: what fails is an error at once
 }
 
 // RefusedError is what an admin did not do, and why.
@@ -82,7 +83,19 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 }
 
 // call is do with the header of the answer.
-func (a *api) call(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, http.Header, error) {
+func (a *api) call(ctx context.Context, method, path string, query url.Values, body any) (raw json.RawMessage, header http.Header, err error) {
+	if a.away == nil || method != http.MethodGet {
+		return a.try(ctx, method, path, query, body)
+	}
+	err = a.away.reach(ctx, func() error {
+		raw, header, err = a.try(ctx, method, path, query, body)
+		return err
+	})
+	return raw, header, err
+}
+
+// try is one call.
+func (a *api) try(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	var reader io.Reader
@@ -120,7 +133,7 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 		return nil, nil, errInterrupted
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot reach %s: %w", a.base, cause(err))
+		return nil, nil, &awayError{fmt.Errorf("cannot reach %s: %w", a.base, cause(err))}
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -128,14 +141,19 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 		return nil, nil, errInterrupted
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the answer of %s broke off: %w", a.base, err)
+		return nil, nil, &awayError{fmt.Errorf("the answer of %s broke off: %w", a.base, err)}
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return raw, resp.Header, nil
 	}
 	refused := &RefusedError{Status: resp.StatusCode, Title: resp.Status}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "application/problem+json" || json.Unmarshal(raw, refused) != nil {
-		return nil, nil, fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, resp.Status)
+		err := fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, resp.Status)
+		switch resp.StatusCode {
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy in front of it
+			err = &awayError{err}
+		}
+		return nil, nil, err
 	}
 	return nil, nil, refused
 }

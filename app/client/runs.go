@@ -175,6 +175,7 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 		ctx, cancel = context.WithTimeout(ctx, w.Timeout)
 		defer cancel()
 	}
+	a = a.patient(s.Err, true)
 	var raw []json.RawMessage
 	var worst error
 	for at := 0; at < len(ids); at++ {
@@ -369,7 +370,7 @@ func (c runsLogs) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	if c.Follow {
-		return a.follow(ctx, s.Out, c.ID)
+		return a.patient(s.Err, false).follow(ctx, s.Out, c.ID)
 	}
 	said := false
 	for from := 1; ; {

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// awayFor is how long an admin may be away while a command waits: longer than one takes to start again, or than another takes to stand in.
+	awayFor = 2 * time.Minute
+	// awayEvery is how long one that is away is left alone.
+	awayEvery = 2 * time.Second
+)
+
+// patience is what a command that waits has with an admin that goes away meanwhile. It is for one goroutine.
+type patience struct {
+	say     io.Writer // where the reader is told of it
+	reached bool      // the admin has answered before; until then its address may be wrong
+}
+
+// patient is an api for a command that waits: what only reads is asked again while the admin is away.
+func (a *api) patient(say io.Writer, reached bool) *api {
+	p := *a
+	p.away = &patience{say, reached}
+	return &p
+}
+
+// reach calls until there is an answer, or for [awayFor].
+func (p *patience) reach(ctx context.Context, call func() error) error {
+	var since time.Time
+	for {
+		err := call()
+		if !isAway(err) {
+			p.reached = true
+			return err
+		}
+		if !p.reached || !since.IsZero() && time.Since(since) >= awayFor {
+			return err
+		}
+		if since.IsZero() {
+			since = time.Now()
+			fmt.Fprintf(p.say, "%v; asking again for %s\n", err, awayFor)
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return errInterrupted
+			}
+			return err
+		case <-time.After(awayEvery):
+		}
+	}
+}
+
+// awayError means that no admin has answered.
+type awayError struct{ err error }
+
+// Error implements error.
+func (e *awayError) Error() string { return e.err.Error() }
+
+// Unwrap is what is behind it.
+func (e *awayError) Unwrap() error { return e.err }
+
+// isAway reports whether an error is over when the admin is back.
+func isAway(err error) bool {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return refused.Status == http.StatusServiceUnavailable || refused.Status == http.StatusTooManyRequests // 502 tells of an executor
+	}
+	_, ok := errors.AsType[*awayError](err)
+	return ok
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// whileAway is an admin of whose calls the first answers, and that is away after that, in one way after the other.
+type whileAway struct {
+	calls int
+	ways  []func() (*http.Response, error)
+	back  int // the call from which on it answers again; 0: never
+}
+
+func (w *whileAway) RoundTrip(*http.Request) (*http.Response, error) {
+	w.calls++
+	if w.calls == 1 {
+		return answer(http.StatusOK, "application/json", `{"id":4,"state":"running"}`), nil
+	}
+	if w.back != 0 && w.calls >= w.back {
+		return answer(http.StatusOK, "application/json", `{"id":4,"state":"success","ended":true}`), nil
+	}
+	return w.ways[w.calls%len(w.ways)]()
+}
+
+func answer(status int, kind, body string) *http.Response {
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// TestAWaitOutlastsAnAdminThatStartsAgain, whatever is in front of it, and tells the reader once.
+func TestAWaitOutlastsAnAdminThatStartsAgain(t *testing.T) {
+	t.Parallel()
+	ways := []func() (*http.Response, error){
+		func() (*http.Response, error) { return nil, errors.New("connection refused") },
+		func() (*http.Response, error) {
+			return answer(http.StatusBadGateway, "text/html", "<h1>Bad Gateway"), nil
+		},
+		func() (*http.Response, error) {
+			return answer(http.StatusServiceUnavailable, "application/problem+json", `{"status":503,"title":"Stopping"}`), nil
+		},
+		func() (*http.Response, error) {
+			r := answer(http.StatusOK, "application/json", "")
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"id":4,`), broken{}))
+			return r, nil
+		},
+	}
+	for back, want := range map[int]string{20: "", 0: "connection refused"} {
+		synctest.Test(t, func(t *testing.T) {
+			var said bytes.Buffer
+			w := &whileAway{ways: ways, back: back}
+			if back == 0 {
+				w.ways = ways[:1]
+			}
+			a := (&api{base: "http://admin.example", http: &http.Client{Transport: w}}).patient(&said, false)
+			began := time.Now()
+			r, err := a.ended(t.Context(), 4)
+			if want == "" && (err != nil || !r.Ended) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("back at call %d: %+v, %v", back, r, err)
+			}
+			if took := time.Since(began); took < 30*time.Second || took > awayFor+awayEvery {
+				t.Errorf("back at call %d: after %s", back, took)
+			}
+			if n := strings.Count(said.String(), "asking again for 2m0s\n"); n != 1 {
+				t.Errorf("told %d times: %s", n, &said)
+			}
+		})
+	}
+}
+
+// TestNobodyWaitsForAnAddressThatIsWrong, for an executor that cannot be asked, or on when it is interrupted.
+func TestNobodyWaitsForAnAddressThatIsWrong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		a := &api{base: "http://admin.example", http: &http.Client{Transport: &whileAway{calls: 1, ways: []func() (*http.Response, error){
+			func() (*http.Response, error) { return nil, errors.New("no such host") },
+		}}}}
+		if _, err := a.patient(io.Discard, false).ended(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "no such host") {
+			t.Errorf("a wrong address: %v", err)
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, interrupt)
+		if _, err := a.patient(io.Discard, true).ended(ctx, 4); !errors.Is(err, errInterrupted) {
+			t.Errorf("interrupted: %v", err)
+		}
+		a.http.Transport = &whileAway{calls: 1, ways: []func() (*http.Response, error){
+			func() (*http.Response, error) {
+				return answer(http.StatusBadGateway, "application/problem+json", `{"status":502,"title":"The executor did not answer"}`), nil
+			},
+		}}
+		if _, _, _, err := a.patient(io.Discard, true).output(t.Context(), 4, 1); err == nil {
+			t.Error("an executor that cannot be asked is an output")
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
