@@ -82,6 +82,7 @@ type RunFilter struct {
 	Executor string          // LIKE patterns, in which ! escapes the wildcards; empty: any
 	Text     string          // in the address, the parameter and the messages
 	TextID   int64           // or the id itself
+	Except   int64           // not the run of this id; 0: any
 }
 
 // maxBranches bounds a statement. Who may see more groups finds some of theirs among the newest runs of all.
@@ -250,6 +251,9 @@ func (f *RunFilter) rest(w *where) {
 	}
 	if !f.Until.IsZero() {
 		w.and("trigger_time <= ?", f.Until)
+	}
+	if f.Except != 0 {
+		w.and("id <> ?", f.Except)
 	}
 	if f.Trigger != "" {
 		w.and("trigger_type = ?", string(f.Trigger))

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ type RunFilter struct {
 	Limit    int
 }
 
-// RunList is one page of runs, newest first.
+// RunList is one page of runs, newest first. The topmost has the run whose number is looked for beside what fills it.
 type RunList struct {
 	Runs  []db.RunRow
 	Newer int64 // RunFilter.After of the page above this one; 0: this is the topmost
@@ -100,6 +101,8 @@ func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList
 	if f.Sort.By != "" {
 		return s.sorted(ctx, q, f)
 	}
+	number := q.filter.TextID
+	q.filter.TextID, q.filter.Except = 0, number
 	var list RunList
 	before, left := q.before, q.time
 	switch {
@@ -129,7 +132,26 @@ func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList
 		list.Older, list.Searched = reached, true
 		err = q.stopped(ctx, &list)
 	}
+	if err == nil && number != 0 && list.Newer == 0 {
+		err = q.addNumbered(ctx, number, &list)
+	}
 	return list, err
+}
+
+// addNumbered adds the run whose number is the text to the topmost page, however far back it lies: it is on no other.
+func (q *runQuery) addNumbered(ctx context.Context, id int64, list *RunList) error {
+	if id < q.from || id >= q.before {
+		return nil
+	}
+	f := q.filter
+	f.TextID, f.Except = id, 0
+	rows, err := db.FindRuns(ctx, q.s.cfg.Pool, f, id, id+1, 1)
+	if err != nil {
+		return fmt.Errorf("find run %d: %w", id, db.Error(err))
+	}
+	list.Runs = append(list.Runs, rows...)
+	slices.SortFunc(list.Runs, func(a, b db.RunRow) int { return cmp.Compare(b.ID, a.ID) })
+	return nil
 }
 
 // fits says whether an open run is in a filter, as the queries of the list would.
@@ -296,7 +318,7 @@ func (q *runQuery) above(ctx context.Context, f RunFilter) (before, newer int64,
 	return q.before, 0, nil
 }
 
-// stopped says how far back a search has come that took too long. The run whose number is the text is in the list anyway.
+// stopped says how far back a search has come that took too long.
 func (q *runQuery) stopped(ctx context.Context, list *RunList) error {
 	at, err := q.s.queries.RunTimeFrom(ctx, q.s.cfg.Pool, list.Older)
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
@@ -304,13 +326,6 @@ func (q *runQuery) stopped(ctx context.Context, list *RunList) error {
 	}
 	if at.Valid {
 		list.Reached = q.s.cfg.Pool.FromWall(at.Time)
-	}
-	if id := q.filter.TextID; id >= q.from && id < list.Older {
-		rows, err := db.FindRuns(ctx, q.s.cfg.Pool, q.filter, id, id+1, 1)
-		if err != nil {
-			return fmt.Errorf("find run %d: %w", id, db.Error(err))
-		}
-		list.Runs = append(list.Runs, rows...)
 	}
 	return nil
 }

@@ -60,7 +60,6 @@ func (s *Runs) sorted(ctx context.Context, q *runQuery, f RunFilter) (list RunLi
 		if err := q.stopped(ctx, &list); err != nil {
 			return list, err
 		}
-		list.Runs = nil // the run whose number is the text has no place in the order
 	}
 	ids := s.inOrder(spans, f.Sort)
 	if ids = ids[:min(len(ids), f.Limit)]; len(ids) == 0 {

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -95,4 +96,58 @@ func TestWalk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestARunIsFoundByItsNumberOnce on the first page, however many pages there are and whatever ends them.
+func TestARunIsFoundByItsNumberOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		var ids []int64
+		for i := range 40 {
+			ids = append(ids, insertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Minute), 200, 200, "plain"))
+		}
+		far, near := ids[1], ids[38]
+		for _, id := range []int64{ids[39], ids[20], ids[5]} { // they tell of both
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_msg = ? WHERE id = ?", fmt.Sprintf("made anew for %d and %d", far, near), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, number := range []int64{far, near} {
+			want := []int64{ids[39], ids[20], ids[5]}
+			for _, limit := range []int{1, 2, 50} {
+				for name, quick := range map[string]time.Duration{"pages end by time": time.Nanosecond, "pages are full": time.Hour} {
+					b.Runs.search = search{quick: quick, deep: time.Minute, first: 10}
+					f := RunFilter{Text: strconv.FormatInt(number, 10), Limit: limit}
+					var got []int64
+					for page := 0; ; page++ {
+						list, err := b.Runs.List(t.Context(), b.admin, f)
+						if err != nil {
+							t.Fatal(err)
+						}
+						for _, r := range list.Runs {
+							got = append(got, r.ID)
+						}
+						if page == 0 && !slices.Contains(got, number) {
+							t.Errorf("%s: the first page of %d has not run %d: %v", name, limit, number, got)
+						}
+						if list.Older == 0 {
+							break
+						}
+						f.Before = list.Older
+					}
+					slices.Sort(got)
+					if want := slices.Sorted(slices.Values(append(want, number))); !slices.Equal(got, want) {
+						t.Errorf("%s of %d: %v, want %v", name, limit, got, want)
+					}
+				}
+			}
+		}
+		b.Runs.search = search{quick: time.Hour, deep: time.Hour, first: 10}
+		list, err := b.Runs.List(t.Context(), b.admin, RunFilter{Text: strconv.FormatInt(far, 10), After: ids[5], Limit: 1})
+		if err != nil || len(list.Runs) != 1 || list.Runs[0].ID != ids[20] {
+			t.Errorf("the page above: %+v, %v", list, err)
+		}
+	})
 }
