@@ -57,6 +57,20 @@ func (q *Queries) DeleteCalendar(ctx context.Context, db DBTX, name string) (int
 	return result.RowsAffected()
 }
 
+const holdCalendar = `-- name: HoldCalendar :execrows
+UPDATE punctual_calendar SET name = name WHERE name = ?
+`
+
+// Changes nothing and locks the row: neither is the calendar deleted before the end of the transaction, nor does a job come to one that is being
+// deleted. 0 rows: it is not in the database.
+func (q *Queries) HoldCalendar(ctx context.Context, db DBTX, name string) (int64, error) {
+	result, err := db.ExecContext(ctx, holdCalendar, name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const listCalendarJobs = `-- name: ListCalendarJobs :many
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, trigger_next_time, claimed_until FROM xxl_job_info
 WHERE calendar = ? AND trigger_status > CAST(? AS SIGNED) AND paused_next <> trigger_next_time AND id > ? ORDER BY id LIMIT 500

@@ -378,6 +378,9 @@ type Querier interface {
 	HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
+	// Changes nothing and locks the row: neither is the calendar deleted before the end of the transaction, nor does a job come to one that is being
+	// deleted. 0 rows: it is not in the database.
+	HoldCalendar(ctx context.Context, db DBTX, name string) (int64, error)
 	// Changes nothing and locks the row: neither is the group deleted before the end of the transaction, nor does a job come to one that is being
 	// deleted. 0 rows: it is gone.
 	HoldGroup(ctx context.Context, db DBTX, id int64) (int64, error)

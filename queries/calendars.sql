@@ -15,6 +15,11 @@ SELECT CAST(COALESCE(MAX(revision), 0) + 1 AS SIGNED) AS revision FROM punctual_
 INSERT INTO punctual_calendar (name, body, revision, updated_at, updated_by) VALUES (?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE body = VALUES(body), revision = VALUES(revision), updated_at = VALUES(updated_at), updated_by = VALUES(updated_by);
 
+-- name: HoldCalendar :execrows
+-- Changes nothing and locks the row: neither is the calendar deleted before the end of the transaction, nor does a job come to one that is being
+-- deleted. 0 rows: it is not in the database.
+UPDATE punctual_calendar SET name = name WHERE name = ?;
+
 -- name: DeleteCalendar :execrows
 DELETE FROM punctual_calendar WHERE name = ?;
 

@@ -221,6 +221,9 @@ func (s *Calendars) DeleteVersion(ctx context.Context, p auth.Principal, name, v
 		if err := stillCalendar(rows, name, version); err != nil {
 			return err
 		}
+		if _, err := s.queries.HoldCalendar(ctx, tx, name); err != nil { // a job that is on its way to it is counted then
+			return err
+		}
 		used, err := s.queries.CountCalendarJobs(ctx, tx)
 		if err != nil {
 			return err

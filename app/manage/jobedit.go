@@ -193,6 +193,9 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 		if err := s.holdGroup(ctx, tx, in.Group); err != nil {
 			return err
 		}
+		if err := s.holdCalendar(ctx, tx, in.Calendar); err != nil {
+			return err
+		}
 		waits, err := false, error(nil)
 		if isScript {
 			if waits, err = s.reviewed(ctx, tx, in.Group); err != nil {
@@ -243,6 +246,18 @@ func (s *Jobs) holdGroup(ctx context.Context, tx *sql.Tx, id int64) error {
 	n, err := s.queries.HoldGroup(ctx, tx, id)
 	if err == nil && n == 0 {
 		err = problem.InvalidFields(problem.Field{Name: FieldGroup, Key: "job.error.group"})
+	}
+	return err
+}
+
+// holdCalendar keeps the calendar that a job comes to from being deleted until the job keeps to it. One that the program ships is always there.
+func (s *Jobs) holdCalendar(ctx context.Context, tx *sql.Tx, name string) error {
+	if name == "" || db.ShippedCalendar(name) != nil {
+		return nil
+	}
+	n, err := s.queries.HoldCalendar(ctx, tx, name)
+	if err == nil && n == 0 {
+		err = problem.InvalidFields(problem.Field{Name: jobspec.FieldCalendar, Key: jobspec.CodeCalendar, Args: []any{"Value", name}})
 	}
 	return err
 }
@@ -319,6 +334,11 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 			return err
 		}
 		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, in.ID); err != nil {
+			return err
+		}
+	}
+	if in.Calendar != old.Calendar {
+		if err := s.holdCalendar(ctx, tx, in.Calendar); err != nil {
 			return err
 		}
 	}

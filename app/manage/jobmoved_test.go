@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/calendar"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -131,6 +132,46 @@ func TestNoJobIsLeftInAGroupThatIsGone(t *testing.T) {
 				}
 				if jobs[0] == move {
 					move = b.create(t, nil)
+				}
+			}
+		}
+	})
+}
+
+// TestNoJobKeepsToACalendarThatIsGone: whoever deletes it, or saves a job that names it at that moment, is refused.
+func TestNoJobKeepsToACalendarThatIsGone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		keeps := func(in *JobInput) { in.Calendar, in.CalendarRule = "short-lived", jobspec.CalendarWorkdays }
+		edited := b.create(t, nil)
+		for name, do := range map[string]func() (int64, error){
+			"made":   func() (int64, error) { return b.Jobs.Create(ctx, b.admin, b.job(keeps)) },
+			"edited": func() (int64, error) { return edited, b.Jobs.Update(ctx, b.admin, edited, b.job(keeps)) },
+		} {
+			for range 40 {
+				if err := b.Calendars.Put(ctx, b.admin, &calendar.Calendar{Name: "short-lived", Week: []string{"mon"}}); err != nil {
+					t.Fatal(err)
+				}
+				var both sync.WaitGroup
+				var gone, done error
+				var job int64
+				both.Go(func() { gone = b.Calendars.Delete(ctx, b.admin, "short-lived") })
+				both.Go(func() { job, done = do() })
+				both.Wait()
+				if got := kind(gone) + ", " + kind(done); got != "ok, 422 calendar:job.error.calendar" && got != "409 problem.calendar.used, ok" {
+					t.Fatalf("a calendar is deleted and a job that keeps to it %s at once: %s", name, got)
+				}
+				if gone == nil {
+					continue
+				}
+				if job == edited {
+					if err := b.Jobs.Update(ctx, b.admin, edited, b.job(nil)); err != nil {
+						t.Fatal(err)
+					}
+				} else if err := b.Jobs.Delete(ctx, b.admin, job); err != nil {
+					t.Fatal(err)
 				}
 			}
 		}
