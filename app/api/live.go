@@ -134,7 +134,7 @@ func (w *runsWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 			return false, 0, err
 		}
 	}
-	if w.begun && !known && len(list) == watchedRuns {
+	if w.begun && !known && len(list) >= watchedRuns {
 		if err := s.Send("many", "", nil); err != nil {
 			return false, 0, err
 		}
