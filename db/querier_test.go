@@ -106,7 +106,7 @@ var seedValues = map[string][seedRows]any{
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
 // parameter.
 var argValues = map[string]any{
-	"SetExecutorAsked.SilentSince": int64(77), "DeleteCalendar": "name1", "ListCalendarJobs.Beside": int64(0), "ReplanJob.Beside": int64(0),
+	"SetExecutorAsked.SilentSince": int64(77), "DeleteCalendar": "name1", "HoldCalendar": "name1", "ListCalendarJobs.Beside": int64(0), "ReplanJob.Beside": int64(0),
 	"ListFullAttempts": []string{"id1"}, "ListPlaces.Places": []string{"place1"}, "TakeAttempt.MostMs": int64(100), "InsertAttempt.ID": "new",
 	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0), "InsertSignIn.ID": "new", "GetSignIn.NowMs": int64(0),
 	"DeleteSignInsBefore": int64(100), "SetPasswordDue.PasswordDue": int64(77), "ListSessionTimes.NowMs": int64(0),
