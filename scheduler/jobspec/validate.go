@@ -235,13 +235,20 @@ func cronText(v *validation, f *Field, j *Job) {
 	}
 }
 
+// interval and moment may be written with any number of zeros; only so many fit.
 func interval(v *validation, _ *Field, j *Job) {
 	_, err := Interval(j.ScheduleConf)
+	if len(j.ScheduleConf) > maxConf {
+		err = ErrInterval
+	}
 	v.schedule(err)
 }
 
 func moment(v *validation, _ *Field, j *Job) {
 	_, err := Moment(j.ScheduleConf, time.UTC)
+	if len(j.ScheduleConf) > maxConf {
+		err = ErrMoment
+	}
 	v.schedule(err)
 }
 
@@ -274,7 +281,7 @@ func (v *validation) neededBy(f *Field, j *Job, strategy Misfire) {
 
 // runbook wants the address of a page, which is shown as a link to everybody who sees the job fail.
 func runbook(v *validation, f *Field, j *Job) {
-	if !Linkable(j.Runbook) && j.Runbook != "" {
+	if v.text(f, j) && !Linkable(j.Runbook) && j.Runbook != "" {
 		v.add(f.Name, CodeLink, nil)
 	}
 }

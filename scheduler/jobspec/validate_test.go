@@ -52,6 +52,16 @@ func TestValidate(t *testing.T) {
 		{"a job without schedule needs no conf", func(j *jobspec.Job) { j.ScheduleType, j.ScheduleConf = jobspec.ScheduleNone, "" }, nil},
 		{"a moment is readable", func(j *jobspec.Job) { j.ScheduleType, j.ScheduleConf = jobspec.ScheduleOnce, "tomorrow" }, one("moment", jobspec.CodeMoment, nil)},
 		{"the zone is known", func(j *jobspec.Job) { j.Zone = "Mars/Base" }, one("time_zone", jobspec.CodeZone, args{"Value", "Mars/Base"})},
+		{"the zone is known by its own name", func(j *jobspec.Job) { j.Zone = "Asia" + strings.Repeat("/.", 40) + "/Shanghai" },
+			one("time_zone", jobspec.CodeZone, args{"Value", "Asia" + strings.Repeat("/.", 40) + "/Shanghai"})},
+		{"the address of a page has to fit", func(j *jobspec.Job) { j.Runbook = "https://wiki.example.com/" + strings.Repeat("x", 488) }, one("runbook", jobspec.CodeTooLong, args{"Max", 512})},
+		{"a fixed rate has to fit", func(j *jobspec.Job) {
+			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleFixRate, strings.Repeat("0", 127)+"60"
+		},
+			one("seconds", jobspec.CodeInterval, args{"Min", 1, "Max", 2147483647})},
+		{"a moment has to fit", func(j *jobspec.Job) {
+			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleOnce, "2026-11-27T19:00:00."+strings.Repeat("0", 128)+"Z"
+		}, one("moment", jobspec.CodeMoment, nil)},
 		{"the window has a length", func(j *jobspec.Job) { j.Start, j.End = 2, 1 }, one("end_at", jobspec.CodeWindow, nil)},
 		{"the back-off is readable", func(j *jobspec.Job) { j.Backoff = "soon" }, one("retry_backoff", jobspec.CodeBackoff, args{"Value", "soon"})},
 		{"the concurrency policy is known", func(j *jobspec.Job) { j.Concurrency = "MAYBE" }, one("concurrency_policy", jobspec.CodeUnknown, args{"Value", "MAYBE"})},

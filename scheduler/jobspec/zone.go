@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"path"
 	"sync"
 	"time"
 )
@@ -17,8 +18,8 @@ func Location(name string) (*time.Location, error) {
 	if loc, ok := locations.Load(name); ok {
 		return loc.(*time.Location), nil
 	}
-	if name == "Local" {
-		name = "not a zone: Local"
+	if name == "Local" || path.Clean(name) != name { // "Asia/./Shanghai" is the name of a file, and there is no end of those
+		name = "not a zone: " + name
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
