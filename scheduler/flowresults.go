@@ -69,8 +69,19 @@ func (fs *Flows) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *fl
 // itemsAtOnce is how many results of items are read at a time: each may be as long as that of a step.
 const itemsAtOnce = 100
 
-// itemResults is what the items of a step gave. Those that end in the move under way are not written yet.
+// itemResults is what the items of a step gave, in their order. Those that end in the move under way are not written yet, and are counted as the
+// others are.
 func (fs *Flows) itemResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowState, step string) (results []flow.Result, err error) {
+	var items []db.FlowStep
+	add := func(item db.FlowStep) {
+		items = append(items, item)
+		f.size += len(item.Output) + len(item.Message)
+	}
+	for _, item := range m.starts.items { // those that ended as they were to start
+		if item.FlowLogID == f.row.LogID && item.Step == step {
+			add(item.FlowStep)
+		}
+	}
 	for after := int64(-1); f.size <= flow.MaxResultSize; {
 		page, err := fs.queries.ListFlowItemResults(ctx, tx, db.ListFlowItemResultsParams{FlowLogID: f.row.LogID, Step: step, AfterItem: after, Limit: itemsAtOnce})
 		if err != nil {
@@ -78,22 +89,20 @@ func (fs *Flows) itemResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *fl
 		}
 		m.read += len(page)
 		for _, r := range page {
-			now := db.FlowStep{State: r.State, Code: r.Code, Message: r.Message, Output: r.Output}
+			now := db.FlowStep{Item: r.Item, State: r.State, Code: r.Code, Message: r.Message, Output: r.Output}
 			if s := m.rows[r.ID]; s != nil {
 				now = s.FlowStep
 			}
-			results = append(results, resultOf(&now))
-			f.size += len(now.Output) + len(now.Message)
+			add(now)
 			after = r.Item
 		}
 		if len(page) < itemsAtOnce {
 			break
 		}
 	}
-	for _, item := range m.starts.items { // those that ended as they were to start
-		if item.FlowLogID == f.row.LogID && item.Step == step {
-			results = append(results, resultOf(&item.FlowStep))
-		}
+	slices.SortFunc(items, func(a, b db.FlowStep) int { return cmp.Compare(a.Item, b.Item) }) // of a step that is done again, the first may come last
+	for i := range items {
+		results = append(results, resultOf(&items[i]))
 	}
 	return results, nil
 }
