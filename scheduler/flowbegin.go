@@ -165,7 +165,7 @@ func (b *beginning) start(ctx context.Context, tx *sql.Tx, r *db.ListRunsByIDRow
 		row.Deadline = now.Add(time.Duration(t) * time.Second).UnixMilli()
 	}
 	if before != nil {
-		row.Revision, row.FromLogID = before.Revision, before.FromLogID
+		row.Revision = before.Revision
 		if err := fs.queries.SetFlowRunTimes(ctx, tx, db.SetFlowRunTimesParams{LogID: r.ID, BeganAt: row.BeganAt, Deadline: row.Deadline, Zone: row.Zone}); err != nil {
 			return err
 		}
