@@ -294,3 +294,99 @@ func TestWhatARunThatEndsMakesOfItsStep(t *testing.T) {
 		}
 	}
 }
+
+// TestARunThatIsNotDecidedAboutStaysAsItIs: its rows are deleted, or it is decided already. What ends, goes on or is done to it changes nothing.
+func TestARunThatIsNotDecidedAboutStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{true, false} {
+		f := stateOf(t, "steps: [{id: a, job: 7}]", db.FlowStep{State: int64(flow.Running), RunID: 5, Going: 1, Total: 1})
+		f.row.State = flowDecided
+		m := &flowMove{states: map[int64]*flowState{0: f}, rows: map[int64]*flowStep{3: f.steps[0]}}
+		if gone {
+			m.states = nil
+		}
+		was := f.steps[0].FlowStep
+		m.endStep(&stepEnd{step: 3, outcome: event.Failed, code: 500})
+		m.goOn(3, 7)
+		if err := m.do(flowDeed{asked: flow.AskedStop, by: "ada", do: func(*flowState) error { return ErrStepNotSo }}); err != nil {
+			t.Errorf("gone %t: a deed is done: %v", gone, err)
+		}
+		if f.touched || f.run.Asked != flow.AskedNothing || f.row.StoppedBy != "" || f.steps[0].changed || f.steps[0].FlowStep != was {
+			t.Errorf("gone %t: it is %+v, its step %+v", gone, f.row, f.steps[0])
+		}
+	}
+}
+
+// TestWhoAsksARunToEndFirstIsNamed, and what nobody asks to end is not.
+func TestWhoAsksARunToEndFirstIsNamed(t *testing.T) {
+	t.Parallel()
+	type after struct {
+		Asked   flow.Asked
+		By      string
+		Touched bool
+	}
+	nothing := func(*flowState) error { return nil }
+	for name, tt := range map[string]struct {
+		before flow.Asked
+		deed   flowDeed
+		want   after
+	}{
+		"the first":                {flow.AskedNothing, flowDeed{asked: flow.AskedStop, by: "ada"}, after{flow.AskedStop, "ada", true}},
+		"a second":                 {flow.AskedStop, flowDeed{asked: flow.AskedStop, by: "ada"}, after{flow.AskedStop, "bob", false}},
+		"its time is over already": {flow.AskedTimeout, flowDeed{asked: flow.AskedStop, by: "ada"}, after{flow.AskedTimeout, "bob", false}},
+		"something else":           {flow.AskedNothing, flowDeed{do: nothing, by: "ada"}, after{flow.AskedNothing, "bob", true}},
+		"nothing":                  {flow.AskedNothing, flowDeed{by: "ada"}, after{flow.AskedNothing, "bob", false}},
+	} {
+		f := stateOf(t, "steps: [{id: a, job: 7}]", db.FlowStep{State: int64(flow.Running)})
+		f.run.Asked, f.row.StoppedBy = tt.before, "bob"
+		m := &flowMove{states: map[int64]*flowState{0: f}}
+		if err := m.do(tt.deed); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := (after{f.run.Asked, f.row.StoppedBy, f.touched}); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// TestAStepThatCannotStartFailedFirst, also where one that ran beside it fails later.
+func TestAStepThatCannotStartFailedFirst(t *testing.T) {
+	t.Parallel()
+	f := stateOf(t, "steps: [{id: runs, job: 7}, {id: cannot, job: 8, if: int(flow.param) > 0}]", db.FlowStep{State: int64(flow.Running), Going: 1, Total: 1}, db.FlowStep{})
+	f.param = "none"
+	m := &flowMove{now: time.UnixMilli(1_000_000), states: map[int64]*flowState{0: f}, rows: map[int64]*flowStep{3: f.steps[0]}}
+	fs := newFlows(flowsConfig{})
+	if err := fs.decide(t.Context(), nil, m, f); err != nil {
+		t.Fatal(err)
+	}
+	m.now = m.now.Add(time.Second)
+	m.endStep(&stepEnd{step: 3, outcome: event.Failed, code: 500, message: "later"})
+	if err := fs.decide(t.Context(), nil, m, f); err != nil {
+		t.Fatal(err)
+	}
+	if f.row.State != flowDecided || f.row.FailedStep != "cannot" || !strings.HasPrefix(f.why, "if ") {
+		t.Errorf("it is %+v, because %q", f.row, f.why)
+	}
+}
+
+// TestWhichRunsAStepHas: the first of those that are made for it, and so many as go on; they do not hold on to it.
+func TestWhichRunsAStepHas(t *testing.T) {
+	t.Parallel()
+	one, all := &flowStep{FlowStep: db.FlowStep{ID: 1, RunID: 3, Total: 1}}, &flowStep{FlowStep: db.FlowStep{ID: 2, Total: 9}}
+	m := &flowMove{}
+	for id, s := range []*flowStep{all, one, all} {
+		m.runs = append(m.runs, &dispatch{id: int64(id + 5), of: &flowStart{step: s}})
+	}
+	moves := m.stepMoves()
+	if len(moves) != 2 || moves[0].Now != &one.FlowStep || moves[1].Now != &all.FlowStep {
+		t.Errorf("changed are %+v", moves)
+	}
+	if one.RunID != 6 || one.Going != 1 || one.Total != 0 || all.RunID != 5 || all.Going != 2 || all.Total != 2 {
+		t.Errorf("they are %+v and %+v", one.FlowStep, all.FlowStep)
+	}
+	for _, d := range m.runs {
+		if d.of != nil {
+			t.Errorf("run %d holds on to its step", d.id)
+		}
+	}
+}
