@@ -17,8 +17,9 @@ func (t *Table) usageOf(jobID int64) *usage {
 	return u
 }
 
-// leastFrequent gives the address that was used least; a new one starts at a random count below the number of addresses,
-// so that it does not get every run until it has caught up. Ties go to the first in order.
+// leastFrequent gives the address that was used least. A new one starts at a random count below the number of addresses, as upstream has
+// it: not every job begins with the same, and beside others that were used for long it gets the runs until it has caught up. Ties go to the
+// first in order.
 func (t *Table) leastFrequent(jobID int64, addresses []string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
