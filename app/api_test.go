@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -213,6 +214,34 @@ func TestListsOfTheAPIAreReadWithACursor(t *testing.T) {
 			if diff := cmp.Diff(want, ids); diff != "" {
 				t.Errorf("%s: %s", filter, diff)
 			}
+		}
+	})
+}
+
+// TestAKeyIsKeptOfWhatWasDone and could not be read for the answer: a repeat does not do it again. Of what was refused none is kept.
+func TestAKeyIsKeptOfWhatWasDone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		// Somebody deletes the job before it is read.
+		gone := "CREATE TRIGGER gone AFTER INSERT ON punctual_audit FOR EACH ROW DELETE FROM xxl_job_info WHERE job_desc = 'short-lived' AND NEW.object_kind = 'job'"
+		if a.pool.Dialect() == db.SQLite {
+			gone = "CREATE TRIGGER gone AFTER INSERT ON punctual_audit BEGIN DELETE FROM xxl_job_info WHERE job_desc = 'short-lived' AND NEW.object_kind = 'job'; END"
+		}
+		if _, err := a.pool.ExecContext(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+		const body = `{"group_id":1,"description":"short-lived","author":"a","handler":"h"}`
+		var r refusal
+		c.json(404, &r, "POST", "/jobs", body, "Idempotency-Key", "k")
+		for range 2 {
+			if c.json(409, &r, "POST", "/jobs", body, "Idempotency-Key", "k"); r.Code != "once.done" {
+				t.Errorf("a repeat of what was done: %+v", r)
+			}
+		}
+		n := 0
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_audit WHERE object_kind = 'job' AND object_name = 'short-lived'").Scan(&n); err != nil || n != 1 {
+			t.Errorf("the job was made %d times, %v", n, err)
 		}
 	})
 }

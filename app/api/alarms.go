@@ -215,6 +215,7 @@ func (a *API) alarms() {
 			if err != nil {
 				return nil, err
 			}
+			did(ctx)
 			answer, err := a.channelAnswer(ctx, p, id)
 			if err != nil {
 				return nil, err
@@ -321,6 +322,7 @@ func (a *API) alarmRoutes(tag string) {
 			if err := save(ctx, p, alarm.Route{ChannelID: in.ID}, in.Body); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.channelAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPut, path: "/alarms/channels/{id}/routes/{route}", id: "replaceAlarmRoute", tag: tag, summary: "Change which alarms a route leads to its channel", names: routeNames},

@@ -305,7 +305,7 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 	}
 	huma.Register(a.huma, operation, func(ctx context.Context, in *I) (*O, error) {
 		r := requestOf(ctx)
-		out, err := a.onceOnly(ctx, o, in, func() (any, error) { return do(ctx, r.principal, in) }, new(O))
+		out, err := a.onceOnly(ctx, o, in, func(ctx context.Context) (any, error) { return do(ctx, r.principal, in) }, new(O))
 		if err != nil {
 			return nil, a.refusal(r, err, o.names)
 		}

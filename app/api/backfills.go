@@ -122,6 +122,7 @@ func (a *API) createBackfill(ctx context.Context, p auth.Principal, job int64, d
 	if err != nil {
 		return nil, err
 	}
+	did(ctx)
 	b, err := a.Manage.Backfills.Get(ctx, p, job, id)
 	if err != nil {
 		return nil, err

@@ -109,6 +109,7 @@ func (a *API) groups() {
 			if err != nil {
 				return nil, err
 			}
+			did(ctx)
 			answer, err := a.groupAnswer(ctx, p, id)
 			if err != nil {
 				return nil, err

@@ -285,6 +285,7 @@ func (a *API) createJob(ctx context.Context, p auth.Principal, body newJob) (*jo
 	if err != nil {
 		return nil, err
 	}
+	did(ctx)
 	answer, err := a.jobAnswer(ctx, p, id)
 	if err != nil {
 		return nil, err

@@ -90,8 +90,12 @@ func (a *API) notes() {
 				if err != nil {
 					return nil, err
 				}
+				did(ctx)
 				n, err := a.Manage.Notes.Get(ctx, p, id)
-				return &noteCreated{Body: readNote(n)}, err
+				if err != nil {
+					return nil, err
+				}
+				return &noteCreated{Body: readNote(n)}, nil
 			})
 	}
 	add(a, op{method: http.MethodDelete, path: "/notes/{id}", id: "deleteNote", tag: "notes", summary: "Strike a note out", text: "The audit log keeps what it said.", status: http.StatusNoContent},

@@ -29,13 +29,19 @@ const keysAreKept = 24 * time.Hour
 // workedOn is longer than any request with a key takes. One that has no answer after it has none any more.
 const workedOn = 5 * time.Minute
 
+// answerLost is kept in place of an answer that nobody could read.
+const answerLost = "-"
+
+// did says that the operation has done what it was asked for: an error from here on is of the answer alone, and no reason to do it again.
+func did(ctx context.Context) { requestOf(ctx).done = true }
+
 // onceOnly does what a request asks, unless the same request with the same key did so before: then its answer is read into empty. A
-// refusal is not kept, so that the request can be made again. When an admin ends in the middle of a request, nobody knows whether it was
+// refusal is not kept, so that the request can be made again; what was done ([did]) is, also if its answer could not be read. When an admin ends in the middle of a request, nobody knows whether it was
 // done, and the key says so until it is forgotten: doing it again would be what the key is to prevent.
-func (a *API) onceOnly(ctx context.Context, o op, in any, do func() (any, error), empty any) (any, error) {
+func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Context) (any, error), empty any) (any, error) {
 	keyed, ok := in.(interface{ key() string })
 	if !ok || keyed.key() == "" {
-		return do()
+		return do(ctx)
 	}
 	r := requestOf(ctx)
 	asked, err := json.Marshal(in)
@@ -53,7 +59,11 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func() (any, error)
 		return nil, fmt.Errorf("remember idempotency key: %w", err)
 	}
 	ctx = context.WithoutCancel(ctx) // who has gone will come again with the key
-	out, err := do()
+	out, err := do(ctx)
+	if err != nil && r.done {
+		_, keep := q.AnswerIdempotency(ctx, a.Pool, db.AnswerIdempotencyParams{ID: id, Answer: answerLost})
+		return nil, errors.Join(err, db.Error(keep))
+	}
 	if err != nil {
 		_, forget := q.DeleteIdempotency(ctx, a.Pool, id)
 		return nil, errors.Join(err, db.Error(forget))
@@ -101,6 +111,8 @@ func (a *API) again(ctx context.Context, id, sum, key string, empty any) (any, e
 		return nil, problem.New(problem.Conflict, "api.once.running")
 	case row.Answer == "":
 		return nil, problem.New(problem.Conflict, "api.once.unknown")
+	case row.Answer == answerLost:
+		return nil, problem.New(problem.Conflict, "api.once.done")
 	}
 	sealing, err := answerSeal(key)
 	if err != nil {

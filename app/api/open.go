@@ -25,6 +25,7 @@ type request struct {
 	echo      echo.Context
 	printer   *locales.Printer
 	principal auth.Principal
+	done      bool // see did
 }
 
 type requestKey struct{}

@@ -140,6 +140,7 @@ func (a *API) pauses() {
 			if err != nil {
 				return nil, err
 			}
+			did(ctx)
 			answer, err := a.pauseAnswer(ctx, p, id)
 			if err != nil {
 				return nil, err

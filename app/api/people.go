@@ -345,6 +345,7 @@ func (a *API) teams() {
 			if err != nil {
 				return nil, err
 			}
+			did(ctx)
 			answer, err := a.teamAnswer(ctx, p, id)
 			if err != nil {
 				return nil, err

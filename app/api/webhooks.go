@@ -171,6 +171,7 @@ func (a *API) webhooks() {
 			if err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.webhookWithSecret(ctx, p, id, secret)
 		})
 	add(a, op{method: http.MethodPatch, path: "/webhooks/{id}", id: "patchWebhook", tag: tag, summary: "Change fields of a webhook", names: webhookNames,
