@@ -203,6 +203,9 @@ func TestAlarmsAreLookedAfterByAProgram(t *testing.T) {
 		if hook.HasSecret {
 			t.Error("a secret that was taken away is there")
 		}
+		if c.json(200, &hook, "PATCH", at, `{"quiet_from":""}`); hook.QuietFrom != "" {
+			t.Errorf("quiet hours that were taken away begin at %s", hook.QuietFrom)
+		}
 
 		var mail channel
 		answers = append(answers, c.json(201, &mail, "POST", "/alarms/channels", `{"name":"mail","kind":"mail","group_id":1,"host":"127.0.0.1","port":1,"security":"none","username":"u","password":"xxHIDDENxx","from":"a@example.com","recipients":["b@example.com"]}`))

@@ -366,6 +366,9 @@ func (in ChannelChange) over(c *alarm.Channel) {
 	if in.QuietTo != nil {
 		c.QuietTo = minuteOf(*in.QuietTo)
 	}
+	if in.QuietFrom != nil && *in.QuietFrom == "" {
+		c.QuietFrom, c.QuietTo = 0, 0 // there are none, wherever they ended
+	}
 	if in.QuietMode != nil {
 		c.QuietMode = alarm.QuietMode(*in.QuietMode)
 	}
