@@ -26,11 +26,14 @@ func At(p *locales.Printer, t, now time.Time) Time {
 		return Time{}
 	}
 	return Time{
-		ISO:      t.Format("2006-01-02T15:04:05.000Z07:00"),
+		ISO:      ISO(t),
 		Absolute: t.Format("2006-01-02 15:04:05"),
 		Relative: Relative(p, t, now),
 	}
 }
+
+// ISO writes an instant for scripts.
+func ISO(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z07:00") }
 
 // Relative says how far t lies from now, in its largest unit: "in 3 min", "12 s ago", "now" within one second.
 func Relative(p *locales.Printer, t, now time.Time) string {

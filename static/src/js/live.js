@@ -1,6 +1,7 @@
 // Whether a page still knows what it shows. Every part that refreshes itself has a source here and says of each round whether it
 // was answered; from that come the one mark of the page, the numbers that turn grey, times that stop counting, and what is done
 // as soon as the server answers again.
+import { now as time } from "./clock.js";
 import { say } from "./say.js";
 
 const before = 2; // failed rounds in a row until the page calls itself cut off: one may be a restart
@@ -9,14 +10,14 @@ const returns = new Set(); // what waits for the server to answer
 const probe = 2000;
 let state = "live"; // or "lost"; "ended": the session has; "gone": the server answers, and there is no such page for this user any more
 let missed = 0;
-let since = Date.now(); // the last answer
+let since = time(); // the last answer
 let probing = 0;
 
 export function source(good) {
   const self = {
     answered() {
       missed = 0;
-      since = Date.now();
+      since = time();
       show("live");
       answers();
     },
@@ -42,7 +43,7 @@ export function source(good) {
 }
 
 // knows says that what the page shows is as fresh as its rounds keep it. A page without rounds never does.
-export const knows = () => state === "live" && sources.size > 0 && Date.now() - since < Math.max(...sources.values());
+export const knows = () => state === "live" && sources.size > 0 && time() - since < Math.max(...sources.values());
 
 // cutOff says that the page has rounds, and none that was answered lately.
 export const cutOff = () => sources.size > 0 && !knows();
@@ -74,9 +75,9 @@ function show(now) {
     mark.classList.toggle("lost", state !== "live");
     const text = mark.querySelector("[data-state-text]");
     if (text.textContent !== mark.dataset[state]) text.textContent = mark.dataset[state];
-    const time = mark.querySelector("time");
-    time.hidden = state === "live";
-    time.dateTime = new Date(since).toISOString();
+    const at = mark.querySelector("time");
+    at.hidden = state === "live";
+    at.dateTime = new Date(since).toISOString();
     const login = mark.querySelector("a");
     login.hidden = state !== "ended";
     login.search = new URLSearchParams({ next: location.pathname + location.search });

@@ -1,5 +1,6 @@
 // Draws a part of the page anew every so often while somebody looks at it: [data-live-every] says how many ms apart, and
 // [data-live-from] from where, if not from the page itself.
+import { heard } from "./clock.js";
 import { source } from "./live.js";
 import { arrived, known } from "./say.js";
 
@@ -25,6 +26,7 @@ export function rounds(draw) {
       if (!answer.ok) throw new Error(answer.status);
       const fresh = shown && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(shown.id);
       failed = 0;
+      heard(Date.parse(answer.headers.get("Punctual-Time")));
       // Another filter may have been drawn meanwhile.
       if (fresh && shown.isConnected && address === location.href) {
         if (shown.matches("[data-results]")) {

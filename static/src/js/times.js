@@ -1,6 +1,7 @@
 // Keeps "3 min ago" true while a page stays open. The words come from the server with {N} and {Span} in them.
 const units = [["y", 31536000], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
+import { now } from "./clock.js";
 import { cutOff, knows } from "./live.js";
 
 export function times() {
@@ -22,7 +23,7 @@ export function times() {
   setInterval(() => {
     if (document.hidden) return;
     for (const time of document.querySelectorAll("time[data-relative][datetime]")) {
-      const left = Date.parse(time.dateTime) - Date.now();
+      const left = Date.parse(time.dateTime) - now();
       const text = "due" in time.dataset || (left > 0 && time.title && cutOff()) ? due(left, time) : say(left);
       if (time.textContent !== text) time.textContent = text;
       // A time that has passed is none of the next ones.
