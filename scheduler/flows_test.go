@@ -800,3 +800,22 @@ func TestADeletedFlowIsStopped(t *testing.T) {
 		})
 	})
 }
+
+// TestARunThatIsAStepStartsNoChildren, also where it succeeds together with another run of its job, which does.
+func TestARunThatIsAStepStartsNoChildren(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		child := b.addJob(nil)
+		parent := b.addJob(func(p *db.InsertJobParams) { p.ChildJobIDs = db.Text(fmt.Sprint(child)) })
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("a", parent)}}, nil))
+		of, other := b.runOf(run, "a"), b.trigger(parent)
+		b.await("the other run is sent", func() bool { return b.run(other).TriggerCode == wire.CodeSuccess })
+		if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: of, HandleCode: 200}, {LogID: other, HandleCode: 200}}); err != nil {
+			t.Fatal(err)
+		}
+		if runs := b.runsOf(child); len(runs) != 1 || runs[0].OriginLogID != other || b.has(of, event.NoChild) || b.has(of, event.Child) {
+			t.Errorf("the child ran %d times; of the step's run is told: %s", len(runs), b.events(of))
+		}
+	})
+}
