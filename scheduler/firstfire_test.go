@@ -47,6 +47,22 @@ func TestTheFirstFireThatIsNotDecided(t *testing.T) {
 	}
 }
 
+// TestAScheduleWhoseTimesAreAllClaimedHasNoMore, whatever pause goes on: nothing is held back, and the job stops.
+func TestAScheduleWhoseTimesAreAllClaimedHasNoMore(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC)
+	s := jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60", Zone: time.UTC, End: at.Add(time.Minute)}
+	pause := &jobspec.Pause{Scope: jobspec.PauseAll, From: at.Add(-time.Hour), Strategy: jobspec.PauseEach}
+	for name, pauses := range map[string]jobspec.Pauses{"none": nil, "one": {pause}} {
+		row := db.ListDueJobsRow{TriggerNextTime: at.UnixMilli(), ClaimedUntil: at.Add(2 * time.Minute).UnixMilli()}
+		now := at.Add(time.Hour)
+		plan, err := decide(s, pauses, &row, now, now, time.Minute)
+		if err != nil || !plan.Next.IsZero() || !plan.Hold.IsZero() || len(plan.Fires) > 0 || plan.Misfire != nil {
+			t.Errorf("with pauses: %s: %+v, %v", name, plan, err)
+		}
+	}
+}
+
 // TestWhoIsNotBehindHelps: jobs of other shares are claimed when they are overdue for long, the longer the further back in their line
 // this admin stands, and not while its own are overdue. A time in which it could not read itself does not count.
 func TestWhoIsNotBehindHelps(t *testing.T) {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 func TestWhatFailuresAreRetried(t *testing.T) {
@@ -328,4 +330,41 @@ func TestWhoReportsWhatIsNotTheirs(t *testing.T) {
 	if got := notTheirs(rows[:1], map[int64]*finishing{1: {by: by, group: 7}}); got != nil {
 		t.Errorf("of others: %v", got)
 	}
+}
+
+// TestAResultThatSomebodyElseWroteMeanwhileIsRaced: what follows from it has been made with that one, so that the transaction may not be kept.
+func TestAResultThatSomebodyElseWroteMeanwhileIsRaced(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := still(t, pool)
+		runs := b.made(2, jobspec.TriggerManual)
+		batch := []finishing{{id: runs[0].id, code: 200}, {id: runs[1].id, code: 200}}
+		for _, meanwhile := range []bool{true, false} {
+			err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+				w := b.engine.newEnding(batch)
+				w.sure = true
+				if err := w.read(t.Context(), tx); err != nil || len(w.open) != 2 {
+					t.Errorf("%d results count, %v", len(w.open), err)
+				}
+				if meanwhile {
+					if _, err := tx.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = 500 WHERE id = ?", runs[1].id); err != nil {
+						return err
+					}
+				}
+				return w.end(t.Context(), tx, &following{})
+			})
+			if errors.Is(err, errRaced) != meanwhile || !meanwhile && err != nil {
+				t.Errorf("another result meanwhile: %t, and it ends with: %v", meanwhile, err)
+			}
+			want := int64(200)
+			if meanwhile {
+				want = 0
+			}
+			for _, d := range runs {
+				if got := b.run(d.id).HandleCode; got != want {
+					t.Errorf("another result meanwhile: %t, and run %d has %d", meanwhile, d.id, got)
+				}
+			}
+		}
+	})
 }
