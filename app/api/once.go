@@ -36,8 +36,9 @@ const answerLost = "-"
 func did(ctx context.Context) { requestOf(ctx).done = true }
 
 // onceOnly does what a request asks, unless the same request with the same key did so before: then its answer is read into empty. A
-// refusal is not kept, so that the request can be made again; what was done ([did]) is, also if its answer could not be read. When an admin ends in the middle of a request, nobody knows whether it was
-// done, and the key says so until it is forgotten: doing it again would be what the key is to prevent.
+// refusal is not kept, so that the request can be made again; what was done ([did]) is, also if its answer could not be read. When an
+// admin ends in the middle of a request, nobody knows whether it was done, and the key says so until it is forgotten: doing it again would
+// be what the key is to prevent.
 func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Context) (any, error), empty any) (any, error) {
 	keyed, ok := in.(interface{ key() string })
 	if !ok || keyed.key() == "" {
