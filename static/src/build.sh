@@ -16,6 +16,7 @@ esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app
 esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cron.js
 esbuild --target=$targets --format=iife --outfile=$dist/passkeys.js static/src/js/passkeys.js
 esbuild --target=$targets --format=iife --outfile=$dist/mine.js static/src/js/mine.js
+esbuild --target=$targets --format=iife --outfile=$dist/readout.js static/src/js/readout.js
 esbuild --target=$targets --format=iife --outfile=$dist/flow.js static/src/js/flow.js
 esbuild --target=$targets --format=iife --outfile=$dist/roving.js static/src/js/roving.js
 # What both editors have is a file of its own, so that who edits a second language loads only that.

@@ -11,7 +11,6 @@ import { callbacks, drawJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
-import { readout } from "./readout.js";
 import { rights } from "./rights.js";
 import { rounds } from "./rounds.js";
 import { menus } from "./menus.js";
@@ -26,7 +25,6 @@ keys();
 menus();
 forms(); // after the menus, which send a theme by themselves
 picks();
-readout();
 toasts();
 tab();
 times();

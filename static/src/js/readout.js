@@ -1,7 +1,7 @@
 // Says at once what the pointer is on in a picture of times: the title that the browser shows after a while, and only then.
 const drawn = ".chart svg a, .chart svg g, .time-row svg a, .heat a.cell, .month td";
 
-export function readout() {
+{
   const box = document.createElement("div");
   box.className = "readout";
   box.hidden = true;
