@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // TestBrowserMeanwhile has things change while somebody works on a page: its clock, the run that it shows, the rows of a list, the form that
@@ -19,6 +21,7 @@ func TestBrowserMeanwhile(t *testing.T) {
 		story func(n *night, slow int64)
 	}{
 		{"a wrong clock", (*night).hasAWrongClock},
+		{"two trials", (*night).triesTwice},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			own := *n
@@ -50,4 +53,14 @@ func (n *night) hasAWrongClock(slow int64) {
 	}
 	n.do(chromedp.Evaluate(`window.right = true`, nil), holds(`/^in 1 h/.test(time.textContent) || `+told),
 		chromedp.Evaluate(`document.dispatchEvent(new Event("visibilitychange"))`, nil), holds(told))
+}
+
+// triesTwice tries a script while its first trial goes on: what is shown is the second, and nothing listens to the first any more.
+func (n *night) triesTwice(slow int64) {
+	n.before(`{ const Source = window.EventSource; window.sources = []; window.EventSource = class extends Source { constructor(...all) { super(...all); sources.push(this); } }; }`)
+	const shown = `document.querySelector("#run-badge a").pathname`
+	n.visit(link.JobGlue(slow))
+	n.do(click(".glue-run button"), holds(`window.sources.length === 1 && document.querySelectorAll("#glue-output li").length > 100`), chromedp.Evaluate(`window.first = `+shown, nil),
+		click(".glue-run button"), holds(shown+` !== window.first && document.querySelectorAll("#glue-output li").length > 100`),
+		holds(shown+` !== window.first && sources[0].readyState === 2 && sources.at(-1).readyState === 1`))
 }

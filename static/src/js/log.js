@@ -18,7 +18,11 @@ export function logViewers(root) {
   for (const viewer of root.querySelectorAll("[data-log]")) open(viewer);
 }
 
+let current = null; // the stream of the output that is shown
+
 function open(viewer) {
+  current?.end();
+  current = null;
   const box = viewer.querySelector("[data-log-lines]");
   const list = box.querySelector("ol");
   const empty = box.querySelector("[data-log-empty]");
@@ -121,9 +125,9 @@ function open(viewer) {
     name(line);
   });
   if (onPage) window.addEventListener("hashchange", goToLine);
-  document.addEventListener("click", (event) => {
+  if (onPage) document.addEventListener("click", (event) => {
     // The same address once more is no change of it.
-    if (onPage && event.target.closest?.('a[href^="#L"]')?.hash === location.hash) goToLine();
+    if (event.target.closest?.('a[href^="#L"]')?.hash === location.hash) goToLine();
   });
   colours();
 
@@ -217,7 +221,7 @@ function open(viewer) {
   };
   if (!goToLine()) follow(true);
   if (!viewer.dataset.events) return;
-  const events = stream({
+  const events = (current = stream({
     address: () => {
       const url = new URL(viewer.dataset.events, location.href);
       url.searchParams.set("from", next);
@@ -261,5 +265,5 @@ function open(viewer) {
         if (waiting) note.hidden = true;
       },
     },
-  });
+  }));
 }
