@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
 )
 
 // TestBrowserMeanwhile has things change while somebody works on a page: its clock, the run that it shows, the rows of a list, the form that
@@ -22,6 +25,8 @@ func TestBrowserMeanwhile(t *testing.T) {
 	}{
 		{"a wrong clock", (*night).hasAWrongClock},
 		{"two trials", (*night).triesTwice},
+		{"a late answer", (*night).hearsLate},
+		{"picked runs", (*night).keepsPicks},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			own := *n
@@ -63,4 +68,31 @@ func (n *night) triesTwice(slow int64) {
 	n.do(click(".glue-run button"), holds(`window.sources.length === 1 && document.querySelectorAll("#glue-output li").length > 100`), chromedp.Evaluate(`window.first = `+shown, nil),
 		click(".glue-run button"), holds(shown+` !== window.first && document.querySelectorAll("#glue-output li").length > 100`),
 		holds(shown+` !== window.first && sources[0].readyState === 2 && sources.at(-1).readyState === 1`))
+}
+
+// hearsLate has a run end while the list that is drawn anew is on its way: the run does not go on again with it.
+func (n *night) hearsLate(slow int64) {
+	run := n.run(slow, "")
+	row := `document.querySelector("#run-` + run[len("/runs/"):] + `")`
+	n.before(`{ const ask = window.fetch; window.fetch = async (...all) => { const answer = await ask(...all); window.answered = true; if (window.slow) await slow; return answer; }; }`)
+	n.visit("/runs")
+	n.do(holds(row+`.querySelector(".badge.sent")`), holds(pageIs+`"live"`),
+		chromedp.Evaluate(`window.old = `+row+`; window.answered = false; window.slow = new Promise((done) => (window.release = done)); document.querySelector("[data-new-rows] button").click()`, nil),
+		holds(`window.answered`))
+	n.must(n.t, run+"/kill", nil)
+	n.do(holds(row+`.querySelector(".badge.killed")`), chromedp.Evaluate(`release()`, nil), holds(`!old.isConnected`), holds(row+`.querySelector(".badge.killed")`))
+}
+
+// keepsPicks picks runs, of which one is deleted then, and has the list drawn anew.
+func (n *night) keepsPicks(slow int64) {
+	gone := n.job("Gone", "exit 0")
+	one, two := n.run(gone, ""), n.run(n.job("Stays", "exit 0"), "")
+	const count = `document.querySelector("[data-picked-count]").textContent`
+	pick := func(run string) chromedp.Action { return click("#run-" + run[len("/runs/"):] + " .pick") }
+	n.visit("/runs?result=success")
+	n.do(pick(one), pick(two), holds(count+` === "2"`))
+	n.must(n.t, link.ClearPath, url.Values{runs.FieldGroup: {fmt.Sprint(n.group)}, runs.FieldJob: {fmt.Sprint(gone)}, runs.FieldType: {"9"}, runs.FieldPreviewed: {fmt.Sprintf("%d.%d.9", n.group, gone)}})
+	n.do(holds(`!document.querySelector("#run-`+one[len("/runs/"):]+`")`), holds(count+` === "1"`))
+	n.do(chromedp.Evaluate(`window.old = document.querySelector("tbody"); document.querySelector("[data-new-rows] button").click()`, nil), holds(`!old.isConnected`),
+		holds(`!document.querySelector("[data-pick-all]").hidden && `+count+` === "0"`))
 }

@@ -21,6 +21,8 @@ export function liveRuns(root) {
   let pointed = 0; // when the pointer last moved over the rows
   let drawn = 0;
   let timer = 0;
+  let asked = null; // the answer that is on its way
+  let late = []; // what came since it was asked for, of which it may not know
 
   const rows = () => [...list.querySelectorAll("tbody > tr")];
   const keep = Math.max(100, 2 * rows().length); // beyond them the list is drawn anew, with older ones a page away
@@ -39,8 +41,11 @@ export function liveRuns(root) {
     more.hidden = !many && waiting.size === 0;
     more.querySelector("[data-new-text]").textContent = many ? more.dataset.many : more.dataset.text.replace("{N}", waiting.size);
   };
+  const settled = () => htmx.trigger(list, "htmx:afterSettle", { elt: list, target: list });
   // refresh draws the list anew where it stands: its rows, and the pages before and after. The row that has the focus keeps it.
-  const refresh = async () => {
+  const refresh = () => (asked ??= anew().finally(() => (asked = null)));
+  const anew = async () => {
+    late = [];
     clearTimeout(timer);
     timer = 0;
     drawn = Date.now();
@@ -57,6 +62,8 @@ export function liveRuns(root) {
     waiting.clear();
     many = false;
     arrived(list);
+    settled();
+    for (const again of late) again();
     const row = held && document.getElementById(held);
     if (!row) return;
     row.classList.add("current");
@@ -106,11 +113,19 @@ export function liveRuns(root) {
     scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
     if (keyboard) list.querySelector("tbody a")?.focus({ preventScroll: true });
   });
+  // kept has what comes while an answer is on its way done once more on what that brings.
+  const kept = (events) => {
+    const both = (handle) => (event) => {
+      if (asked) late.push(() => handle(event));
+      handle(event);
+    };
+    return Object.fromEntries(Object.entries(events).map(([name, handle]) => [name, both(handle)]));
+  };
   known(list, true);
   current = stream({
     address: () => list.dataset.liveRuns,
     onReturn: unlessBusy,
-    events: {
+    events: kept({
       run: (event) => {
         const template = document.createElement("template");
         template.innerHTML = event.data;
@@ -129,6 +144,7 @@ export function liveRuns(root) {
       gone: (event) => {
         for (const id of event.data.trim().split(" ")) remove("run-" + id);
         showWaiting();
+        settled();
       },
       // More new rows at once than a page holds: a few of them would hide that others are missing.
       many: () => {
@@ -137,6 +153,6 @@ export function liveRuns(root) {
         many = true;
         showWaiting();
       },
-    },
+    }),
   });
 }
