@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -27,6 +28,8 @@ func TestBrowserMeanwhile(t *testing.T) {
 		{"two trials", (*night).triesTwice},
 		{"a late answer", (*night).hearsLate},
 		{"picked runs", (*night).keepsPicks},
+		{"a dialog", (*night).selectsToTheEdge},
+		{"a form", (*night).leavesByMenu},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			own := *n
@@ -95,4 +98,27 @@ func (n *night) keepsPicks(slow int64) {
 	n.do(holds(`!document.querySelector("#run-`+one[len("/runs/"):]+`")`), holds(count+` === "1"`))
 	n.do(chromedp.Evaluate(`window.old = document.querySelector("tbody"); document.querySelector("[data-new-rows] button").click()`, nil), holds(`!old.isConnected`),
 		holds(`!document.querySelector("[data-pick-all]").hidden && `+count+` === "0"`))
+}
+
+// selectsToTheEdge selects what is typed in a dialog with the pointer, beyond its edge: what is typed stays. A click beside the dialog closes it.
+func (n *night) selectsToTheEdge(slow int64) {
+	n.visit("/jobs")
+	n.do(click(fmt.Sprintf(`#job-%d [hx-get$="/run"]`, slow)), holds(`document.querySelector("dialog").open`), write("#run-param", "typed"))
+	var at []float64
+	n.do(chromedp.Evaluate(`(() => { const { x, y, height } = document.querySelector("#run-param").getBoundingClientRect(); return [x, y + height / 2]; })()`, &at))
+	mouse := func(what input.MouseType, x, y float64) chromedp.Action {
+		return input.DispatchMouseEvent(what, x, y).WithButton(input.Left).WithClickCount(1)
+	}
+	n.do(drawn(), mouse(input.MousePressed, at[0]+60, at[1]), mouse(input.MouseMoved, 20, at[1]), mouse(input.MouseReleased, 20, at[1]), drawn(),
+		holds(`document.querySelector("dialog").open && document.querySelector("#run-param").value === "typed"`),
+		mouse(input.MousePressed, 20, at[1]), mouse(input.MouseReleased, 20, at[1]), holds(`!document.querySelector("dialog").open`))
+}
+
+// leavesByMenu changes the language while a form is filled in: the browser asks first.
+func (n *night) leavesByMenu(slow int64) {
+	n.visit(link.JobEdit(slow))
+	n.do(write("#name", "typed"), click(".account-button"), click(`[name=lang][value=en]`), holds(`!document.querySelector("#name") || document.querySelector("#name").value === "Settle"`))
+	if n.leaves() != 1 {
+		n.t.Error("a changed form is left for another language without a question")
+	}
 }

@@ -13,9 +13,11 @@ export function dialogs() {
     }
     (dialog.querySelector("[aria-invalid=true]") ?? dialog.querySelector("[autofocus]"))?.focus();
   });
-  // A click whose target is the dialog itself fell on its backdrop: everything inside is a child.
+  // A click whose target is the dialog itself fell on its backdrop: everything inside is a child. One that began inside selects text.
+  let pressed;
+  dialog.addEventListener("pointerdown", (event) => (pressed = event.target));
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog || event.target.closest("[data-close]")) {
+    if ((event.target === dialog && pressed === dialog) || event.target.closest("[data-close]")) {
       event.preventDefault();
       dialog.close();
     }

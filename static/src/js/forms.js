@@ -8,12 +8,12 @@ const typed = (form) => new URLSearchParams(new FormData(form)).toString();
 export function forms() {
   const asking = new WeakSet(); // a second click sends nothing twice
   const asked = new WeakSet(); // the server has just answered
-  let sent = false;
+  let sent;
   document.addEventListener("submit", async (event) => {
     const { target: form, submitter } = event;
     if (event.defaultPrevented || form.method !== "post") return; // htmx has its own way to say it
     if (asked.delete(form)) {
-      sent = true;
+      sent = form;
       return;
     }
     event.preventDefault();
@@ -38,6 +38,6 @@ export function forms() {
   // One that came back with errors, or with what somebody else changed, holds what is not stored.
   const before = form.querySelector("[aria-invalid=true], .changes") ? null : typed(form);
   addEventListener("beforeunload", (event) => {
-    if (!sent && typed(form) !== before) event.preventDefault();
+    if (sent !== form && typed(form) !== before) event.preventDefault();
   });
 }
