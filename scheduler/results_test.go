@@ -368,3 +368,31 @@ func TestAResultThatSomebodyElseWroteMeanwhileIsRaced(t *testing.T) {
 		}
 	})
 }
+
+// TestALostRunHasOneEndUntilItReports: that others take it for lost as well, or end it, is none of its own.
+func TestALostRunHasOneEndUntilItReports(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := still(t, pool)
+		run := b.made(1, jobspec.TriggerManual)[0].id
+		b.exec("UPDATE xxl_job_log SET trigger_code = 200, handle_code = 500, outcome = ? WHERE id = ?", int64(event.Lost), run)
+		for given, want := range map[event.Outcome]int{event.Open: 1, event.Lost: 0, event.Killed: 0, event.Failed: 0} {
+			w := b.engine.newEnding([]finishing{{id: run, code: 200, given: given}})
+			if err := pool.Tx(t.Context(), func(tx *sql.Tx) error { return w.read(t.Context(), tx) }); err != nil {
+				t.Fatal(err)
+			}
+			if len(w.open) != 0 || len(w.lost) != want {
+				t.Errorf("given as %v: %d results of an open run, %d of a lost one, want %d", given, len(w.open), len(w.lost), want)
+			}
+		}
+		// One that is not there may be on its way from another node of the database, unless that is known.
+		for _, sure := range []bool{true, false} {
+			w := b.engine.newEnding([]finishing{{id: run + 1, code: 200}})
+			w.sure = sure
+			err := pool.Tx(t.Context(), func(tx *sql.Tx) error { return w.read(t.Context(), tx) })
+			if sure && err != nil || !sure && !errors.Is(err, errUnseen) {
+				t.Errorf("sure %t, a result of a run that is not there: %v", sure, err)
+			}
+		}
+	})
+}
