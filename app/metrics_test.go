@@ -28,7 +28,7 @@ func TestMetricsAreThoseOfTheManual(t *testing.T) {
 	if len(published) < 25 {
 		t.Fatalf("only %d metrics are published", len(published))
 	}
-	manual, err := os.ReadFile("../docs/operations.md")
+	manual, err := os.ReadFile("../docs/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +40,12 @@ func TestMetricsAreThoseOfTheManual(t *testing.T) {
 	}
 	for name := range published {
 		if !said[name] {
-			t.Errorf("%s is not in the table of docs/operations.md", name)
+			t.Errorf("%s is not in the table of docs/monitoring.md", name)
 		}
 	}
 	for name := range said {
 		if !published[name] {
-			t.Errorf("%s of docs/operations.md is not published", name)
+			t.Errorf("%s of docs/monitoring.md is not published", name)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func Forecast(p ForecastPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Manual(p.Printer, "operations", "forecast").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Manual(p.Printer, "monitoring", "forecast").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

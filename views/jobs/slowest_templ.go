@@ -128,7 +128,7 @@ func Slowest(p SlowPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Manual(p.Printer, "operations", "slowest-jobs").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Manual(p.Printer, "monitoring", "slowest-jobs").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -141,7 +141,7 @@ func Whole(p Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Manual(p.Printer, "operations", "timeline").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Manual(p.Printer, "monitoring", "timeline").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
