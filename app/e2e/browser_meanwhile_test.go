@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
 )
@@ -30,6 +31,8 @@ func TestBrowserMeanwhile(t *testing.T) {
 		{"picked runs", (*night).keepsPicks},
 		{"a dialog", (*night).selectsToTheEdge},
 		{"a form", (*night).leavesByMenu},
+		{"a frozen admin", (*night).savesWhileFrozen},
+		{"a message", (*night).holdsAMessage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			own := *n
@@ -121,4 +124,34 @@ func (n *night) leavesByMenu(slow int64) {
 	if n.leaves() != 1 {
 		n.t.Error("a changed form is left for another language without a question")
 	}
+}
+
+// savesWhileFrozen saves a form while the admin takes calls and answers none: the reader is told so, what is typed stays, and it can be saved
+// once the admin answers again.
+func (n *night) savesWhileFrozen(int64) {
+	n.before(`{ const { timeout } = AbortSignal; AbortSignal.timeout = (ms) => timeout.call(AbortSignal, window.frozen ? ms / 20 : ms); }`)
+	const (
+		save  = "form.settings button.primary"
+		typed = `document.querySelector("[name=misfire_seconds]").value === "7"`
+		told  = `document.querySelector("#toasts .toast.error")`
+	)
+	n.visit(link.SettingsPath)
+	n.do(write("[name=misfire_seconds]", "7"))
+	n.admin.freeze(n.t)
+	n.do(chromedp.Evaluate(`window.frozen = true`, nil), click(save), holds(told+` && `+typed))
+	n.admin.thaw(n.t)
+	n.do(chromedp.Evaluate(`window.frozen = false`, nil), holds(`!`+told+` && `+typed), click(save),
+		holds(`!("frozen" in window) && `+typed+` && document.querySelector("#setting-misfire_seconds .setting-source svg")`))
+}
+
+// holdsAMessage has the keyboard on what takes a deed back: the message stays for as long, whatever comes and goes beside it.
+func (n *night) holdsAMessage(int64) {
+	planned := n.schedule("Planned", "exit 0", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"3600"}})
+	n.before(`{ const wait = window.setTimeout; window.setTimeout = (what, ms, ...args) => wait(what, ms >= 6000 ? ms / 20 : ms, ...args); }`)
+	n.visit("/jobs")
+	n.do(click(fmt.Sprintf("#job-%d .switch", planned)), holds(`window.held = document.querySelector("#toasts .undo")?.closest(".toast")`),
+		chromedp.Evaluate(`held.querySelector("button").focus()`, nil),
+		chromedp.Evaluate(`window.other = held.cloneNode(true); delete other.dataset.armed; other.append("other"); held.before(other)`, nil),
+		holds(`!other.isConnected`), holds(`held.isConnected && !held.classList.contains("leaving")`),
+		chromedp.Evaluate(`document.activeElement.blur()`, nil), holds(`!held.isConnected`))
 }

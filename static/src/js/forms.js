@@ -3,6 +3,7 @@
 import { offline } from "./toasts.js";
 
 const large = "main form.form, main form:has([data-editor], [data-flow])";
+const patience = 5000; // ms for its answer: a frozen server takes a call and says nothing
 const typed = (form) => new URLSearchParams(new FormData(form)).toString();
 
 export function forms() {
@@ -19,7 +20,7 @@ export function forms() {
     event.preventDefault();
     if (asking.has(form)) return;
     asking.add(form);
-    const answers = await fetch("/healthz", { cache: "no-store" }).then(() => true, () => false);
+    const answers = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(patience) }).then(() => true, () => false);
     asking.delete(form);
     if (!answers) {
       offline();

@@ -15,9 +15,15 @@ export function toasts() {
   const arm = (toast) => {
     if (toast.dataset.armed || toast.classList.contains("error")) return;
     toast.dataset.armed = "1";
-    let timer = setTimeout(leave, stay(toast), toast);
-    toast.addEventListener("pointerenter", () => clearTimeout(timer));
-    toast.addEventListener("pointerleave", () => (timer = setTimeout(leave, stay(toast), toast)));
+    let timer;
+    const hold = () => clearTimeout(timer);
+    const free = () => {
+      hold();
+      if (!toast.matches(":focus-within")) timer = setTimeout(leave, stay(toast), toast);
+    };
+    for (const type of ["pointerenter", "focusin"]) toast.addEventListener(type, hold);
+    for (const type of ["pointerleave", "focusout"]) toast.addEventListener(type, free);
+    free();
   };
   box.addEventListener("click", (event) => {
     if (event.target.closest("[data-dismiss]")) leave(event.target.closest(".toast"));
