@@ -98,18 +98,20 @@ func TestTheDoctorJudgesTheWayToTheDatabase(t *testing.T) {
 	t.Parallel()
 	ends := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		tls  db.TLS
-		want []string
+		tls   db.TLS
+		want  []string
+		certs int
 	}{
-		"plain":             {db.TLS{}, nil},
-		"checked":           {db.TLS{Asked: "true", Version: "TLSv1.3", Ends: ends}, nil},
-		"unchecked":         {db.TLS{Asked: "skip-verify", Version: "TLSv1.3"}, []string{"db.tls"}},
-		"if there is any":   {db.TLS{Asked: "preferred", Version: "TLSv1.3"}, []string{"db.tls"}},
-		"and there is none": {db.TLS{Asked: "preferred"}, []string{"db.tls"}},
+		"plain":                   {db.TLS{}, nil, 0},
+		"plain to one that could": {db.TLS{Ends: ends}, nil, 0},
+		"checked":                 {db.TLS{Asked: "true", Version: "TLSv1.3", Ends: ends}, nil, 1},
+		"unchecked":               {db.TLS{Asked: "skip-verify", Version: "TLSv1.3"}, []string{"db.tls"}, 0},
+		"if there is any":         {db.TLS{Asked: "preferred", Version: "TLSv1.3"}, []string{"db.tls"}, 0},
+		"and there is none":       {db.TLS{Asked: "preferred"}, []string{"db.tls"}, 0},
 	} {
 		var r DoctorReport
 		certs := r.databaseTLS(tt.tls, "database")
-		if got := keysOf(r.CheckFindings); !slices.Equal(got, tt.want) || (len(certs) == 1) != !tt.tls.Ends.IsZero() || r.DatabaseTLS != tt.tls.Version {
+		if got := keysOf(r.CheckFindings); !slices.Equal(got, tt.want) || len(certs) != tt.certs || r.DatabaseTLS != tt.tls.Version {
 			t.Errorf("%s: %v, %d certificates", name, got, len(certs))
 		}
 	}
