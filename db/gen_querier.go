@@ -1070,7 +1070,8 @@ type Querier interface {
 	TakeOverEndedOutputs(ctx context.Context, db DBTX, arg TakeOverEndedOutputsParams) (int64, error)
 	// Guarded, so that two admins cannot both take one.
 	TakeOverOutputs(ctx context.Context, db DBTX, arg TakeOverOutputsParams) (int64, error)
-	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
+	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one. By their ids, or it waits for rows
+	// that somebody else has locked.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
 	// Hands calls over to a pull: those that nobody has, and those of pulls of which the executor says that it had no answer. Guarded, so
 	// that of two admins one takes a call.

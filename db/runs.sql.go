@@ -1193,7 +1193,7 @@ func (q *Queries) SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostP
 }
 
 const takeOverRuns = `-- name: TakeOverRuns :execrows
-UPDATE xxl_job_log
+UPDATE xxl_job_log FORCE INDEX (PRIMARY)
 SET owner_node = ?,
     events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), ?) END,
     trigger_msg = CASE WHEN LENGTH(trigger_msg) > 30000 THEN trigger_msg ELSE CONCAT(COALESCE(trigger_msg, ''), ?) END
@@ -1208,7 +1208,8 @@ type TakeOverRunsParams struct {
 	Ids      []int64
 }
 
-// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
+// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one. By their ids, or it waits for rows
+// that somebody else has locked.
 func (q *Queries) TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error) {
 	query := takeOverRuns
 	var queryParams []interface{}

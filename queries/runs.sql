@@ -56,8 +56,9 @@ ORDER BY id LIMIT ?;
 SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (sqlc.slice(ids)) FOR UPDATE SKIP LOCKED;
 
 -- name: TakeOverRuns :execrows
--- Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
-UPDATE xxl_job_log
+-- Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one. By their ids, or it waits for rows
+-- that somebody else has locked.
+UPDATE xxl_job_log FORCE INDEX (PRIMARY)
 SET owner_node = sqlc.arg(new_owner),
     events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), sqlc.arg(events)) END,
     trigger_msg = CASE WHEN LENGTH(trigger_msg) > 30000 THEN trigger_msg ELSE CONCAT(COALESCE(trigger_msg, ''), sqlc.arg(message)) END

@@ -22,22 +22,24 @@ func (e *Engine) takeOver(ctx context.Context, gone db.Node) error {
 		return err
 	}
 	from := min(gone.LowLogID, first)
+	var locked error
 	for {
 		rows, err := e.queries.ListUnsentRunsOfNode(ctx, e.cfg.Pool, db.ListUnsentRunsOfNodeParams{
 			LowID: from, OwnerNode: gone.ID, Limit: db.MaxBatch,
 		})
 		if err != nil {
-			return err
+			return errors.Join(locked, err)
 		}
 		if len(rows) == 0 {
-			return nil
+			return locked
 		}
 		from = rows[len(rows)-1].ID + 1
 		if err = e.adopt(ctx, gone, rows); db.IsLocked(err) {
-			err = errors.Join(err, e.adoptFree(ctx, gone, rows)) // what is locked is the next time's
+			locked = err // is the next time's
+			err = e.adoptFree(ctx, gone, rows)
 		}
 		if err != nil || len(rows) < db.MaxBatch {
-			return err
+			return errors.Join(locked, err)
 		}
 	}
 }

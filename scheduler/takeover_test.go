@@ -62,7 +62,8 @@ func TestP8ALockedRunIsLeftOutOfATakeOver(t *testing.T) {
 	}
 	defer somebody.Close()
 	b := setup(t, pool, alone, addressA)
-	dead := db.Node{ID: b.deadNode(waiting(b.addJob(nil), 3)...)}
+	const all = db.MaxBatch + 3 // the locked one is in the first batch
+	dead := db.Node{ID: b.deadNode(waiting(b.addJob(nil), all)...)}
 	held := b.allRuns()[1].ID
 	tx, err := somebody.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -83,13 +84,13 @@ func TestP8ALockedRunIsLeftOutOfATakeOver(t *testing.T) {
 		}
 		return n
 	}
-	if n := owned(); n != 2 || b.engine.timer.len() != 2 {
-		t.Errorf("%d runs are taken over, and %d wait for their time, want 2", n, b.engine.timer.len())
+	if n := owned(); n != all-1 || b.engine.timer.len() != all-1 {
+		t.Errorf("%d runs are taken over, and %d wait for their time, want %d", n, b.engine.timer.len(), all-1)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.engine.takeOver(t.Context(), dead); err != nil || owned() != 3 || b.engine.timer.len() != 3 {
+	if err := b.engine.takeOver(t.Context(), dead); err != nil || owned() != all || b.engine.timer.len() != all {
 		t.Errorf("afterwards: %v, %d runs", err, owned())
 	}
 }
