@@ -271,6 +271,49 @@ func TestAKillEndsAnHTTPCall(t *testing.T) {
 	}
 }
 
+// TestAFlowOfHTTPJobsNeedsNoOtherGroup makes a flow where HTTP jobs are, in the form that a browser sends with the fields of a call, runs it,
+// and makes one of a chain of HTTP jobs.
+func TestAFlowOfHTTPJobsNeedsNoOtherGroup(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(site.Close)
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, withHTTP(o, strings.TrimPrefix(site.URL, "http://")))
+		last := httpJob(t, a, httpcall.Call{URL: site.URL, Method: "GET"})
+		first := httpJob(t, a, httpcall.Call{URL: site.URL, Method: "GET"}, func(j *jobspec.Job) { j.ChildJobIDs = strconv.FormatInt(last, 10) })
+		groups, err := a.manage.Groups.ByAppName(t.Context(), manage.HTTPAppName)
+		if err != nil || len(groups) != 1 {
+			t.Fatal(groups, err)
+		}
+		source := "steps:\n  - id: first\n    job: " + strconv.FormatInt(last, 10) + "\n"
+		b := open(t, a).mustLogin()
+		got := b.post("/jobs", form(url.Values{
+			"name": {"all calls"}, "group": {strconv.FormatInt(groups[0].ID, 10)}, "schedule_type": {"NONE"}, "glue": {string(jobspec.GlueFlow)}, "source": {source},
+			"handler": {""}, "call_as": {"fields"}, "call_url": {""}, "call_method": {"POST"},
+		}))
+		if got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		if r := httpRun(t, a, first+1); r.Outcome != event.Succeeded {
+			t.Errorf("its run: %v %q", r.Outcome, r.HandleMsg)
+		}
+		seen := formOf(b.get("/jobs/" + strconv.FormatInt(first+1, 10) + "/edit").document(t))
+		if seen.Get("glue") != string(jobspec.GlueFlow) || seen.Get("source") != source {
+			t.Fatalf("the form shows %v", seen)
+		}
+		seen.Set("name", "all the calls")
+		if got := b.post("/jobs/"+strconv.FormatInt(first+1, 10), seen); got.status != http.StatusSeeOther {
+			t.Errorf("save: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		if got := b.post("/jobs/"+strconv.FormatInt(first, 10)+"/chain", formOf(b.get("/jobs/"+strconv.FormatInt(first, 10)+"/chain").document(t))); got.status != http.StatusSeeOther {
+			t.Errorf("of a chain: %d %s", got.status, got.document(t).Find(".notice, .error").Text())
+		}
+		if doc := b.post("/jobs", form(url.Values{"group": {strconv.FormatInt(groups[0].ID, 10)}, "glue": {string(wire.GlueShell)}, "source": {"date"}})).document(t); doc.Find("#glue-error").Length() != 1 {
+			t.Errorf("a script: %s", doc.Find(".error").Text())
+		}
+	})
+}
+
 // TestACallIsTypedInFields makes a job of fields, sees them again when it is edited, and changes one; what the fields cannot hold stays the
 // text that it is.
 func TestACallIsTypedInFields(t *testing.T) {

@@ -57,10 +57,10 @@ func drawCall(v jobs.FormValues) {
 	}
 }
 
-// readCall makes the parameter of what was typed into the fields of a call, if the job is one of the group of HTTP jobs.
+// readCall makes the parameter of what was typed into the fields of a call, if the job is a call of the group of HTTP jobs.
 func (c *jobPages) readCall(ctx context.Context, p auth.Principal, v jobs.FormValues) ([]problem.Field, error) {
-	if v[jobs.FieldCallAs] == "" {
-		return nil, nil // a script that posts what XXL-JOB's form had
+	if v[jobs.FieldCallAs] == "" || v[jobs.FieldGlue] != string(wire.GlueBean) {
+		return nil, nil // a flow, or a script that posts what XXL-JOB's form had
 	}
 	groups, err := c.groupTitlesOf(ctx, p)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *jobPages) readCall(ctx context.Context, p auth.Principal, v jobs.FormVa
 	if group := groups.http(); group == 0 || v[jobs.FieldGroup] != strconv.FormatInt(group, 10) {
 		return nil, nil
 	}
-	v[jobs.FieldGlue], v[jobs.FieldHandler] = string(wire.GlueBean), httpcall.Handler
+	v[jobs.FieldHandler] = httpcall.Handler
 	if v[jobs.FieldCallAs] != jobs.CallAsFields {
 		return nil, nil
 	}

@@ -36,8 +36,12 @@ func unreadableCall(param string) problem.Field {
 	return problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.json", Args: []any{"Line", fault.Line, "Text", fault.Said()}}
 }
 
-// checkHTTPJob judges a job of that group: its parameter is a call. public says that the installation has a public address.
+// checkHTTPJob judges a job of that group: its parameter is a call, unless it is a flow, for which no executor is called. public says that the
+// installation has a public address.
 func checkHTTPJob(j jobspec.Job, public bool) []problem.Field {
+	if j.Glue == jobspec.GlueFlow {
+		return nil
+	}
 	if j.Glue != wire.GlueBean {
 		return []problem.Field{{Name: jobspec.FieldGlue, Key: "job.error.http.glue"}}
 	}

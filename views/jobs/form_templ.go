@@ -1222,7 +1222,7 @@ func code(p FormPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if p.ID == 0 {
-				templ_7745c5c3_Err = ui.Select(p.Printer, p.field(FieldGlue).With(ui.Field{Wrap: "narrow-select not-http"})).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Select(p.Printer, p.field(FieldGlue).With(ui.Field{Wrap: "narrow-select"})).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
