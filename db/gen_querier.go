@@ -42,13 +42,13 @@ type Querier interface {
 	CopyFlowItems(ctx context.Context, db DBTX, arg CopyFlowItemsParams) error
 	// Those of an owner that somebody may still use.
 	CountAPITokens(ctx context.Context, db DBTX, arg CountAPITokensParams) (int64, error)
-	// Those who can log in whatever becomes of a directory; one has to stay.
+	// Those who can log in whatever becomes of a directory; one has to stay. Nobody signs in as a service account.
 	CountAdministrators(ctx context.Context, db DBTX) (int64, error)
 	// Without those that say that somebody looks after it: they tell nobody of the alarm.
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	CountAllPullAnswers(ctx context.Context, db DBTX) (CountAllPullAnswersRow, error)
 	CountBackfilled(ctx context.Context, db DBTX, arg CountBackfilledParams) (int64, error)
-	// Administrators who may use a password when others may not.
+	// Administrators who may use a password when others may not. A service account has none.
 	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
 	// How many jobs of which group keep to each calendar, by the index.
 	CountCalendarJobs(ctx context.Context, db DBTX) ([]CountCalendarJobsRow, error)

@@ -10,10 +10,10 @@ import (
 )
 
 const countAdministrators = `-- name: CountAdministrators :one
-SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = ''
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND service = 0
 `
 
-// Those who can log in whatever becomes of a directory; one has to stay.
+// Those who can log in whatever becomes of a directory; one has to stay. Nobody signs in as a service account.
 func (q *Queries) CountAdministrators(ctx context.Context, db DBTX) (int64, error) {
 	row := db.QueryRowContext(ctx, countAdministrators)
 	var count int64
@@ -22,10 +22,10 @@ func (q *Queries) CountAdministrators(ctx context.Context, db DBTX) (int64, erro
 }
 
 const countBreakGlass = `-- name: CountBreakGlass :one
-SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND break_glass = 1
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND break_glass = 1 AND service = 0
 `
 
-// Administrators who may use a password when others may not.
+// Administrators who may use a password when others may not. A service account has none.
 func (q *Queries) CountBreakGlass(ctx context.Context, db DBTX) (int64, error) {
 	row := db.QueryRowContext(ctx, countBreakGlass)
 	var count int64

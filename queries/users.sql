@@ -14,12 +14,12 @@ SELECT COUNT(*) FROM xxl_job_user;
 SELECT id, username, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user ORDER BY username, id LIMIT ?;
 
 -- name: CountAdministrators :one
--- Those who can log in whatever becomes of a directory; one has to stay.
-SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '';
+-- Those who can log in whatever becomes of a directory; one has to stay. Nobody signs in as a service account.
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND service = 0;
 
 -- name: CountBreakGlass :one
--- Administrators who may use a password when others may not.
-SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND break_glass = 1;
+-- Administrators who may use a password when others may not. A service account has none.
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND break_glass = 1 AND service = 0;
 
 -- name: UpdateUser :execrows
 -- What an administrator changes of a user; names stay, passwords have their own way.

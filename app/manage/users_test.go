@@ -151,6 +151,37 @@ func TestNobodyLocksEverybodyOut(t *testing.T) {
 	})
 }
 
+// TestAServiceAccountIsNobodyWhoStays: nobody can sign in as one, so as an administrator it neither lets the last person go, nor shuts the others
+// out as the one who is marked for the day when the directory is down.
+func TestAServiceAccountIsNobodyWhoStays(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		program, err := b.APITokens.CreateAccount(ctx, b.admin, "deploy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Users.Update(ctx, b.admin, program, UserInput{Admin: true, BreakGlass: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.Users.cfg.Logins.Ask(nil, true)
+		if who, err := b.Users.cfg.Logins.Check(ctx, auth.Attempt{Name: "root", Password: "root-lamp-otter-9", Address: "10.0.0.9"}); err != nil || who.UserID != b.admin.UserID {
+			t.Errorf("the only person among the administrators is %+v, %v", who, err)
+		}
+		acts := auth.NewPrincipal(program, "deploy via token x", auth.RoleAdmin, "")
+		for what, err := range map[string]error{
+			"demote the last person":  b.Users.Update(ctx, acts, b.admin.UserID, UserInput{}),
+			"disable the last person": b.Users.Update(ctx, acts, b.admin.UserID, UserInput{Admin: true, Disabled: true}),
+			"delete the last person":  b.Users.Delete(ctx, acts, b.admin.UserID),
+		} {
+			if kind(err) != "409 problem.user.last" {
+				t.Errorf("%s: %s", what, kind(err))
+			}
+		}
+	})
+}
+
 func TestPasswordsAndSessions(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
