@@ -43,6 +43,7 @@ var seedValues = map[string][seedRows]any{
 	"xxl_job_group.address_type":            {0, 1, 0, 0, 0},
 	"xxl_job_user.disabled":                 {0, 0, 1, 1, 0},
 	"xxl_job_user.provider":                 {"", "company", "company", "office", "office"},
+	"xxl_job_user.service":                  {0, 1, 1, 0, 1},
 	"punctual_pull.taken_by":                {"", "pull1", "", "", ""},
 	"punctual_backfill.ended_at":            {1, 0, 3, 4, 5},
 	"punctual_backfill_run.state":           {1, 0, 1, 2, 3},
@@ -111,7 +112,7 @@ var argValues = map[string]any{
 	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0), "InsertSignIn.ID": "new", "GetSignIn.NowMs": int64(0),
 	"DeleteSignInsBefore": int64(100), "SetPasswordDue.PasswordDue": int64(77), "ListSessionTimes.NowMs": int64(0),
 	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
-	"UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
+	"IsServiceAccount": int64(2), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
 
 	"ListAPITokensFor": "%", "SetAPITokenGroups.GroupIds": "7", "ListUsersPermitted": "%,permis3,%", "SetUserPermission.Permission": db.Text("7"),
 	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "ListNotesBetween.Since": int64(0), "DeleteNotesBefore": int64(100),
