@@ -937,6 +937,7 @@ type Querier interface {
 	NoteSilentExecutor(ctx context.Context, db DBTX, arg NoteSilentExecutorParams) (int64, error)
 	NoteWebhookDropped(ctx context.Context, db DBTX, arg NoteWebhookDroppedParams) error
 	NoteWebhookOK(ctx context.Context, db DBTX, arg NoteWebhookOKParams) error
+	// Guarded by the version that was tried: of one that somebody has changed meanwhile it says nothing.
 	NoteWebhookTrouble(ctx context.Context, db DBTX, arg NoteWebhookTroubleParams) error
 	// The id of the n-th newest of a state.
 	NthDelivery(ctx context.Context, db DBTX, arg NthDeliveryParams) ([]int64, error)

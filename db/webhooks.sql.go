@@ -702,7 +702,7 @@ func (q *Queries) NoteWebhookOK(ctx context.Context, db DBTX, arg NoteWebhookOKP
 const noteWebhookTrouble = `-- name: NoteWebhookTrouble :exec
 UPDATE punctual_webhook SET failures = ?, failing_since = ?, rest_until = ?,
     last_reason = ?, last_status = ?
-WHERE id = ?
+WHERE id = ? AND updated_at = ?
 `
 
 type NoteWebhookTroubleParams struct {
@@ -712,8 +712,10 @@ type NoteWebhookTroubleParams struct {
 	LastReason   string
 	LastStatus   int64
 	ID           int64
+	Version      int64
 }
 
+// Guarded by the version that was tried: of one that somebody has changed meanwhile it says nothing.
 func (q *Queries) NoteWebhookTrouble(ctx context.Context, db DBTX, arg NoteWebhookTroubleParams) error {
 	_, err := db.ExecContext(ctx, noteWebhookTrouble,
 		arg.Failures,
@@ -722,6 +724,7 @@ func (q *Queries) NoteWebhookTrouble(ctx context.Context, db DBTX, arg NoteWebho
 		arg.LastReason,
 		arg.LastStatus,
 		arg.ID,
+		arg.Version,
 	)
 	return err
 }

@@ -36,9 +36,10 @@ UPDATE punctual_webhook SET last_ok_at = sqlc.arg(at_ms), failures = 0, failing_
 WHERE id = sqlc.arg(id);
 
 -- name: NoteWebhookTrouble :exec
+-- Guarded by the version that was tried: of one that somebody has changed meanwhile it says nothing.
 UPDATE punctual_webhook SET failures = sqlc.arg(failures), failing_since = sqlc.arg(failing_since), rest_until = sqlc.arg(rest_until),
     last_reason = sqlc.arg(last_reason), last_status = sqlc.arg(last_status)
-WHERE id = sqlc.arg(id);
+WHERE id = sqlc.arg(id) AND updated_at = sqlc.arg(version);
 
 -- name: NoteWebhookDropped :exec
 UPDATE punctual_webhook SET dropped = dropped + sqlc.arg(n) WHERE id = sqlc.arg(id);

@@ -59,22 +59,34 @@ type result struct {
 // refuses says that the receiver is well, and does not want this event.
 func (r *result) refuses() bool { return r.reason == Refused || r.reason == Unsound }
 
-// drain sends what waits for a webhook until there is no more, or its receiver fails.
-func (s *Service) drain(ctx context.Context, h *db.Webhook) error {
+// drain sends what waits for a webhook until there is no more, or its receiver fails. It goes by how the webhook is before each page: where events
+// come as fast as they are sent, there always is another page.
+func (s *Service) drain(ctx context.Context, id int64) error {
 	for ctx.Err() == nil {
 		now := s.cfg.Now()
 		held, err := s.queries.HoldWebhook(ctx, s.cfg.Pool, db.HoldWebhookParams{
-			ID: h.ID, Holder: s.holder, LeaseUntil: now.Add(s.cfg.Lease).UnixMilli(), NowMs: now.UnixMilli(),
+			ID: id, Holder: s.holder, LeaseUntil: now.Add(s.cfg.Lease).UnixMilli(), NowMs: now.UnixMilli(),
 		})
 		if err != nil || held == 0 {
 			return err
 		}
-		more, err := s.drainPage(ctx, h, now)
+		h, err := s.queries.GetWebhook(ctx, s.cfg.Pool, id)
+		if errors.Is(db.Error(err), db.ErrNotFound) || err == nil && !due(&h, now) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		more, err := s.drainPage(ctx, &h, now)
 		if err != nil || !more {
 			return err
 		}
 	}
 	return nil
+}
+
+// due says whether a webhook is sent to now.
+func due(h *db.Webhook, now time.Time) bool {
+	return State(h.State) == On && now.UnixMilli() >= h.RestUntil
 }
 
 // next reads what is to be sent now: of each thing the first event that waits, unless that was refused and its time has not come. What
@@ -404,7 +416,7 @@ func (s *Service) trouble(ctx context.Context, h *db.Webhook, r result, now time
 	}
 	rest := min(s.cfg.Rest<<min(h.Failures-1, 20), s.cfg.MaxRest)
 	err := s.queries.NoteWebhookTrouble(ctx, s.cfg.Pool, db.NoteWebhookTroubleParams{
-		ID: h.ID, Failures: h.Failures, FailingSince: h.FailingSince, RestUntil: now.Add(max(rest, r.wait)).UnixMilli(), LastReason: string(r.reason), LastStatus: int64(r.status),
+		ID: h.ID, Failures: h.Failures, FailingSince: h.FailingSince, RestUntil: now.Add(max(rest, r.wait)).UnixMilli(), LastReason: string(r.reason), LastStatus: int64(r.status), Version: h.UpdatedAt,
 	})
 	if err == nil && r.reason == Gone410 {
 		s.log.Warn("a webhook's receiver is gone for good: it is switched off", "webhook", h.Name)

@@ -336,7 +336,7 @@ func (s *Service) look(ctx context.Context) error {
 		}
 	}
 	for _, h := range hooks {
-		if State(h.State) != On || now.UnixMilli() < h.RestUntil {
+		if !due(&h, now) {
 			continue
 		}
 		s.mu.Lock()
@@ -352,7 +352,7 @@ func (s *Service) look(ctx context.Context) error {
 				delete(s.busy, h.ID)
 				s.mu.Unlock()
 			}()
-			if err := s.drain(ctx, &h); err != nil && ctx.Err() == nil {
+			if err := s.drain(ctx, h.ID); err != nil && ctx.Err() == nil {
 				s.log.Warn("send to a webhook", "webhook", h.Name, "error", err)
 			}
 		})

@@ -774,6 +774,65 @@ func TestTheSecretBeforeSignsToo(t *testing.T) {
 	}
 }
 
+// TestAChangeCountsForWhatWaits: while many events wait, what somebody changes counts from the next one on, and not only once all are sent.
+func TestAChangeCountsForWhatWaits(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for what, state := range map[string]State{"switched off": Off, "deleted": Deleted, "sent elsewhere": On} {
+			b := newBench(t, pool, nil)
+			r, elsewhere := newReceiver(t), newReceiver(t)
+			elsewhere.secret = r.secret
+			id := b.hook(r, nil)
+			sealed, err := b.s.Close(Settings{URL: elsewhere.server.URL, Secret: r.secret})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.answer = func(envelope) int {
+				if _, err := pool.ExecContext(t.Context(), "UPDATE punctual_webhook SET state = ?, config = ?, updated_at = updated_at + 1 WHERE id = ?", string(state), sealed, id); err != nil {
+					t.Error(err)
+				}
+				return http.StatusNoContent
+			}
+			for range 4 { // one after another, since they are about one job
+				b.write(Event{Type: JobUpdated, Group: 1, Job: 7})
+			}
+			b.look(b.s)
+			if n := len(r.take()); n != 1 {
+				t.Errorf("%s: %d events were sent to where it was", what, n)
+			}
+			if n, want := len(elsewhere.take()), map[bool]int{true: 3}[state == On]; n != want {
+				t.Errorf("%s: %d events were sent to the new address, want %d", what, n, want)
+			}
+		}
+	})
+}
+
+// TestAnOldTryDoesNotHoldBackAChangedWebhook: that the former address fails says nothing of the one that somebody has just given.
+func TestAnOldTryDoesNotHoldBackAChangedWebhook(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, nil), newReceiver(t)
+		id := b.hook(r, nil)
+		b.write(finished(1))
+		r.answer = func(envelope) int {
+			h := b.row(id)
+			if n, err := b.s.queries.UpdateWebhook(t.Context(), pool, db.UpdateWebhookParams{ID: id, Name: h.Name, Config: h.Config, State: h.State, UpdatedAt: h.UpdatedAt + 1, Version: h.UpdatedAt}); err != nil || n != 1 {
+				t.Error(n, err)
+			}
+			return http.StatusServiceUnavailable
+		}
+		b.look(b.s)
+		if h := b.row(id); h.Failures != 0 || h.RestUntil != 0 || len(r.take()) != 1 {
+			t.Errorf("it rests for what the former one did: %+v", h)
+		}
+		r.answer = nil
+		b.look(b.s)
+		if n := len(r.take()); n != 1 {
+			t.Errorf("%d events came at the next look", n)
+		}
+	})
+}
+
 // TestADeletedWebhook takes its deliveries with it.
 func TestADeletedWebhook(t *testing.T) {
 	t.Parallel()
