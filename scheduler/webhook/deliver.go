@@ -107,11 +107,7 @@ func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page 
 		}
 	}
 	if len(refused) < maxBlocked {
-		limit := int32(pageSize)
-		if h.Failures > 0 {
-			limit = 1 // whether it is well again
-		}
-		fresh, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: h.ID, Limit: limit})
+		fresh, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: h.ID, Limit: pageSize})
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +126,7 @@ func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page 
 		return second
 	})
 	if h.Failures > 0 && len(page) > 1 {
-		page = page[:1]
+		page = page[:1] // whether it is well again
 	}
 	return page, nil
 }

@@ -833,6 +833,34 @@ func TestAnOldTryDoesNotHoldBackAChangedWebhook(t *testing.T) {
 	})
 }
 
+// TestOneThatWaitsDoesNotHoldUpTheTry of a receiver that was down: another event shows whether it is well again.
+func TestOneThatWaitsDoesNotHoldUpTheTry(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, nil), newReceiver(t)
+		b.hook(r, nil)
+		r.answer = func(e envelope) int {
+			if e.Subject == "runs/1" {
+				return http.StatusUnprocessableEntity
+			}
+			return http.StatusServiceUnavailable
+		}
+		b.write(sent(1), finished(1))
+		b.look(b.s)
+		b.write(finished(2))
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"runs/1 sent 422", "runs/2 finished 503"}, r.subjects()); diff != "" {
+			t.Fatal(diff)
+		}
+		r.answer = nil
+		b.pass(2 * time.Second)
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"runs/2 finished 204"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // TestADeletedWebhook takes its deliveries with it.
 func TestADeletedWebhook(t *testing.T) {
 	t.Parallel()
