@@ -131,8 +131,8 @@ type Querier interface {
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
 	DeleteDeclaredJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
-	// About jobs without the tags that the webhook asks for.
-	DeleteDeliveries(ctx context.Context, db DBTX, ids []int64) error
+	// About jobs without the tags that the webhook asks for, or of which another tells.
+	DeleteDeliveries(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	DeleteDeliveriesOfWebhook(ctx context.Context, db DBTX, arg DeleteDeliveriesOfWebhookParams) (int64, error)
 	DeleteDeliveriesUpTo(ctx context.Context, db DBTX, arg DeleteDeliveriesUpToParams) (int64, error)
 	DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)

@@ -58,12 +58,12 @@ func (q *Queries) DelayDelivery(ctx context.Context, db DBTX, arg DelayDeliveryP
 	return err
 }
 
-const deleteDeliveries = `-- name: DeleteDeliveries :exec
+const deleteDeliveries = `-- name: DeleteDeliveries :execrows
 DELETE FROM punctual_webhook_delivery WHERE id IN (/*SLICE:ids*/?)
 `
 
-// About jobs without the tags that the webhook asks for.
-func (q *Queries) DeleteDeliveries(ctx context.Context, db DBTX, ids []int64) error {
+// About jobs without the tags that the webhook asks for, or of which another tells.
+func (q *Queries) DeleteDeliveries(ctx context.Context, db DBTX, ids []int64) (int64, error) {
 	query := deleteDeliveries
 	var queryParams []interface{}
 	if len(ids) > 0 {
@@ -74,8 +74,11 @@ func (q *Queries) DeleteDeliveries(ctx context.Context, db DBTX, ids []int64) er
 	} else {
 		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
 	}
-	_, err := db.ExecContext(ctx, query, queryParams...)
-	return err
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const deleteDeliveriesOfWebhook = `-- name: DeleteDeliveriesOfWebhook :execrows

@@ -56,8 +56,8 @@ SELECT * FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND n
 SELECT CAST(COALESCE((SELECT MIN(a.id) FROM punctual_webhook_delivery AS a WHERE a.webhook_id = sqlc.arg(webhook_id) AND a.state = 0 AND a.next_at = 0), 0) AS SIGNED) AS first_id,
     CAST(COALESCE((SELECT MAX(b.id) FROM punctual_webhook_delivery AS b WHERE b.webhook_id = sqlc.arg(webhook_id) AND b.state = 0 AND b.next_at = 0), 0) AS SIGNED) AS last_id;
 
--- name: DeleteDeliveries :exec
--- About jobs without the tags that the webhook asks for.
+-- name: DeleteDeliveries :execrows
+-- About jobs without the tags that the webhook asks for, or of which another tells.
 DELETE FROM punctual_webhook_delivery WHERE id IN (sqlc.slice(ids));
 
 -- name: CountDeliveries :one

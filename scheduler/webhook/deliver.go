@@ -201,7 +201,8 @@ func (s *Service) tagged(ctx context.Context, h *db.Webhook, page []db.WebhookDe
 	if len(out) == 0 {
 		return page, nil
 	}
-	return page, s.queries.DeleteDeliveries(ctx, s.cfg.Pool, out)
+	_, err := s.queries.DeleteDeliveries(ctx, s.cfg.Pool, out)
+	return page, err
 }
 
 // signers sign a request: the secret, and the one before it as long as it is good.

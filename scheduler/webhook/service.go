@@ -499,41 +499,72 @@ func (s *Service) tidyUp(ctx context.Context, h *db.Webhook, now time.Time) erro
 	return s.expire(ctx, h, now.Add(-s.cfg.KeepWaiting))
 }
 
-// expire drops what has waited since before a moment, oldest first.
+// expired are events that have waited too long.
+type expired struct {
+	dropped int64     // that are gone now
+	told    int64     // that were gone before, as events among these say
+	since   time.Time // of all of them the first
+}
+
+func (e *expired) from(at time.Time) {
+	if e.since.IsZero() || at.Before(e.since) {
+		e.since = at
+	}
+}
+
+// expire drops what has waited since before a moment, oldest first. That events were dropped is an event that waits too: when it has waited too
+// long, the next one tells of its events as well. Whatever ends this, what was dropped so far is told.
 func (s *Service) expire(ctx context.Context, h *db.Webhook, before time.Time) error {
-	dropped, since := int64(0), time.Time{}
-	for ctx.Err() == nil {
-		page, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: h.ID, Limit: tidyPage})
-		if err != nil {
+	var gone expired
+	var err error
+	for more := true; more && err == nil && ctx.Err() == nil; {
+		more, err = s.expirePage(ctx, h.ID, before, &gone)
+	}
+	if gone.dropped+gone.told == 0 {
+		return err
+	}
+	s.sent.WithLabelValues("dropped").Add(float64(gone.dropped))
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, s.cfg.Pool.Tx(record, func(tx *sql.Tx) error {
+		if err := s.queries.NoteWebhookDropped(record, tx, db.NoteWebhookDroppedParams{ID: h.ID, N: gone.dropped}); err != nil {
 			return err
 		}
-		last := int64(0)
-		for i := range page {
-			if page[i].HappenedAt >= before.UnixMilli() || Type(page[i].Type) == WebhookDropped {
-				break
-			}
-			last = page[i].ID
-			if since.IsZero() {
-				since = time.UnixMilli(page[i].HappenedAt)
-			}
-		}
-		if last == 0 {
+		return s.WriteTo(record, tx, h.ID, Event{Type: WebhookDropped, At: s.cfg.Now(), Facts: Facts{Count: gone.dropped + gone.told, Since: &gone.since}})
+	}))
+}
+
+// expirePage drops some of them, and says whether there may be more.
+func (s *Service) expirePage(ctx context.Context, id int64, before time.Time, gone *expired) (more bool, err error) {
+	page, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: id, Limit: tidyPage})
+	if err != nil {
+		return false, err
+	}
+	last := int64(0)
+	for i := range page {
+		d := &page[i]
+		if d.HappenedAt >= before.UnixMilli() {
 			break
 		}
-		n, err := s.queries.DeleteDeliveriesUpTo(ctx, s.cfg.Pool, db.DeleteDeliveriesUpToParams{WebhookID: h.ID, State: Waiting, ID: last, Limit: tidyPage})
+		more = true
+		if Type(d.Type) != WebhookDropped {
+			last = d.ID
+			gone.from(time.UnixMilli(d.HappenedAt))
+			continue
+		}
+		n, err := s.queries.DeleteDeliveries(ctx, s.cfg.Pool, []int64{d.ID})
 		if err != nil {
-			return err
+			return false, err
 		}
-		dropped += n
-	}
-	if dropped == 0 {
-		return nil
-	}
-	s.sent.WithLabelValues("dropped").Add(float64(dropped))
-	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		if err := s.queries.NoteWebhookDropped(ctx, tx, db.NoteWebhookDroppedParams{ID: h.ID, N: dropped}); err != nil {
-			return err
+		if facts, _ := factsOf(d); n > 0 && facts.Since != nil { // else another admin tells of them
+			gone.told += facts.Count
+			gone.from(*facts.Since)
 		}
-		return s.WriteTo(ctx, tx, h.ID, Event{Type: WebhookDropped, At: s.cfg.Now(), Facts: Facts{Count: dropped, Since: &since}})
-	})
+	}
+	if last == 0 {
+		return more, nil
+	}
+	n, err := s.queries.DeleteDeliveriesUpTo(ctx, s.cfg.Pool, db.DeleteDeliveriesUpToParams{WebhookID: id, State: Waiting, ID: last, Limit: tidyPage})
+	gone.dropped += n
+	return more, err
 }

@@ -861,6 +861,33 @@ func TestOneThatWaitsDoesNotHoldUpTheTry(t *testing.T) {
 	})
 }
 
+// TestWhatWaitsTooLongGoesHoweverLongItLasts: that events were dropped is told once in the end, and keeps none that follow.
+func TestWhatWaitsTooLongGoesHoweverLongItLasts(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, func(c *Config) { c.KeepWaiting = time.Hour }), newReceiver(t)
+		id := b.hook(r, nil)
+		r.answer = func(envelope) int { return http.StatusInternalServerError }
+		b.look(b.s)
+		for run := range int64(3) {
+			b.write(finished(run + 1))
+			b.pass(61 * time.Minute)
+			b.look(b.s)
+			if n := b.count(id, Waiting); n != 1 || b.row(id).Dropped != run+1 {
+				t.Errorf("after %d hours %d wait, %d dropped", run+1, n, b.row(id).Dropped)
+			}
+		}
+		r.take()
+		r.answer = nil
+		b.pass(10 * time.Minute)
+		b.look(b.s)
+		last := r.bodies[len(r.bodies)-1]
+		if n := len(r.take()); n != 1 || last.Data.Dropped == nil || last.Data.Dropped.Count != 3 || !last.Data.Dropped.Since.Equal(noon) {
+			t.Errorf("%d came, of them %+v", n, last.Data.Dropped)
+		}
+	})
+}
+
 // TestADeletedWebhook takes its deliveries with it.
 func TestADeletedWebhook(t *testing.T) {
 	t.Parallel()
