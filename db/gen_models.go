@@ -913,4 +913,5 @@ type WebhookDelivery struct {
 	Status     int64
 	Reason     string
 	Answer     string
+	Refusals   int64
 }

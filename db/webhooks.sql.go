@@ -33,11 +33,12 @@ func (q *Queries) CountDeliveries(ctx context.Context, db DBTX, arg CountDeliver
 
 const delayDelivery = `-- name: DelayDelivery :exec
 UPDATE punctual_webhook_delivery
-SET tries = tries + 1, next_at = ?, tried_at = ?, status = ?, reason = ?, answer = ?
+SET tries = tries + 1, refusals = refusals + ?, next_at = ?, tried_at = ?, status = ?, reason = ?, answer = ?
 WHERE id = ? AND state = 0
 `
 
 type DelayDeliveryParams struct {
+	Refused int64
 	NextAt  int64
 	TriedAt int64
 	Status  int64
@@ -48,6 +49,7 @@ type DelayDeliveryParams struct {
 
 func (q *Queries) DelayDelivery(ctx context.Context, db DBTX, arg DelayDeliveryParams) error {
 	_, err := db.ExecContext(ctx, delayDelivery,
+		arg.Refused,
 		arg.NextAt,
 		arg.TriedAt,
 		arg.Status,
@@ -171,7 +173,7 @@ func (q *Queries) EndDeliveries(ctx context.Context, db DBTX, arg EndDeliveriesP
 }
 
 const getDelivery = `-- name: GetDelivery :one
-SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer FROM punctual_webhook_delivery WHERE id = ? AND webhook_id = ?
+SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer, refusals FROM punctual_webhook_delivery WHERE id = ? AND webhook_id = ?
 `
 
 type GetDeliveryParams struct {
@@ -201,6 +203,7 @@ func (q *Queries) GetDelivery(ctx context.Context, db DBTX, arg GetDeliveryParam
 		&i.Status,
 		&i.Reason,
 		&i.Answer,
+		&i.Refusals,
 	)
 	return i, err
 }
@@ -295,7 +298,7 @@ func (q *Queries) InsertWebhook(ctx context.Context, db DBTX, arg InsertWebhookP
 }
 
 const listDeliveries = `-- name: ListDeliveries :many
-SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer FROM punctual_webhook_delivery FORCE INDEX (i_webhook_delivery)
+SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer, refusals FROM punctual_webhook_delivery FORCE INDEX (i_webhook_delivery)
 WHERE webhook_id = ? AND state = ? AND next_at = 0 AND id < ? ORDER BY id DESC LIMIT ?
 `
 
@@ -340,6 +343,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, db DBTX, arg ListDeliverie
 			&i.Status,
 			&i.Reason,
 			&i.Answer,
+			&i.Refusals,
 		); err != nil {
 			return nil, err
 		}
@@ -355,7 +359,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, db DBTX, arg ListDeliverie
 }
 
 const listFreshDeliveries = `-- name: ListFreshDeliveries :many
-SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at = 0 ORDER BY id LIMIT ?
+SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer, refusals FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at = 0 ORDER BY id LIMIT ?
 `
 
 type ListFreshDeliveriesParams struct {
@@ -391,6 +395,7 @@ func (q *Queries) ListFreshDeliveries(ctx context.Context, db DBTX, arg ListFres
 			&i.Status,
 			&i.Reason,
 			&i.Answer,
+			&i.Refusals,
 		); err != nil {
 			return nil, err
 		}
@@ -498,7 +503,7 @@ func (q *Queries) ListJobsToTell(ctx context.Context, db DBTX, ids []int64) ([]L
 }
 
 const listRefusedDeliveries = `-- name: ListRefusedDeliveries :many
-SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at > 0 ORDER BY next_at, id LIMIT ?
+SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer, refusals FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at > 0 ORDER BY next_at, id LIMIT ?
 `
 
 type ListRefusedDeliveriesParams struct {
@@ -535,6 +540,7 @@ func (q *Queries) ListRefusedDeliveries(ctx context.Context, db DBTX, arg ListRe
 			&i.Status,
 			&i.Reason,
 			&i.Answer,
+			&i.Refusals,
 		); err != nil {
 			return nil, err
 		}
@@ -785,7 +791,7 @@ func (q *Queries) ResealWebhook(ctx context.Context, db DBTX, arg ResealWebhookP
 }
 
 const sendDeliveryAgain = `-- name: SendDeliveryAgain :execrows
-UPDATE punctual_webhook_delivery SET state = 0, tries = 0, next_at = 0
+UPDATE punctual_webhook_delivery SET state = 0, tries = 0, refusals = 0, next_at = 0
 WHERE id = ? AND webhook_id = ? AND state <> 0
 `
 
@@ -803,7 +809,7 @@ func (q *Queries) SendDeliveryAgain(ctx context.Context, db DBTX, arg SendDelive
 }
 
 const sendGivenUpAgain = `-- name: SendGivenUpAgain :execrows
-UPDATE punctual_webhook_delivery SET state = 0, tries = 0, next_at = 0
+UPDATE punctual_webhook_delivery SET state = 0, tries = 0, refusals = 0, next_at = 0
 WHERE webhook_id = ? AND state = 2
 `
 

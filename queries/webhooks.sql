@@ -72,16 +72,16 @@ WHERE id IN (sqlc.slice(ids));
 
 -- name: DelayDelivery :exec
 UPDATE punctual_webhook_delivery
-SET tries = tries + 1, next_at = sqlc.arg(next_at), tried_at = sqlc.arg(tried_at), status = sqlc.arg(status), reason = sqlc.arg(reason), answer = sqlc.arg(answer)
+SET tries = tries + 1, refusals = refusals + sqlc.arg(refused), next_at = sqlc.arg(next_at), tried_at = sqlc.arg(tried_at), status = sqlc.arg(status), reason = sqlc.arg(reason), answer = sqlc.arg(answer)
 WHERE id = sqlc.arg(id) AND state = 0;
 
 -- name: SendDeliveryAgain :execrows
-UPDATE punctual_webhook_delivery SET state = 0, tries = 0, next_at = 0
+UPDATE punctual_webhook_delivery SET state = 0, tries = 0, refusals = 0, next_at = 0
 WHERE id = sqlc.arg(id) AND webhook_id = sqlc.arg(webhook_id) AND state <> 0;
 
 -- name: SendGivenUpAgain :execrows
 -- There are never many: DeleteDeliveriesUpTo sees to it.
-UPDATE punctual_webhook_delivery SET state = 0, tries = 0, next_at = 0
+UPDATE punctual_webhook_delivery SET state = 0, tries = 0, refusals = 0, next_at = 0
 WHERE webhook_id = ? AND state = 2;
 
 -- name: GetDelivery :one

@@ -363,12 +363,12 @@ func (s *Service) record(ctx context.Context, h *db.Webhook, page []db.WebhookDe
 			ok = r.status
 			ends[end{Taken, r}] = append(ends[end{Taken, r}], d.ID)
 			s.sent.WithLabelValues("taken").Inc()
-		case r.refuses() && d.Tries+1 >= s.cfg.Tries:
+		case r.refuses() && d.Refusals+1 >= s.cfg.Tries:
 			ends[end{GivenUp, r}] = append(ends[end{GivenUp, r}], d.ID)
 			s.sent.WithLabelValues("refused").Inc()
 		case r.refuses():
-			next := now.Add(s.cfg.Pauses << d.Tries)
-			delays = append(delays, db.DelayDeliveryParams{ID: d.ID, NextAt: next.UnixMilli(), TriedAt: now.UnixMilli(), Status: int64(r.status), Reason: string(r.reason), Answer: r.answer})
+			next := now.Add(s.cfg.Pauses << d.Refusals)
+			delays = append(delays, db.DelayDeliveryParams{ID: d.ID, Refused: 1, NextAt: next.UnixMilli(), TriedAt: now.UnixMilli(), Status: int64(r.status), Reason: string(r.reason), Answer: r.answer})
 			s.sent.WithLabelValues("refused").Inc()
 		default:
 			if trouble == nil || r.reason == Gone410 {

@@ -888,6 +888,47 @@ func TestWhatWaitsTooLongGoesHoweverLongItLasts(t *testing.T) {
 	})
 }
 
+// TestAnOutageIsNoRefusal: what was tried in vain while its receiver was down is not given up at the first answer that refuses it.
+func TestAnOutageIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.Tries = 2 })
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		status := http.StatusBadGateway
+		r.answer = func(envelope) int { return status }
+		b.write(finished(1))
+		for range 3 {
+			b.look(b.s)
+			b.pass(time.Hour)
+		}
+		status = http.StatusUnprocessableEntity
+		b.look(b.s)
+		if b.count(id, GivenUp) != 0 {
+			t.Error("it was given up when it was refused for the first time")
+		}
+		b.pass(9 * time.Second)
+		b.look(b.s)
+		if n := len(r.take()); n != 4 {
+			t.Errorf("%d tries, and it waits ten seconds for the fifth", n)
+		}
+		b.pass(time.Second)
+		b.look(b.s)
+		rows, err := b.s.queries.ListDeliveries(t.Context(), pool, db.ListDeliveriesParams{WebhookID: id, State: GivenUp, Below: 1 << 60, Limit: 10})
+		if err != nil || len(rows) != 1 || rows[0].Tries != 5 {
+			t.Fatalf("given up: %+v %v", rows, err)
+		}
+		// Sent again, it is tried as often as before.
+		if n, err := b.s.queries.SendDeliveryAgain(t.Context(), pool, db.SendDeliveryAgainParams{ID: rows[0].ID, WebhookID: id}); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		b.look(b.s)
+		if b.count(id, GivenUp) != 0 || b.count(id, Waiting) != 1 {
+			t.Error("it was given up at once when it was sent again")
+		}
+	})
+}
+
 // TestADeletedWebhook takes its deliveries with it.
 func TestADeletedWebhook(t *testing.T) {
 	t.Parallel()
