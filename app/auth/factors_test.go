@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -118,6 +119,67 @@ func TestASecondFactorsCodeCountsOnce(t *testing.T) {
 		}
 		if list, left, err := f.List(t.Context(), p.UserID); err != nil || left != 0 || len(list) != 0 {
 			t.Errorf("with the last one go the recovery codes: %d, %v", left, err)
+		}
+	})
+}
+
+// TestAGuessCountsBesideASealedApp: a user has an app whose secret cannot be opened any more, and another one. A wrong code is a guess at that.
+func TestAGuessCountsBesideASealedApp(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		clock := func() time.Time { return now }
+		p := Principal{UserID: addUser(t, pool, "ann", weakHash, RoleAdmin, ""), Name: "ann"}
+		r := httptest.NewRequest(http.MethodPost, "/login/second", nil)
+		key := make([]byte, 32)
+		places := NewPlaces(pool, key, clock)
+		var f *Factors
+		var secret string
+		for _, fill := range []byte{1, 2} { // the key of before, and the one of now
+			sealing, err := seal.New(bytes.Repeat([]byte{fill}, seal.KeyBytes))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f = NewFactors(pool, key, sealing, places, clock, slog.New(slog.DiscardHandler))
+			setup, err := f.SetUpCode(p, "Punctual")
+			if err != nil {
+				t.Fatal(err)
+			}
+			secret = setup.Secret
+			code, err := totp.GenerateCode(secret, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.AddCode(t.Context(), p, setup.Token, code, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(codeStep)
+		right, err := totp.GenerateCode(secret, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		guess := 0
+		for range attemptsOnFactor {
+			text := fmt.Sprintf("%06d", guess)
+			for step, _ := f.stepOf(secret, text); step != 0; step, _ = f.stepOf(secret, text) { // by chance one that counts
+				guess++
+				text = fmt.Sprintf("%06d", guess)
+			}
+			guess++
+			if err := f.ShowCode(r, p, text); !errors.Is(err, ErrWrongCode) || !errors.Is(err, ErrFactorSealed) {
+				t.Errorf("a guess: %v", err)
+			}
+		}
+		if err := f.ShowCode(r, p, right); !errors.Is(err, ErrTooManyLogins) {
+			t.Errorf("after %d guesses: %v", attemptsOnFactor, err)
+		}
+		now = now.Add(attemptsOnFactor * factorPause)
+		if right, err = totp.GenerateCode(secret, now); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.ShowCode(r, p, right); err != nil {
+			t.Errorf("the right code after a pause: %v", err)
 		}
 	})
 }

@@ -90,25 +90,27 @@ func (f *Factors) AddCode(ctx context.Context, p Principal, token, code, name st
 }
 
 // takeCode takes a code of one of a user's apps. The step of time that it is of is not taken again, nor one before. If none has the
-// code and one could not be asked, that is the error.
+// code and one could not be asked, the error says that; it is a wrong code all the same if another could.
 func (f *Factors) takeCode(ctx context.Context, userID int64, code string) error {
 	rows, err := f.queries.ListFactors(ctx, f.pool, userID)
 	if err != nil {
 		return fmt.Errorf("read second factors: %w", db.Error(err))
 	}
-	refused := ErrWrongCode
+	var sealed error
+	asked := false
 	for _, row := range rows {
 		if row.Kind != FactorCode {
 			continue
 		}
 		secret, err := f.opened(string(row.Secret), userID)
 		if err != nil {
-			refused = err
+			sealed = err
 			f.unopened.Do(func() {
 				f.logger.Error("codes of apps cannot be checked: put the secret key back, or reset the second factor of whoever has lost the recovery codes too", "user_id", userID, "error", err)
 			})
 			continue
 		}
+		asked = true
 		step, err := f.stepOf(secret, code)
 		if err != nil {
 			continue
@@ -121,7 +123,13 @@ func (f *Factors) takeCode(ctx context.Context, userID int64, code string) error
 			return nil
 		}
 	}
-	return refused
+	switch {
+	case sealed == nil:
+		return ErrWrongCode
+	case asked:
+		return fmt.Errorf("%w: %w", ErrWrongCode, sealed)
+	}
+	return sealed
 }
 
 // stepOf is the step of time that a code is of, among those that count now.
