@@ -100,7 +100,7 @@ type APITokens struct {
 	queries *db.Queries
 	now     func() time.Time
 	logger  *slog.Logger
-	refused *limiters
+	refused *Guesses
 	note    func(ctx context.Context, p Principal, id int64, name string, err error)
 
 	mu   sync.Mutex
@@ -111,20 +111,21 @@ type APITokens struct {
 // name is what can be told of it.
 func NewAPITokens(pool *db.Pool, now func() time.Time, logger *slog.Logger, note func(ctx context.Context, p Principal, id int64, name string, err error)) *APITokens {
 	return &APITokens{note: note, pool: pool, queries: db.New(), now: now, logger: logger,
-		refused: newLimiters(tokenPause, tokensPerAddress, maxLimiters), good: make(map[string]struct{})}
+		refused: NewGuesses(tokenPause, tokensPerAddress), good: make(map[string]struct{})}
 }
 
 // Find is the owner of a token, with no more rights than the token's scope and the owner have now. The errors are those above, or the
 // database's.
 func (a *APITokens) Find(ctx context.Context, token, address string) (Principal, error) {
 	now, hash := a.now(), HashAPIToken(token)
-	if !a.isGood(hash) && !a.refused.allow(addressKey(address), now) {
+	if !a.isGood(hash) && !a.refused.Allowed(address, now) {
 		a.note(ctx, Principal{Address: address}, 0, "", ErrTooManyTokens)
 		return Principal{}, ErrTooManyTokens
 	}
 	p, row, err := a.find(ctx, token, hash, now)
 	if err != nil {
 		if IsTokenRefusal(err) {
+			a.refused.Wrong(address, now)
 			a.setGood(hash, false)
 			a.logger.Warn("an API token was refused", "remote", address, "token_id", row.ID, "error", err)
 			name := row.Name

@@ -1,8 +1,17 @@
 package auth
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 )
 
 func TestAMistypedAPITokenIsTold(t *testing.T) {
@@ -59,4 +68,58 @@ func TestATokensScopeOnlyTakesAway(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRightTokensAreKeptWaitingForNobody: behind one address there may be a hundred programs, and one that asks a hundred things at once. Only
+// tokens that do not count are counted.
+func TestRightTokensAreKeptWaitingForNobody(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const many = 3 * tokensPerAddress
+		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		owner := addUser(t, pool, "ann", weakHash, RoleAdmin, "")
+		tokens := make([]string, many)
+		for i := range tokens {
+			tokens[i] = NewAPIToken()
+			_, err := db.New().InsertAPIToken(t.Context(), pool, db.InsertAPITokenParams{UserID: owner, Name: fmt.Sprint(i), Hash: HashAPIToken(tokens[i]), Rights: int64(RightView)})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		fresh := func() *APITokens { // of an admin that has just been started
+			return NewAPITokens(pool, func() time.Time { return now }, slog.New(slog.DiscardHandler), func(context.Context, Principal, int64, string, error) {})
+		}
+		a := fresh()
+		for i, token := range tokens {
+			if _, err := a.Find(t.Context(), token, "10.0.0.1"); err != nil {
+				t.Fatalf("the %dth program behind an address: %v", i+1, err)
+			}
+		}
+		a = fresh()
+		var all sync.WaitGroup
+		for range many {
+			all.Go(func() {
+				if _, err := a.Find(t.Context(), tokens[0], "10.0.0.1"); err != nil {
+					t.Errorf("one program that asks much at once: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		for i := range many {
+			want := ErrTokenUnknown
+			if i >= tokensPerAddress {
+				want = ErrTooManyTokens
+			}
+			if _, err := a.Find(t.Context(), NewAPIToken(), "10.0.0.2"); !errors.Is(err, want) {
+				t.Fatalf("the %dth wrong token: %v, want %v", i+1, err, want)
+			}
+		}
+		if _, err := a.Find(t.Context(), tokens[1], "10.0.0.2"); !errors.Is(err, ErrTooManyTokens) {
+			t.Errorf("a right one from there: %v", err)
+		}
+		now = now.Add(tokenPause)
+		if _, err := a.Find(t.Context(), tokens[1], "10.0.0.2"); err != nil {
+			t.Errorf("after a pause: %v", err)
+		}
+	})
 }
