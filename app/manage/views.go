@@ -146,7 +146,7 @@ func (s *Views) Create(ctx context.Context, p auth.Principal, in ViewInput) (int
 		switch {
 		case err != nil:
 			return err
-		case own != nil && !in.Replace:
+		case own != nil && (!in.Replace || !seenView(p, *own).Edit):
 			return problem.InvalidFields(problem.Field{Name: ViewName, Key: "views.error.taken"})
 		case own != nil:
 			id = own.ID

@@ -167,3 +167,25 @@ func TestKeptFiltersHaveALimitAndGoWithTheirUser(t *testing.T) {
 		}
 	})
 }
+
+// TestASharedFilterIsAdministratorsMatter also when its owner is none any more: what others use is not taken from them by keeping another
+// under its name.
+func TestASharedFilterIsAdministratorsMatter(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		was := auth.NewPrincipal(7, "otto", auth.RoleAdmin, "")
+		if _, err := b.Views.Create(ctx, was, ViewInput{Page: ViewJobs, Name: "Night", Params: "tag=night", Shared: true}); err != nil {
+			t.Fatal(err)
+		}
+		is := auth.NewPrincipal(7, "otto", auth.RoleUser, "")
+		if _, err := b.Views.Create(ctx, is, ViewInput{Page: ViewJobs, Name: "night", Params: "tag=mine", Replace: true}); kind(err) != "422 name:views.error.taken" {
+			t.Errorf("replaced by somebody who may not change it: %s", kind(err))
+		}
+		list, err := b.Views.List(ctx, b.user, ViewJobs)
+		if err != nil || len(list) != 1 || list[0].Params != "tag=night" {
+			t.Errorf("the others have %+v, %v", list, err)
+		}
+	})
+}
