@@ -1023,6 +1023,8 @@ type Querier interface {
 	// The second factor was shown.
 	SetSignInStrong(ctx context.Context, db DBTX, id string) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
+	// What an administrator changes of somebody for whom a provider vouches.
+	SetUserDisabled(ctx context.Context, db DBTX, arg SetUserDisabledParams) (int64, error)
 	// The language somebody chose for themselves.
 	SetUserLang(ctx context.Context, db DBTX, arg SetUserLangParams) error
 	// Notes when somebody logged in last.

@@ -744,6 +744,24 @@ func (q *Queries) SetSetting(ctx context.Context, db DBTX, arg SetSettingParams)
 	return err
 }
 
+const setUserDisabled = `-- name: SetUserDisabled :execrows
+UPDATE xxl_job_user SET disabled = ? WHERE id = ?
+`
+
+type SetUserDisabledParams struct {
+	Disabled int64
+	ID       int64
+}
+
+// What an administrator changes of somebody for whom a provider vouches.
+func (q *Queries) SetUserDisabled(ctx context.Context, db DBTX, arg SetUserDisabledParams) (int64, error) {
+	result, err := db.ExecContext(ctx, setUserDisabled, arg.Disabled, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setUserLang = `-- name: SetUserLang :exec
 UPDATE xxl_job_user SET lang = ? WHERE id = ?
 `

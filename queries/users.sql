@@ -25,6 +25,10 @@ SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider =
 -- What an administrator changes of a user; names stay, passwords have their own way.
 UPDATE xxl_job_user SET role = ?, permission = ?, disabled = ?, break_glass = ? WHERE id = ?;
 
+-- name: SetUserDisabled :execrows
+-- What an administrator changes of somebody for whom a provider vouches.
+UPDATE xxl_job_user SET disabled = ? WHERE id = ?;
+
 -- name: ResetUserPassword :execrows
 -- A new password without knowing the old one.
 UPDATE xxl_job_user SET password = sqlc.arg(new_password) WHERE id = sqlc.arg(id);

@@ -226,7 +226,6 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			return err
 		}
 	}
-	list, finer := split(in)
 	err := s.cfg.Pool.InTurn(ctx, ObjectUser, func(ctx context.Context, tx *sql.Tx) error {
 		old, err := s.read(ctx, tx, id)
 		if err != nil {
@@ -238,10 +237,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 		if err := in.leaves(old); err != nil {
 			return err
 		}
-		if _, err := s.queries.UpdateUser(ctx, tx, in.row(id, list)); err != nil {
-			return err
-		}
-		if err := s.grant(ctx, tx, id, finer); err != nil {
+		if err := s.write(ctx, tx, old, in); err != nil {
 			return err
 		}
 		if err := s.keepOne(ctx, tx); err != nil {
@@ -283,6 +279,20 @@ func (in UserInput) row(id int64, list string) db.UpdateUserParams {
 	return db.UpdateUserParams{
 		ID: id, Role: role(in.Admin), Permission: db.Text(list), Disabled: flag(in.Disabled), BreakGlass: flag(in.Admin && in.BreakGlass),
 	}
+}
+
+// write writes what an administrator decides of a user. Of somebody for whom a provider vouches that is only whether they may sign in: the rest is
+// written as they do, which may be at this moment.
+func (s *Users) write(ctx context.Context, tx *sql.Tx, u User, in UserInput) error {
+	if u.Provider != "" {
+		_, err := s.queries.SetUserDisabled(ctx, tx, db.SetUserDisabledParams{ID: u.ID, Disabled: flag(in.Disabled)})
+		return err
+	}
+	list, finer := split(in)
+	if _, err := s.queries.UpdateUser(ctx, tx, in.row(u.ID, list)); err != nil {
+		return err
+	}
+	return s.grant(ctx, tx, u.ID, finer)
 }
 
 // leaves says whether a change leaves alone what a user's provider says: the next login would undo it.

@@ -182,6 +182,44 @@ func TestAServiceAccountIsNobodyWhoStays(t *testing.T) {
 	})
 }
 
+// TestASaveLeavesAloneWhatASignInSays: an administrator saves somebody for whom a provider vouches in the moment of their sign-in, which says that
+// they are no administrator any more.
+func TestASaveLeavesAloneWhatASignInSays(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets them in one after the other
+	b, ctx, q := userBundle(t, pool), t.Context(), db.New()
+	id, err := q.InsertUser(ctx, pool, db.InsertUserParams{Username: "olga", Password: noPassword, Role: auth.RoleAdmin, Provider: "company", IdentityKey: strings.Repeat("a", 64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signIn, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer signIn.Rollback()
+	if _, err := q.UpdateProviderUser(ctx, signIn, db.UpdateProviderUserParams{ID: id, Username: "olga", Role: auth.RoleUser, Provider: "company"}); err != nil {
+		t.Fatal(err)
+	}
+	saved := make(chan error, 1)
+	go func() { saved <- b.Users.Update(ctx, b.admin, id, UserInput{Admin: true, Disabled: true}) }()
+	waiting := 0
+	for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
+		err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%UPDATE xxl_job_user SET%' AND id <> CONNECTION_ID()").Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := signIn.Commit(); err != nil || waiting != 1 {
+		t.Fatal(waiting, err)
+	}
+	if err := <-saved; err != nil {
+		t.Fatal(err)
+	}
+	if row, err := q.GetUser(ctx, pool, id); err != nil || row.Role != auth.RoleUser || row.Disabled != 1 {
+		t.Errorf("%+v, %v", row, err)
+	}
+}
+
 func TestPasswordsAndSessions(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
