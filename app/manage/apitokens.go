@@ -137,7 +137,7 @@ func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInp
 	if fields := s.check(p, in, admin); len(fields) > 0 {
 		return 0, "", problem.InvalidFields(fields...)
 	}
-	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.cfg.Pool.InTurn(ctx, ObjectAPIToken, func(ctx context.Context, tx *sql.Tx) error {
 		id, token, err = s.insert(ctx, tx, p, owner, in)
 		return err
 	})
@@ -147,7 +147,7 @@ func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInp
 	return id, token, nil
 }
 
-// insert makes a token that was checked.
+// insert makes a token that was checked, in turn: an owner has only so many.
 func (s *APITokens) insert(ctx context.Context, tx db.DBTX, p auth.Principal, owner int64, in APITokenInput) (id int64, token string, err error) {
 	now := s.cfg.Now()
 	var expires int64

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,6 +195,33 @@ func TestSomebodyHasOnlySoManyAPITokens(t *testing.T) {
 		b.now = b.now.AddDate(0, 0, 1) // one has expired
 		more("ok")
 		more("409 problem.apitoken.many")
+	})
+}
+
+// TestTheLimitOfAPITokensHoldsForTwoAtOnce of a program that makes one in several places.
+func TestTheLimitOfAPITokensHoldsForTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := tokenBundle(t, pool)
+		for range maxAPITokens - 1 {
+			b.token(t, b.user, APITokenInput{})
+		}
+		var all sync.WaitGroup
+		var made atomic.Int64
+		for range 8 {
+			all.Go(func() {
+				_, _, err := b.APITokens.Create(t.Context(), b.user, APITokenInput{Name: "x", Rights: auth.RightRun})
+				if got := kind(err); err == nil {
+					made.Add(1)
+				} else if got != "409 problem.apitoken.many" {
+					t.Error(got)
+				}
+			})
+		}
+		all.Wait()
+		if n := made.Load(); n != 1 {
+			t.Errorf("%d were made where one more may be", n)
+		}
 	})
 }
 

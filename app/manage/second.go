@@ -17,6 +17,9 @@ const (
 	FactorKey  = "credential"
 )
 
+// factorTurn is the kind of what is done to second factors: recovery codes go by how many of them there are.
+const factorTurn = "factor"
+
 // HasSecondHere says whether people of a provider show a second factor here: whoever types a password here does, their own ("") or a
 // directory's. That of somebody who signs in at a provider is the provider's matter, and asked for there.
 func (s *Users) HasSecondHere(provider string) bool {
@@ -102,7 +105,7 @@ func factorProblem(err error, field string) error {
 
 // added writes down that somebody has a second factor more, and makes recovery codes if they have none.
 func (s *Users) added(ctx context.Context, p auth.Principal) (codes []string, err error) {
-	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.cfg.Pool.InTurn(ctx, factorTurn, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := s.queries.CountRecoveryCodes(ctx, tx, p.UserID)
 		if err != nil {
 			return err
@@ -119,7 +122,7 @@ func (s *Users) added(ctx context.Context, p auth.Principal) (codes []string, er
 
 // NewRecoveryCodes makes somebody's recovery codes anew; the old ones are worth nothing any more.
 func (s *Users) NewRecoveryCodes(ctx context.Context, p auth.Principal) (codes []string, err error) {
-	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.cfg.Pool.InTurn(ctx, factorTurn, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := s.queries.CountFactors(ctx, tx, p.UserID)
 		if err != nil {
 			return err
@@ -137,7 +140,7 @@ func (s *Users) NewRecoveryCodes(ctx context.Context, p auth.Principal) (codes [
 
 // RemoveFactor drops one of somebody's second factors.
 func (s *Users) RemoveFactor(ctx context.Context, p auth.Principal, id int64) error {
-	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	return s.cfg.Pool.InTurn(ctx, factorTurn, func(ctx context.Context, tx *sql.Tx) error {
 		removed, err := s.cfg.Factors.Remove(ctx, tx, p.UserID, id)
 		if err != nil || !removed {
 			return err

@@ -1,8 +1,10 @@
 package manage
 
 import (
+	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -218,6 +220,42 @@ func TestASaveLeavesAloneWhatASignInSays(t *testing.T) {
 	if row, err := q.GetUser(ctx, pool, id); err != nil || row.Role != auth.RoleUser || row.Disabled != 1 {
 		t.Errorf("%+v, %v", row, err)
 	}
+}
+
+// TestWithTheLastSecondFactorGoTheRecoveryCodes also where two are dropped at once: who has one again is shown new ones.
+func TestWithTheLastSecondFactorGoTheRecoveryCodes(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx, q := userBundle(t, pool), t.Context(), db.New()
+		key := make([]byte, 32)
+		b.Users.cfg.Factors = auth.NewFactors(pool, key, nil, auth.NewPlaces(pool, key, time.Now), time.Now, slog.New(slog.DiscardHandler))
+		for range 30 {
+			if _, err := b.Users.cfg.Factors.NewCodes(ctx, pool, b.admin.UserID); err != nil {
+				t.Fatal(err)
+			}
+			var ids []int64
+			for range 2 {
+				id, err := q.InsertFactor(ctx, pool, db.InsertFactorParams{UserID: b.admin.UserID, Kind: auth.FactorCode})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, id)
+			}
+			var both sync.WaitGroup
+			for _, id := range ids {
+				both.Go(func() {
+					if err := b.Users.RemoveFactor(ctx, b.admin, id); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			both.Wait()
+			factors, codes, err := b.Users.cfg.Factors.List(ctx, b.admin.UserID)
+			if err != nil || len(factors) != 0 || codes != 0 {
+				t.Fatalf("%d second factors are left and %d recovery codes, %v", len(factors), codes, err)
+			}
+		}
+	})
 }
 
 func TestPasswordsAndSessions(t *testing.T) {
