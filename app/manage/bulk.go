@@ -365,7 +365,7 @@ func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job, 
 		id, _ := strconv.ParseInt(was, 10, 64) // 0 is no pause, which the use case says
 		return was, s.pauses.end(ctx, p, id, j.ID)
 	case BulkDelete:
-		return was, s.Delete(ctx, p, j.ID)
+		return was, s.DeleteVersion(ctx, p, j.ID, JobVersion(j)) // others may take a while
 	case BulkMove:
 		in.Group = b.groupFor(j.ID)
 	case BulkTag:

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"testing"
@@ -144,6 +145,44 @@ func TestManyJobsAtOnce(t *testing.T) {
 			if _, err := b.Jobs.Bulk(ctx, b.admin, bad); err == nil {
 				t.Errorf("%s of %d jobs was done", bad.Do, len(bad.IDs))
 			}
+		}
+	})
+}
+
+// editing changes a job when the runs of another are deleted: what somebody else does while a deed is under way.
+type editing struct {
+	*engine
+	edit func()
+}
+
+func (e *editing) DeleteRunsOfJob(context.Context, int64, int32) (int, error) {
+	e.edit()
+	return 0, nil
+}
+
+// TestADeedLeavesWhatIsChangedWhileItIsDone: deleting many jobs takes a while, and one that somebody has another use for by then stays.
+func TestADeedLeavesWhatIsChangedWhileItIsDone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		meanwhile := &editing{engine: &engine{pool: pool}}
+		b := setup(t, pool, func(c *Config) { c.Upkeep = meanwhile })
+		ctx := t.Context()
+		first, second := b.create(t, nil), b.create(t, nil)
+		meanwhile.edit = func() {
+			if err := b.Jobs.Update(ctx, b.admin, second, b.job(func(in *JobInput) { in.Param = "of use" })); err != nil {
+				t.Error(kind(err))
+			}
+		}
+		items, err := b.Jobs.Bulk(ctx, b.user, Bulk{Do: BulkDelete, IDs: []int64{first, second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{fmt.Sprintf("%d true ok", first), fmt.Sprintf("%d false 409 problem.changed", second)}
+		if diff := cmp.Diff(want, toldOf(items)); diff != "" {
+			t.Error(diff)
+		}
+		if j := b.read(t, second); j.ExecutorParam != "of use" {
+			t.Errorf("what was changed meanwhile is %+v", j)
 		}
 	})
 }
