@@ -384,6 +384,8 @@ type Querier interface {
 	// Changes nothing and locks the row: neither is the group deleted before the end of the transaction, nor does a job come to one that is being
 	// deleted. 0 rows: it is gone.
 	HoldGroup(ctx context.Context, db DBTX, id int64) (int64, error)
+	// Changes nothing: nobody else makes a pause before the end of the transaction, nor deletes what one may be about. Before anything is read.
+	HoldPauses(ctx context.Context, db DBTX) (int64, error)
 	// One admin sends to a webhook at a time.
 	HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParams) (int64, error)
 	// What touches punctual_api_token and service accounts.

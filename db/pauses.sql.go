@@ -108,6 +108,19 @@ func (q *Queries) GetPauseRevision(ctx context.Context, db DBTX) (int64, error) 
 	return revision, err
 }
 
+const holdPauses = `-- name: HoldPauses :execrows
+INSERT INTO punctual_pause_mark (id, revision) VALUES (1, 0) ON DUPLICATE KEY UPDATE revision = revision
+`
+
+// Changes nothing: nobody else makes a pause before the end of the transaction, nor deletes what one may be about. Before anything is read.
+func (q *Queries) HoldPauses(ctx context.Context, db DBTX) (int64, error) {
+	result, err := db.ExecContext(ctx, holdPauses)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertPause = `-- name: InsertPause :execlastid
 INSERT INTO punctual_pause (scope, target, tag, from_at, until_at, strategy, cron, length_s, zone, reason, made_by, made_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

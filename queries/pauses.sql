@@ -8,6 +8,10 @@ SELECT CAST(COALESCE(MAX(revision), 0) AS SIGNED) AS revision FROM punctual_paus
 -- In the transaction of each change of a pause: two of them wait for each other here.
 INSERT INTO punctual_pause_mark (id, revision) VALUES (1, 1) ON DUPLICATE KEY UPDATE revision = revision + 1;
 
+-- name: HoldPauses :execrows
+-- Changes nothing: nobody else makes a pause before the end of the transaction, nor deletes what one may be about. Before anything is read.
+INSERT INTO punctual_pause_mark (id, revision) VALUES (1, 0) ON DUPLICATE KEY UPDATE revision = revision;
+
 -- name: InsertPause :execlastid
 INSERT INTO punctual_pause (scope, target, tag, from_at, until_at, strategy, cron, length_s, zone, reason, made_by, made_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);

@@ -374,6 +374,9 @@ func (s *Pauses) create(ctx context.Context, p auth.Principal, in PauseInput) (i
 	}
 	row, fields := s.row(p, in, now)
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.queries.HoldPauses(ctx, tx); err != nil {
+			return err
+		}
 		entry := Entry{Action: ActionCreate, Kind: ObjectPause, Name: in.Tag, After: pauseSnapshot(&row)}
 		if in.Scope == jobspec.PauseJob || in.Scope == jobspec.PauseGroup {
 			group, name, err := s.target(ctx, tx, in.Scope, in.Target)
@@ -536,6 +539,9 @@ func (s *Pauses) end(ctx context.Context, p auth.Principal, id, job int64) error
 
 // endPausesOf ends the pauses of a job or a group in the transaction that deletes it: nobody else could, and a list would have them for ever.
 func endPausesOf(ctx context.Context, tx *sql.Tx, p auth.Principal, now time.Time, scope jobspec.PauseScope, id int64) error {
+	if _, err := db.New().HoldPauses(ctx, tx); err != nil { // one that is being made is seen then
+		return err
+	}
 	_, err := db.New().EndPausesOf(ctx, tx, db.EndPausesOfParams{Scope: string(scope), Target: id, NowMs: now.UnixMilli(), EndedBy: cut(p.Name, 64)})
 	return err
 }

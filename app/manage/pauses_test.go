@@ -1,6 +1,8 @@
 package manage
 
 import (
+	"database/sql"
+	"sync"
 	"testing"
 	"time"
 
@@ -234,6 +236,100 @@ func TestAHeldRateKeepsItsBeat(t *testing.T) {
 		}
 		if got := pause(time.Time{}, jobspec.PauseOnce); got != nil {
 			t.Errorf("nobody knows when the pause ends, and next is %v", got)
+		}
+	})
+}
+
+// TestNoPauseIsLeftOfWhatIsGone: whoever pauses a group or a job that is deleted at that moment is refused, or the pause ends with it.
+func TestNoPauseIsLeftOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		for range 40 {
+			group, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "short-lived", Title: "s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			job := b.create(t, nil)
+			pause := func(scope jobspec.PauseScope, target int64) error {
+				_, err := b.Pauses.Create(ctx, b.admin, PauseInput{Scope: scope, Target: target, Strategy: jobspec.PauseSkip, Reason: "moves"})
+				return err
+			}
+			var all sync.WaitGroup
+			var gone, held, deleted, paused error
+			all.Go(func() { gone = b.Groups.Delete(ctx, b.admin, group) })
+			all.Go(func() { held = pause(jobspec.PauseGroup, group) })
+			all.Go(func() { deleted = b.Jobs.Delete(ctx, b.admin, job) })
+			all.Go(func() { paused = pause(jobspec.PauseJob, job) })
+			all.Wait()
+			for _, err := range []error{gone, deleted} {
+				if err != nil {
+					t.Fatal(kind(err))
+				}
+			}
+			for _, err := range []error{held, paused} {
+				if got := kind(err); got != "ok" && got != "422 target:pauses.error.target" {
+					t.Fatal(got)
+				}
+			}
+			list, err := b.Pauses.List(ctx, b.admin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range list {
+				if p.State != PauseOver {
+					t.Fatalf("the %s %d is gone, and a pause of it is left: pausing %s and %s", p.Scope, p.Target, kind(held), kind(paused))
+				}
+			}
+		}
+	})
+}
+
+// TestNoMorePausesThanAreRead: of two that are made at once only one is the last that there may be, since no more are read.
+func TestNoMorePausesThanAreRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		job := b.create(t, nil)
+		row := db.InsertPauseParams{Scope: string(jobspec.PauseJob), Target: 999, FromAt: b.now.UnixMilli(), Strategy: string(jobspec.PauseSkip), Reason: "r", MadeBy: "root", MadeAt: b.now.UnixMilli()}
+		if err := pool.Tx(ctx, func(tx *sql.Tx) error {
+			for range db.MaxPauses - 1 {
+				if _, err := db.New().InsertPause(ctx, tx, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			var all sync.WaitGroup
+			errs := make([]error, 4)
+			ids := make([]int64, len(errs))
+			for i := range errs {
+				all.Go(func() {
+					ids[i], errs[i] = b.Pauses.Create(ctx, b.admin, PauseInput{Scope: jobspec.PauseJob, Target: job, Strategy: jobspec.PauseSkip, Reason: "moves"})
+				})
+			}
+			all.Wait()
+			made := 0
+			for i, err := range errs {
+				switch kind(err) {
+				case "ok":
+					made++
+					if _, err := pool.ExecContext(ctx, "DELETE FROM punctual_pause WHERE id = ?", ids[i]); err != nil {
+						t.Fatal(err)
+					}
+				case "409 problem.pauses.many":
+				default:
+					t.Fatal(kind(err))
+				}
+			}
+			if made != 1 {
+				t.Fatalf("%d were made where there was room for one", made)
+			}
 		}
 	})
 }
