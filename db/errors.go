@@ -21,6 +21,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrDuplicate means that a unique key has this value already.
 	ErrDuplicate = errors.New("duplicate")
+	// ErrUnconfirmed means that nobody knows whether a transaction was committed: what the database answered to the commit did not come.
+	ErrUnconfirmed = errors.New("the commit was not confirmed")
 	// ErrUnsupported means that this version of the database does not know the statement.
 	ErrUnsupported = errors.New("not known to this version of the database")
 )

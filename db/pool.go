@@ -205,7 +205,7 @@ const (
 // caller's to decide; see [IsLocked] and [Patient]. The transaction is rolled back then, of which MySQL does only the last statement by
 // itself.
 // Whatever do changes outside the database must therefore be set, not added to. An error of the commit itself is tried again
-// only if the database said that it rolled back; after a connection lost in the commit nobody knows, and the error is returned.
+// only if the database said that it rolled back; after a connection lost in the commit nobody knows, and the error is an [ErrUnconfirmed].
 // Where the context carries a transaction ([Pool.Together]), do is part of that one, and called once.
 func (p *Pool) Tx(ctx context.Context, do func(*sql.Tx) error) error {
 	if t := p.in(ctx); t != nil {
@@ -261,8 +261,10 @@ func (p *Pool) tryTx(ctx context.Context, opts *sql.TxOptions, do func(*sql.Tx) 
 	if err := do(tx); err != nil {
 		return retryable(err) && !IsLocked(err), err
 	}
-	err = tx.Commit()
-	return IsTransient(err), err
+	if err = tx.Commit(); err != nil && !IsTransient(err) {
+		return false, &classified{ErrUnconfirmed, err}
+	}
+	return err != nil, err
 }
 
 // retryable adds to the transient errors a connection that was lost: without a commit nothing has happened.

@@ -29,16 +29,19 @@ const keysAreKept = 24 * time.Hour
 // workedOn is longer than any request with a key takes. One that has no answer after it has none any more.
 const workedOn = 5 * time.Minute
 
-// answerLost is kept in place of an answer that nobody could read.
-const answerLost = "-"
+// What is kept in place of an answer that nobody could read, and of one that nobody knows.
+const (
+	answerLost    = "-"
+	answerUnknown = "?"
+)
 
 // did says that the operation has done what it was asked for: an error from here on is of the answer alone, and no reason to do it again.
 func did(ctx context.Context) { requestOf(ctx).done = true }
 
 // onceOnly does what a request asks, unless the same request with the same key did so before: then its answer is read into empty. A
 // refusal is not kept, so that the request can be made again; what was done ([did]) is, also if its answer could not be read. When an
-// admin ends in the middle of a request, nobody knows whether it was done, and the key says so until it is forgotten: doing it again would
-// be what the key is to prevent.
+// admin ends in the middle of a request, or the database does not confirm its commit, nobody knows whether it was done, and the key says so
+// until it is forgotten: doing it again would be what the key is to prevent.
 func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Context) (any, error), empty any) (any, error) {
 	keyed, ok := in.(interface{ key() string })
 	if !ok || keyed.key() == "" {
@@ -61,8 +64,12 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Contex
 	}
 	ctx = context.WithoutCancel(ctx) // who has gone will come again with the key
 	out, err := do(ctx)
-	if err != nil && r.done {
-		_, keep := q.AnswerIdempotency(ctx, a.Pool, db.AnswerIdempotencyParams{ID: id, Answer: answerLost})
+	if unknown := errors.Is(err, db.ErrUnconfirmed); err != nil && (r.done || unknown) {
+		answer := answerLost
+		if !r.done {
+			answer = answerUnknown
+		}
+		_, keep := q.AnswerIdempotency(ctx, a.Pool, db.AnswerIdempotencyParams{ID: id, Answer: answer})
 		return nil, errors.Join(err, db.Error(keep))
 	}
 	if err != nil {
@@ -110,7 +117,7 @@ func (a *API) again(ctx context.Context, id, sum, key string, empty any) (any, e
 		return nil, problem.New(problem.Conflict, "api.once.other")
 	case row.Answer == "" && a.Now().Sub(time.UnixMilli(row.MadeAt)) < workedOn:
 		return nil, problem.New(problem.Conflict, "api.once.running")
-	case row.Answer == "":
+	case row.Answer == "", row.Answer == answerUnknown:
 		return nil, problem.New(problem.Conflict, "api.once.unknown")
 	case row.Answer == answerLost:
 		return nil, problem.New(problem.Conflict, "api.once.done")

@@ -180,6 +180,9 @@ func (s *Jobs) rerunOnce(ctx context.Context, p auth.Principal, r db.ListRunsByI
 	}
 	ctx = context.WithoutCancel(ctx) // who has gone will come again with the same wish
 	ids, err := s.again(ctx, p, r, in.Type)
+	if errors.Is(err, db.ErrUnconfirmed) { // it may have been done, and is not done for this wish again
+		return "", err
+	}
 	if err != nil {
 		_, forget := s.queries.DeleteIdempotency(ctx, s.cfg.Pool, id)
 		return "", errors.Join(err, db.Error(forget))

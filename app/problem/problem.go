@@ -160,6 +160,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // Stopping is the key of what an admin that is starting or stopping answers: another one, or this one when it is back, does what was asked.
 const Stopping = "problem.stopping"
 
+// Unconfirmed is the key of what is answered when nobody knows whether the request was done.
+const Unconfirmed = "problem.unconfirmed"
+
 // From turns any error into a problem; nil stays nil.
 func From(err error) *Error {
 	if err == nil {
@@ -196,6 +199,8 @@ func From(err error) *Error {
 		return New(Conflict, "problem.changed").Because(err)
 	case errors.Is(err, db.ErrDuplicate):
 		return (&Error{Kind: Conflict}).Because(err)
+	case errors.Is(err, db.ErrUnconfirmed):
+		return New(Unavailable, Unconfirmed).Because(err)
 	case db.IsTransient(err):
 		return New(Unavailable, "problem.busy").Because(err)
 	case db.IsUnavailable(err), errors.Is(err, context.DeadlineExceeded):
