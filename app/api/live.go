@@ -19,7 +19,6 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/event"
-	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
 const eventStream = "text/event-stream"
@@ -29,7 +28,7 @@ func (a *API) live() {
 	add(a, op{
 		method: http.MethodGet, path: "/runs/live", id: "watchRuns", tag: tag, media: eventStream, summary: "Follow the newest runs",
 		text: "Server-sent events: run for each of the newest 100 at the beginning, and then whenever one is new or has changed, with the run as lists have it; gone with the id of one that is not wanted any more; " +
-			"many when more came than are looked at, so that some were left out: list them. A beat comes every 15s.",
+			"many when more came than are looked at, so that some were left out: list them. Runs that have not ended are followed when newer ones have pushed them off the newest, up to 100. A beat comes every 15s.",
 	}, func(ctx context.Context, p auth.Principal, in *RunsWanted) (*huma.StreamResponse, error) {
 		r := requestOf(ctx)
 		w := &runsWatch{api: a, who: p, filter: in.filter(), teller: a.teller(r), shown: make(map[int64]shownRun)}
@@ -125,7 +124,7 @@ func (w *runsWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 		_, is := w.shown[r.ID]
 		known = known || is
 	}
-	older, gone, err := w.older(ctx, listed, found.Older)
+	older, gone, more, err := w.older(ctx, listed, found.Older)
 	if err != nil {
 		return false, 0, err
 	}
@@ -134,7 +133,7 @@ func (w *runsWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 			return false, 0, err
 		}
 	}
-	if w.begun && !known && len(list) >= watchedRuns {
+	if more || w.begun && !known && len(list) >= watchedRuns {
 		if err := s.Send("many", "", nil); err != nil {
 			return false, 0, err
 		}
@@ -160,44 +159,34 @@ func (w *runsWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 	return false, live.PaceMax, nil
 }
 
-// older reads the open runs that the client has and newer ones have pushed off the list, as soon as they have ended, and says which are gone.
-func (w *runsWatch) older(ctx context.Context, listed map[int64]bool, lowest int64) (ended []db.RunRow, gone []int64, err error) {
+// older reads the open runs that the client has and newer ones have pushed off the list, and says which of them are not wanted any more, and
+// whether there are more than are looked at.
+func (w *runsWatch) older(ctx context.Context, listed map[int64]bool, lowest int64) (rows []db.RunRow, gone []int64, more bool, err error) {
 	var ask []int64
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(w.shown))) {
 		switch {
 		case listed[id]:
 		case id >= lowest: // it would be listed
 			gone = append(gone, id)
-			delete(w.shown, id)
 		case w.shown[id].open && len(ask) < watchedRuns:
 			ask = append(ask, id)
 		default:
+			more = more || w.shown[id].open
 			delete(w.shown, id)
 		}
 	}
-	rows, err := w.api.Manage.Runs.ByID(ctx, w.who, ask)
-	if err != nil {
-		return nil, nil, err
+	if rows, err = w.api.Manage.Runs.Among(ctx, w.who, w.filter, ask); err != nil {
+		return nil, nil, false, err
 	}
 	for _, id := range ask {
-		at := slices.IndexFunc(rows, func(r db.ListRunsByIDRow) bool { return r.ID == id })
-		if at < 0 {
+		if !slices.ContainsFunc(rows, func(r db.RunRow) bool { return r.ID == id }) {
 			gone = append(gone, id)
-			delete(w.shown, id)
-			continue
-		}
-		if r := rows[at]; runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, string(r.HandleMsg)).Open() {
-			continue
-		}
-		r, err := w.api.Manage.Runs.Get(ctx, w.who, id)
-		switch {
-		case err == nil:
-			ended = append(ended, rowOf(r))
-		case problem.From(err).Kind != problem.NotFound:
-			return nil, nil, err
 		}
 	}
-	return ended, gone, nil
+	for _, id := range gone {
+		delete(w.shown, id)
+	}
+	return rows, gone, more, nil
 }
 
 // An executor is asked for more output of a run that somebody follows after outputPaceMin to outputPaceMax, and no more once it has failed to

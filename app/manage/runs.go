@@ -372,6 +372,23 @@ func (s *Runs) ByID(ctx context.Context, p auth.Principal, ids []int64) ([]db.Li
 	return slices.DeleteFunc(rows, func(r db.ListRunsByIDRow) bool { return !p.CanUseGroup(r.JobGroup) }), nil
 }
 
+// Among are those of some runs that a filter finds, newest first.
+func (s *Runs) Among(ctx context.Context, p auth.Principal, f RunFilter, ids []int64) ([]db.RunRow, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	q, err := s.query(ctx, p, f)
+	if err != nil || q == nil {
+		return nil, err
+	}
+	q.filter.IDs = ids
+	rows, err := db.FindRuns(ctx, s.cfg.Pool, q.filter, q.from, q.before, len(ids))
+	if err != nil {
+		return nil, fmt.Errorf("find runs: %w", db.Error(err))
+	}
+	return rows, nil
+}
+
 // shardReach is how far the ids of the runs of one broadcast lie apart at most.
 const shardReach = 5000
 
