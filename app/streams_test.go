@@ -16,6 +16,8 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // watching is an open stream.
@@ -398,5 +400,83 @@ func TestWhatIsHeldEndsWithItsToken(t *testing.T) {
 		case <-time.After(20*time.Second - time.Since(since)):
 			t.Error("who waits for a run with a token that is revoked goes on waiting")
 		}
+	})
+}
+
+// openRuns inserts runs that have been sent, and returns the ids of the first and of the last.
+func openRuns(t *testing.T, a *App, job objects, n int) (first, last int64) {
+	t.Helper()
+	rows := make([]db.NewRun, n)
+	for i := range rows {
+		rows[i] = db.NewRun{JobGroup: job.group, JobID: job.job, TriggerTime: a.pool.Wall(time.Now()), PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: 200}
+	}
+	ids, err := a.pool.Numbered(t.Context(), a.pool, n, func() (int64, error) { return db.InsertRuns(t.Context(), a.pool, rows) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids[0], ids[n-1]
+}
+
+func endRun(t *testing.T, a *App, id int64) {
+	t.Helper()
+	if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = 200, outcome = ? WHERE id = ?", int64(event.Succeeded), id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestProgramsFollowOpenRunsBelowTheNewest: one that newer ones have pushed off is gone for who asks for open runs when it ends, and of more
+// than are looked at it is said that some are left out.
+func TestProgramsFollowOpenRunsBelowTheNewest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		job := things(t, a, 1, "plain")
+		program := &browser{t: t, base: c.base, http: http.DefaultClient}
+		list := program.watch("/api/v1/runs/live?result=open", "Authorization", "Bearer "+c.token)
+		first, last := openRuns(t, a, job, 100)
+		list.until(t, fmt.Sprintf(`{"id":%d,`, last))
+		_, last = openRuns(t, a, job, 30)
+		list.until(t, fmt.Sprintf(`{"id":%d,`, last))
+		endRun(t, a, first)
+		for id, late := fmt.Sprintf(`{"id":%d`, first), time.After(executortest.Patience); ; {
+			select {
+			case got := <-list.events:
+				if !strings.Contains(got, id+"}") && !strings.Contains(got, id+",") {
+					continue
+				}
+				if got != "data: "+id+"}" {
+					t.Errorf("of open runs: %s", got)
+				}
+			case <-late:
+				t.Error("it is not told that the run is gone")
+			}
+			break
+		}
+		openRuns(t, a, job, 100)
+		list.until(t, "event: many")
+	})
+}
+
+// TestAListTellsOfTheEndOfRunsBelowItsPage under a name of their own: who does not show them any more does not take them for new.
+func TestAListTellsOfTheEndOfRunsBelowItsPage(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		group, err := db.New().InsertGroup(t.Context(), a.pool, db.InsertGroupParams{AppName: "orders", Title: "orders"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := things(t, a, group, "plain")
+		first, _ := openRuns(t, a, job, 1)
+		list := admin.watch("/runs/events")
+		list.until(t, fmt.Sprintf(`id="run-%d"`, first))
+		_, last := openRuns(t, a, job, 200) // more than a page
+		list.until(t, "event: many")
+		openRuns(t, a, job, 1)
+		list.until(t, fmt.Sprintf(`id="run-%d"`, last+1))
+		endRun(t, a, first)
+		list.until(t, "event: ended")
+		list.until(t, fmt.Sprintf(`id="run-%d"`, first))
 	})
 }

@@ -120,9 +120,13 @@ func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 	if err != nil {
 		return false, 0, err
 	}
-	changed, gone = append(changed, settled...), append(gone, left...)
-	if len(gone) > 0 {
+	if gone = append(gone, left...); len(gone) > 0 {
 		if err := send(ctx, s, "gone", "", runs.LiveGone(gone)); err != nil {
+			return false, 0, err
+		}
+	}
+	for _, row := range settled {
+		if err := send(ctx, s, "ended", strconv.FormatInt(row.LogID, 10), runs.LiveRow(w.page, row)); err != nil {
 			return false, 0, err
 		}
 	}
@@ -138,8 +142,8 @@ func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 	return false, live.PaceMax, nil
 }
 
-// lookBelow finds out which of the open rows below the first page have ended: those to show so, and those that the filter
-// does not want any more.
+// lookBelow finds out which of the open rows below the first page have ended: those to show so where they are shown at all, and those that
+// the filter does not want any more.
 func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []int64, err error) {
 	if len(w.below) == 0 {
 		return nil, nil, nil
@@ -166,12 +170,13 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 			continue
 		}
 		timeline, err := c.timeline(ctx, w.page, w.who, r.ID)
-		if k := problem.From(err).Kind; err != nil && (k == problem.NotFound || k == problem.Forbidden) {
-			continue // deleted between the two reads; the next look finds it gone
-		} else if err != nil {
+		if err == nil {
+			settled = append(settled, timeline.Row)
+		} else if k := problem.From(err).Kind; k == problem.NotFound || k == problem.Forbidden {
+			gone = append(gone, r.ID) // deleted between the two reads
+		} else {
 			return nil, nil, err
 		}
-		settled = append(settled, timeline.Row)
 	}
 	for _, id := range ids {
 		if !still[id] {

@@ -121,25 +121,29 @@ export function liveRuns(root) {
     };
     return Object.fromEntries(Object.entries(events).map(([name, handle]) => [name, both(handle)]));
   };
+  // An ended run is none of the newest any more: it changes where it is shown, and is not new where it is not.
+  const take = (event) => {
+    const template = document.createElement("template");
+    template.innerHTML = event.data;
+    const row = template.content.querySelector("tr");
+    if (!row) return;
+    const shown = document.getElementById(row.id);
+    if (shown) return change(shown, row);
+    if (event.type === "ended") return;
+    arrived(template.content);
+    if (busy()) {
+      waiting.add(row.id);
+      showWaiting();
+    } else if (waiting.size || many) refreshSoon();
+    else insert(row);
+  };
   known(list, true);
   current = stream({
     address: () => list.dataset.liveRuns,
     onReturn: unlessBusy,
     events: kept({
-      run: (event) => {
-        const template = document.createElement("template");
-        template.innerHTML = event.data;
-        const row = template.content.querySelector("tr");
-        if (!row) return;
-        const shown = document.getElementById(row.id);
-        if (shown) return change(shown, row);
-        arrived(template.content);
-        if (busy()) {
-          waiting.add(row.id);
-          showWaiting();
-        } else if (waiting.size || many) refreshSoon();
-        else insert(row);
-      },
+      run: take,
+      ended: take,
       // Rows that were deleted, or do not fit the filter any more.
       gone: (event) => {
         for (const id of event.data.trim().split(" ")) remove("run-" + id);
