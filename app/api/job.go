@@ -67,8 +67,12 @@ func (b jobBody) has(field string) bool { _, ok := b.members[field]; return ok }
 
 // group is the group that is named, or another one.
 func (b jobBody) group(otherwise int64) int64 {
-	var id int64
-	if json.Unmarshal(b.members[fieldGroup], &id) != nil || id == 0 {
+	var n json.Number
+	if json.Unmarshal(b.members[fieldGroup], &n) != nil {
+		return otherwise
+	}
+	id, err := strconv.ParseInt(whole(n), 10, 64)
+	if err != nil || id == 0 {
 		return otherwise
 	}
 	return id
