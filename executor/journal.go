@@ -97,6 +97,7 @@ const (
 	// roomAhead is written as zeros before it is needed. A sync then only has to bring data to the disk, and not the
 	// file's new length, for which the file system would have to commit everything that others have changed.
 	roomAhead = 4 << 20
+	mendAfter = time.Second // how long a file that lacks records is left alone
 )
 
 var errJournalClosed = errors.New("the executor is closed")
@@ -211,11 +212,20 @@ func (j *journal) append(kind recordKind, parts ...[]byte) *commit {
 func (j *journal) run() {
 	defer close(j.done)
 	for {
+		var mend <-chan time.Time // what happened before a failure may be all that happens for long
+		if j.broken {
+			mend = time.After(mendAfter)
+		}
 		select {
 		case <-j.kick:
 			j.flush()
+		case <-mend:
+			_ = j.noteFailure(j.rotate()) // which says so
 		case <-j.quit:
 			j.flush()
+			if j.broken {
+				_ = j.noteFailure(j.rotate())
+			}
 			if err := j.file.Close(); err != nil {
 				j.logger.Error("close journal", "error", err)
 			}

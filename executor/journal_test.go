@@ -185,6 +185,45 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	wantStates(t, j, map[int64]string{1: "finished 200", 7: "waiting"})
 }
 
+// TestAJournalIsMendedWithoutAnotherRun: the result that found no room may be the last record for long, and after a restart its run must not be
+// taken for one that was cut off.
+func TestAJournalIsMendedWithoutAnotherRun(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]time.Duration{"at the end": 0, "after a while": 2 * time.Second} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			j := openTestJournal(t, dir)
+			var full atomic.Bool
+			j.writeAt = func(f *os.File, p []byte, offset int64) (int, error) {
+				if full.Load() {
+					return 0, syscall.ENOSPC
+				}
+				return f.WriteAt(p, offset)
+			}
+			go j.run()
+			must(t, j.accept(1, 1000, runBody(1), true).wait())
+			full.Store(true)
+			if err := j.finished(&wire.Callback{LogID: 1, HandleCode: 200}).wait(); err == nil {
+				t.Error("a result is said to be safe on a full disk")
+			}
+			full.Store(false)
+			time.Sleep(wait)
+			if wait > 0 { // as if the process ended now
+				synctest.Wait()
+				if j.broken {
+					t.Error("the file still lacks records")
+				}
+			}
+			j.close()
+		})
+		j := openTestJournal(t, dir)
+		if got := j.states()[1]; got != "finished 200" {
+			t.Errorf("%s: the run is %s", name, got)
+		}
+		_ = j.file.Close()
+	}
+}
+
 func TestJournalRotates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,10 +10,10 @@ import (
 )
 
 // store writes a batch. After a failure the file lacks records, though what they did to the state in memory stands, so
-// the way back is a new file with a snapshot; it is tried at most once a second.
+// the way back is a new file with a snapshot; it is tried once in mendAfter, and at the end.
 func (j *journal) store(batch []byte) error {
 	if j.broken {
-		if time.Since(j.failedAt) < time.Second {
+		if time.Since(j.failedAt) < mendAfter {
 			return j.lastErr
 		}
 		// The snapshot is taken after this batch was applied to the state, so it contains the batch.
