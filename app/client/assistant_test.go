@@ -71,25 +71,25 @@ func TestWhyAJobDoesNotRun(t *testing.T) {
 		job       item
 		group     item
 		addresses []item
-		late      []item
+		late      bool
 		health    item
 		want      []string
 	}{
-		{"nothing", job(nil), group, live, []item{{"id": json.Number("8")}}, ready, nil},
-		{"stopped", job(item{"state": "stopped"}), group, live, nil, ready, []string{causeStopped}},
-		{"no schedule", job(item{"state": "stopped", "schedule": "NONE", "next_due_at": nil}), group, live, nil, ready, []string{causeNoSchedule}},
-		{"not yet", job(item{"not_before": "2026-11-23T12:00:01Z"}), group, live, nil, ready, []string{causeNotYet}},
-		{"in its time", job(item{"not_before": "2026-11-23T12:00:00Z", "not_after": "2026-11-23T12:00:00Z"}), group, live, nil, ready, nil},
-		{"paused", job(item{"paused": map[string]any{"pause_id": json.Number("1")}}), group, live, nil, ready, []string{causePaused}},
-		{"held without an end", job(item{"paused": map[string]any{"pause_id": json.Number("1")}, "next_due_at": nil}), group, live, nil, ready, []string{causePaused}},
-		{"a fixed delay that waits", job(item{"schedule": "FIX_DELAY", "next_due_at": nil}), group, live, nil, ready, nil},
-		{"over", job(item{"not_after": "2026-11-23T11:59:59Z", "next_due_at": nil}), group, live, nil, ready, []string{causeOver, causeNoTime}},
-		{"nobody", job(nil), group, nil, nil, ready, []string{causeAlone}},
-		{"a flow, whose steps go elsewhere", job(item{"kind": "FLOW"}), group, nil, nil, ready, nil},
-		{"none that is well", job(nil), group, []item{{"live": true, "gone": true}, {"live": true, "disabled": true}, {"live": true, "too_old": true}, {"live": false}}, nil, ready, []string{causeAlone}},
-		{"a typed address", job(nil), item{"type": "manual"}, []item{{"live": false}}, nil, ready, nil},
-		{"late", job(nil), group, live, []item{{"id": json.Number("7")}}, ready, []string{causeLate}},
-		{"an admin that does not work", job(nil), group, live, nil, item{"ready": false}, []string{causeAdmin}},
+		{"nothing", job(nil), group, live, false, ready, nil},
+		{"stopped", job(item{"state": "stopped"}), group, live, false, ready, []string{causeStopped}},
+		{"no schedule", job(item{"state": "stopped", "schedule": "NONE", "next_due_at": nil}), group, live, false, ready, []string{causeNoSchedule}},
+		{"not yet", job(item{"not_before": "2026-11-23T12:00:01Z"}), group, live, false, ready, []string{causeNotYet}},
+		{"in its time", job(item{"not_before": "2026-11-23T12:00:00Z", "not_after": "2026-11-23T12:00:00Z"}), group, live, false, ready, nil},
+		{"paused", job(item{"paused": map[string]any{"pause_id": json.Number("1")}}), group, live, false, ready, []string{causePaused}},
+		{"held without an end", job(item{"paused": map[string]any{"pause_id": json.Number("1")}, "next_due_at": nil}), group, live, false, ready, []string{causePaused}},
+		{"a fixed delay that waits", job(item{"schedule": "FIX_DELAY", "next_due_at": nil}), group, live, false, ready, nil},
+		{"over", job(item{"not_after": "2026-11-23T11:59:59Z", "next_due_at": nil}), group, live, false, ready, []string{causeOver, causeNoTime}},
+		{"nobody", job(nil), group, nil, false, ready, []string{causeAlone}},
+		{"a flow, whose steps go elsewhere", job(item{"kind": "FLOW"}), group, nil, false, ready, nil},
+		{"none that is well", job(nil), group, []item{{"live": true, "gone": true}, {"live": true, "disabled": true}, {"live": true, "too_old": true}, {"live": false}}, false, ready, []string{causeAlone}},
+		{"a typed address", job(nil), item{"type": "manual"}, []item{{"live": false}}, false, ready, nil},
+		{"late", job(nil), group, live, true, ready, []string{causeLate}},
+		{"an admin that does not work", job(nil), group, live, false, item{"ready": false}, []string{causeAdmin}},
 	} {
 		if got := whyNot(tt.job, tt.group, tt.addresses, tt.late, tt.health, now); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
