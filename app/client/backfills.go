@@ -36,7 +36,7 @@ func (c backfillsList) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	id, _, err := c.Job.find(ctx, a)
+	id, err := c.Job.find(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	id, _, err := c.Job.find(ctx, a)
+	id, err := c.Job.find(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (r backfillRef) do(ctx context.Context, s Streams, verb string) error {
 	if err != nil {
 		return err
 	}
-	job, _, err := r.Job.find(ctx, a)
+	job, err := r.Job.find(ctx, a)
 	if err != nil {
 		return err
 	}

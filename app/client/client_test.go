@@ -346,3 +346,17 @@ func TestWhoInterruptsIsToldThatTheRunGoesOn(t *testing.T) {
 		t.Errorf("a time-out in the past: %v", err)
 	}
 }
+
+// TestAJobIsShownWholeByItsName, as it is by its number: lists leave its script out.
+func TestAJobIsShownWholeByItsName(t *testing.T) {
+	t.Parallel()
+	url := admin(t, map[string]string{
+		"GET /api/v1/jobs?text=pulse": `{"items":[{"id":12,"description":"pulse","script_omitted":true}]}`,
+		"GET /api/v1/jobs/12":         `{"id":12,"description":"pulse","script":"echo","script_omitted":false}`,
+	})
+	byNumber, _, _ := do(t, "", "jobs", "show", "12", "-o", "json", "--url", url, "--token", "pnc_good")
+	byName, _, err := do(t, "", "jobs", "show", "pulse", "-o", "json", "--url", url, "--token", "pnc_good")
+	if err != nil || byName != byNumber || !strings.Contains(byName, "echo") {
+		t.Errorf("by name %s, by number %s, %v", byName, byNumber, err)
+	}
+}

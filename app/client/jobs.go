@@ -110,14 +110,14 @@ func (c jobsList) Run(ctx context.Context, s Streams) error {
 type jobRef string
 
 // find is the job that is meant.
-func (r jobRef) find(ctx context.Context, a *api) (id int64, raw json.RawMessage, err error) {
+func (r jobRef) find(ctx context.Context, a *api) (id int64, err error) {
 	if id, err := strconv.ParseInt(string(r), 10, 64); err == nil {
-		raw, err := a.do(ctx, http.MethodGet, "/jobs/"+strconv.FormatInt(id, 10), nil, nil)
-		return id, raw, err
+		_, err := a.do(ctx, http.MethodGet, "/jobs/"+strconv.FormatInt(id, 10), nil, nil)
+		return id, err
 	}
 	items, err := a.list(ctx, "/jobs", url.Values{"text": {string(r)}}, 0)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	var ids []string
 	for _, i := range items {
@@ -126,20 +126,20 @@ func (r jobRef) find(ctx context.Context, a *api) (id int64, raw json.RawMessage
 			Name string `json:"description"`
 		}
 		if err := json.Unmarshal(i, &job); err != nil {
-			return 0, nil, fmt.Errorf("read what the admin said: %w", err)
+			return 0, fmt.Errorf("read what the admin said: %w", err)
 		}
 		if job.Name == string(r) {
-			id, raw = job.ID, i
+			id = job.ID
 			ids = append(ids, strconv.FormatInt(id, 10))
 		}
 	}
 	switch len(ids) {
 	case 0:
-		return 0, nil, fmt.Errorf("there is no job %q; punctual jobs --text finds parts of names", r)
+		return 0, fmt.Errorf("there is no job %q; punctual jobs --text finds parts of names", r)
 	case 1:
-		return id, raw, nil
+		return id, nil
 	}
-	return 0, nil, fmt.Errorf("several jobs are called %q: name one by its number, %s", r, strings.Join(ids, " or "))
+	return 0, fmt.Errorf("several jobs are called %q: name one by its number, %s", r, strings.Join(ids, " or "))
 }
 
 type jobsShow struct {
@@ -152,7 +152,11 @@ func (c jobsShow) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	_, raw, err := c.Job.find(ctx, a)
+	id, err := c.Job.find(ctx, a)
+	if err != nil {
+		return err
+	}
+	raw, err := a.do(ctx, http.MethodGet, "/jobs/"+strconv.FormatInt(id, 10), nil, nil) // lists leave some of it out
 	if err != nil {
 		return err
 	}
@@ -167,7 +171,7 @@ func eachJob(ctx context.Context, t Target, s Streams, jobs []jobRef, said strin
 	}
 	var errs []error
 	for _, j := range jobs {
-		id, _, err := j.find(ctx, a)
+		id, err := j.find(ctx, a)
 		if err == nil {
 			err = do(a, id)
 		}
@@ -308,7 +312,7 @@ func (c RunCmd) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	id, _, err := c.Job.find(ctx, a)
+	id, err := c.Job.find(ctx, a)
 	if err != nil {
 		return &ExitError{codeRefused, err}
 	}

@@ -43,7 +43,7 @@ func (n noted) path(ctx context.Context, a *api) (string, error) {
 	case n.Group != 0:
 		return fmt.Sprintf("/groups/%d/notes", n.Group), nil
 	}
-	job, _, err := n.Job.find(ctx, a)
+	job, err := n.Job.find(ctx, a)
 	return fmt.Sprintf("/jobs/%d/notes", job), err
 }
 

@@ -39,7 +39,7 @@ func (c runsSearch) Run(ctx context.Context, s Streams) error {
 	}
 	query := url.Values{"text": {c.Text}}
 	if c.Job != "" {
-		id, _, err := c.Job.find(ctx, a)
+		id, err := c.Job.find(ctx, a)
 		if err != nil {
 			return err
 		}

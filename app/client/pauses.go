@@ -86,7 +86,7 @@ func (c pausesCreate) Run(ctx context.Context, s Streams) error {
 	}
 	job := int64(0)
 	if c.Job != "" {
-		if job, _, err = c.Job.find(ctx, a); err != nil {
+		if job, err = c.Job.find(ctx, a); err != nil {
 			return err
 		}
 	}

@@ -244,7 +244,7 @@ func (c alarmsAck) Run(ctx context.Context, s Streams) error {
 	}
 	ids := make([]int64, len(c.Jobs))
 	for i, job := range c.Jobs {
-		if ids[i], _, err = job.find(ctx, a); err != nil {
+		if ids[i], err = job.find(ctx, a); err != nil {
 			return err
 		}
 	}

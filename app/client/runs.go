@@ -264,7 +264,7 @@ func (c runsList) Run(ctx context.Context, s Streams) error {
 	}
 	query := make(url.Values)
 	if c.Job != "" {
-		id, _, err := c.Job.find(ctx, a)
+		id, err := c.Job.find(ctx, a)
 		if err != nil {
 			return err
 		}
