@@ -90,7 +90,7 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return interrupted(ctx)
 		case <-time.After(backfillLook):
 		}
 		raw, err = waiting.do(ctx, http.MethodGet, fmt.Sprintf("%s/%d", path, b.ID), nil, nil)

@@ -360,3 +360,24 @@ func TestAJobIsShownWholeByItsName(t *testing.T) {
 		t.Errorf("by name %s, by number %s, %v", byName, byNumber, err)
 	}
 }
+
+// TestWhoInterruptsAWaitForOutput is told so by the code, whatever the command was doing.
+func TestWhoInterruptsAWaitForOutput(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"runs logs 4 -f", "backfills run 1 --from 2026-01-01T00:00:00Z --until 2026-01-02T00:00:00Z --wait"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Next-Line", "1")
+			if strings.HasPrefix(r.URL.Path, "/api/v1/jobs") {
+				_, _ = io.WriteString(w, `{"id":1}`)
+			}
+			time.AfterFunc(50*time.Millisecond, interrupt)
+		}))
+		_, _, err := doIn(ctx, t, "", append(strings.Fields(args), "--url", server.URL, "--token", "pnc_good")...)
+		server.Close()
+		if exit, _ := errors.AsType[*ExitError](err); exit == nil || exit.Code != codeInterrupted {
+			t.Errorf("%s: %v", args, err)
+		}
+		interrupt()
+	}
+}

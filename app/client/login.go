@@ -95,7 +95,7 @@ func letIn(ctx context.Context, a *api, s Streams) (string, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return "", interrupted(ctx)
 		case <-wait.C:
 		}
 		raw, err := a.do(ctx, http.MethodPost, "/device-logins/token", nil, map[string]string{"device_code": asked.Device})

@@ -38,7 +38,7 @@ func (p *patience) reach(ctx context.Context, call func() error) error {
 			p.reached = true
 			return err
 		}
-		if !p.reached || !since.IsZero() && time.Since(since) >= awayFor {
+		if !p.reached || ctx.Err() != nil || !since.IsZero() && time.Since(since) >= awayFor { // the time of who waits is over, or that of the admin
 			return err
 		}
 		if since.IsZero() {

@@ -104,6 +104,28 @@ func TestNobodyWaitsForAnAddressThatIsWrong(t *testing.T) {
 	})
 }
 
+// TestATimeThatIsOverIsNoAdminThatIsAway: who waits no longer than they said is not told that the admin cannot be reached.
+func TestATimeThatIsOverIsNoAdminThatIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		a := (&api{base: "http://admin.example", http: &http.Client{Transport: silent{}}}).patient(&said, true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := a.ended(ctx, 4); err == nil || said.Len() > 0 {
+			t.Errorf("%v, told %q", err, &said)
+		}
+	})
+}
+
+// silent is an admin that does not answer.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }

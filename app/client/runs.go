@@ -26,6 +26,14 @@ const (
 // errInterrupted is the error of a command that somebody has interrupted.
 var errInterrupted = &ExitError{codeInterrupted, errors.New("interrupted")}
 
+// interrupted is the error of somebody whose context has ended while they waited.
+func interrupted(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return errInterrupted
+	}
+	return ctx.Err()
+}
+
 // ExitError ends the program with a code of its own.
 type ExitError struct {
 	Code int
@@ -143,7 +151,7 @@ func (a *api) follow(ctx context.Context, out io.Writer, id int64) error {
 		if from = next; len(text) == 0 {
 			select {
 			case <-ctx.Done():
-				return ctx.Err()
+				return interrupted(ctx)
 			case <-time.After(pollEvery):
 			}
 		}
@@ -185,23 +193,22 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 			}
 		}
 		r, err := a.ended(ctx, ids[at])
-		if err != nil {
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return &ExitError{codeTimeout, fmt.Errorf("run %d has not ended after %s", ids[at], w.Timeout)}
-			}
-			if errors.Is(err, errInterrupted) {
-				return &ExitError{codeInterrupted, fmt.Errorf("interrupted; run %d goes on", ids[at])}
-			}
+		var retry int64
+		if err == nil {
+			retry, err = a.retried(ctx, r)
+		}
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil:
+			return &ExitError{codeTimeout, fmt.Errorf("run %d has not ended after %s", ids[at], w.Timeout)}
+		case errors.Is(err, errInterrupted):
+			return &ExitError{codeInterrupted, fmt.Errorf("interrupted; run %d goes on", ids[at])}
+		case err != nil:
 			return err
 		}
 		for _, shard := range r.Shards {
 			if !slices.Contains(ids, shard.ID) {
 				ids = append(ids, shard.ID)
 			}
-		}
-		retry, err := a.retried(ctx, r)
-		if err != nil {
-			return err
 		}
 		fmt.Fprintf(s.Err, "run %d: %s: %s\n", r.ID, r.State, plain(r.Message))
 		raw = append(raw, r.raw)
