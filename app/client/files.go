@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // files are what apply and diff read.
@@ -44,6 +45,9 @@ func (f files) read(in io.Reader) ([]fileText, error) {
 		if len(raw) > maxJobFile {
 			return fmt.Errorf("%s is larger than %d MB", name, maxJobFile>>20)
 		}
+		if !utf8.Valid(raw) {
+			return fmt.Errorf("%s is not in UTF-8", name)
+		}
 		texts = append(texts, fileText{filepath.ToSlash(name), strings.ReplaceAll(string(raw), "\r\n", "\n")})
 		return nil
 	}
@@ -63,6 +67,8 @@ func (f files) read(in io.Reader) ([]fileText, error) {
 					return fs.SkipDir
 				}
 				return nil
+			case name != path && leadsToFolder(name, entry):
+				return fmt.Errorf("%s is a link to a folder, which is not read: name it with -f", name)
 			case name != path && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 				return nil
 			}
@@ -81,6 +87,15 @@ func (f files) read(in io.Reader) ([]fileText, error) {
 		return nil, fmt.Errorf("no file of jobs in %s", strings.Join(f.Files, ", "))
 	}
 	return texts, nil
+}
+
+// leadsToFolder reports whether an entry is a link to a folder that would be read if it were none: with --prune its jobs would be deleted.
+func leadsToFolder(name string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 || strings.HasPrefix(entry.Name(), ".") {
+		return false
+	}
+	to, err := os.Stat(name)
+	return err == nil && to.IsDir()
 }
 
 // plan is what the admin says of files.
