@@ -50,14 +50,17 @@ type FieldProblem struct {
 	Detail string `json:"detail"`
 }
 
-// Error implements error: in the admin's words, which are in the language of whoever asked.
+// Error implements error: in the admin's words, which are in the language of whoever asked. Names and answers of executors stand in them.
 func (e *RefusedError) Error() string {
 	parts := []string{e.Title}
 	if e.Detail != "" && e.Detail != e.Title {
-		parts = append(parts, e.Detail)
+		parts = append(parts, strings.Split(e.Detail, "\n")...)
 	}
 	for _, f := range e.Errors {
 		parts = append(parts, "  "+f.Field+": "+f.Detail)
+	}
+	for i := range parts {
+		parts[i] = plain(parts[i])
 	}
 	return strings.Join(parts, "\n")
 }
@@ -79,6 +82,9 @@ func language() string {
 // do calls an operation and returns the JSON of its answer. A body is sent as JSON; a PATCH as a merge patch.
 func (a *api) do(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 	raw, _, err := a.call(ctx, method, path, query, body)
+	if err == nil && raw != nil && !json.Valid(raw) {
+		return nil, fmt.Errorf("%s answered with what is no JSON: is it an admin of Punctual with API v1?", a.base)
+	}
 	return raw, err
 }
 
@@ -143,18 +149,22 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 	if err != nil {
 		return nil, nil, &awayError{fmt.Errorf("the answer of %s broke off: %w", a.base, err)}
 	}
+	if resp.StatusCode == http.StatusNoContent {
+		return nil, resp.Header, nil
+	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return raw, resp.Header, nil
 	}
 	refused := &RefusedError{Status: resp.StatusCode, Title: resp.Status}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "application/problem+json" || json.Unmarshal(raw, refused) != nil {
-		err := fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, resp.Status)
+		err := fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, plain(resp.Status))
 		switch resp.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy in front of it
 			err = &awayError{err}
 		}
 		return nil, nil, err
 	}
+	refused.Status = resp.StatusCode // whatever it says of itself
 	return nil, nil, refused
 }
 

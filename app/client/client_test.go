@@ -347,6 +347,47 @@ func TestWhoInterruptsIsToldThatTheRunGoesOn(t *testing.T) {
 	}
 }
 
+// TestWhatIsNoAnswerOfAnAdminIsNotTakenForOne: a portal that answers everything with a page, and something that says nothing, have done nothing.
+func TestWhatIsNoAnswerOfAnAdminIsNotTakenForOne(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"<!doctype html><title>Sign in</title>", ""} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) }))
+		for _, args := range []string{"jobs stop 7", "jobs start 7", "runs kill 7", "pauses end 7", "alarms retry 7", "runs approve 7 step", "jobs", "jobs show 7", "runs logs 7"} {
+			out, said, err := do(t, "", append(strings.Fields(args), "--url", server.URL, "--token", "pnc_good")...)
+			if err == nil || out+said != "" {
+				t.Errorf("%s, answered with %q: %q %q %v", args, page, out, said, err)
+			}
+		}
+		server.Close()
+	}
+}
+
+// TestFilesThatWouldBeReadWronglyAreRefused before anything is asked: characters of another encoding would become others, and what stands
+// behind a link would be taken for gone.
+func TestFilesThatWouldBeReadWronglyAreRefused(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	jobs := filepath.Join(root, "jobs")
+	for file, text := range map[string]string{"jobs/a.yaml": "format: 1\n", "team/b.yaml": "format: 1\n", "gbk.yaml": "# \xb2\xe2\xca\xd4\nformat: 1\n"} {
+		name := filepath.Join(root, filepath.FromSlash(file))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "team"), filepath.Join(jobs, "team")); err != nil {
+		t.Skip(err)
+	}
+	url := admin(t, map[string]string{"POST /api/v1/jobs/apply?dry_run=true": `{"jobs":[]}`, "POST /api/v1/jobs/apply": `{"done":true,"jobs":[]}`})
+	for file, want := range map[string]string{filepath.Join(root, "gbk.yaml"): "is not in UTF-8", jobs: "is a link to a folder"} {
+		if _, _, err := do(t, "", "apply", "--prune", "--source", "team", "-f", file, "--url", url, "--token", "pnc_good"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if _, _, err := do(t, "", "apply", "--source", "team", "-f", filepath.Join(jobs, "a.yaml"), "-f", filepath.Join(jobs, "team", "b.yaml"), "--url", url, "--token", "pnc_good"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAJobIsShownWholeByItsName, as it is by its number: lists leave its script out.
 func TestAJobIsShownWholeByItsName(t *testing.T) {
 	t.Parallel()
@@ -379,31 +420,5 @@ func TestWhoInterruptsAWaitForOutput(t *testing.T) {
 			t.Errorf("%s: %v", args, err)
 		}
 		interrupt()
-	}
-}
-
-// TestFilesThatWouldBeReadWronglyAreRefused before anything is asked: characters of another encoding would become others, and what stands
-// behind a link would be taken for gone.
-func TestFilesThatWouldBeReadWronglyAreRefused(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	jobs := filepath.Join(root, "jobs")
-	for file, text := range map[string]string{"jobs/a.yaml": "format: 1\n", "team/b.yaml": "format: 1\n", "gbk.yaml": "# \xb2\xe2\xca\xd4\nformat: 1\n"} {
-		name := filepath.Join(root, filepath.FromSlash(file))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(filepath.Join(root, "team"), filepath.Join(jobs, "team")); err != nil {
-		t.Skip(err)
-	}
-	url := admin(t, map[string]string{"POST /api/v1/jobs/apply?dry_run=true": `{"jobs":[]}`, "POST /api/v1/jobs/apply": `{"done":true,"jobs":[]}`})
-	for file, want := range map[string]string{filepath.Join(root, "gbk.yaml"): "is not in UTF-8", jobs: "is a link to a folder"} {
-		if _, _, err := do(t, "", "apply", "--prune", "--source", "team", "-f", file, "--url", url, "--token", "pnc_good"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", file, err)
-		}
-	}
-	if _, _, err := do(t, "", "apply", "--source", "team", "-f", filepath.Join(jobs, "a.yaml"), "-f", filepath.Join(jobs, "team", "b.yaml"), "--url", url, "--token", "pnc_good"); err != nil {
-		t.Error(err)
 	}
 }
