@@ -402,6 +402,22 @@ func TestAJobIsShownWholeByItsName(t *testing.T) {
 	}
 }
 
+// TestWhatPeopleWroteStaysAsItIs, also if it looks like a moment; and what a refusal quotes moves no cursor.
+func TestWhatPeopleWroteStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	const planned = "2026-03-05T02:00:00+08:00"
+	url := admin(t, map[string]string{
+		"GET /api/v1/runs":         `{"items":[{"id":1,"parameter":"` + planned + `","message":"` + planned + `"}]}`,
+		"POST /api/v1/runs/1/kill": `!{"title":"The executor refused","detail":"it says: \u001b[2Jok\u202dko","errors":[{"field":"a\u001b[1m","detail":"b\u0007"}]}`,
+	})
+	if out, _, err := do(t, "", "runs", "-o", "wide", "--url", url, "--token", "pnc_good"); err != nil || strings.Count(out, planned) != 2 {
+		t.Errorf("%s %v", out, err)
+	}
+	if _, _, err := do(t, "", "runs", "kill", "1", "--url", url, "--token", "pnc_good"); err == nil || strings.ContainsAny(err.Error(), "\x1b\x07\u202d") || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("%q", err)
+	}
+}
+
 // TestWhoInterruptsAWaitForOutput is told so by the code, whatever the command was doing.
 func TestWhoInterruptsAWaitForOutput(t *testing.T) {
 	t.Parallel()

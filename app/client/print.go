@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,13 +28,20 @@ type column struct {
 // item is a thing of the API, read.
 type item map[string]any
 
+// moments are fields that hold one, beside those whose name says so. What people write may look like one too.
+var moments = []string{"at", "by", "from", "until", "since"}
+
+func isMoment(field string) bool {
+	return slices.Contains(moments, field) || strings.HasSuffix(field, "_at") || strings.HasSuffix(field, "_since") || strings.HasSuffix(field, "_planned")
+}
+
 // text is a field as a table shows it. A moment is in the reader's zone; what there is none of is a dash.
 func (i item) text(field string) string {
 	switch v := i[field].(type) {
 	case nil:
 		return "-"
 	case string:
-		if at, err := time.Parse(time.RFC3339, v); err == nil {
+		if at, err := time.Parse(time.RFC3339, v); err == nil && isMoment(field) {
 			return at.Local().Format(time.DateTime)
 		}
 		if v == "" {
@@ -258,7 +266,7 @@ func plain(text string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u2066' || r == '\u2067' || r == '\u2068':
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
 			return -1
 		}
 		return r
