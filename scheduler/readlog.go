@@ -50,8 +50,11 @@ func (o *Outputs) Read(ctx context.Context, run *db.Run, fromLine int) (Piece, e
 	if err != nil {
 		return Piece{}, err
 	}
-	// Newer upstream executors answer line 0 when there is nothing new.
-	nothing := log.ToLineNum < fromLine
+	// Newer upstream executors answer line 0 when there is nothing new, others the line that was asked for and no text.
+	nothing := log.ToLineNum < fromLine || log.LogContent == ""
+	if nothing {
+		log.ToLineNum = min(log.ToLineNum, fromLine-1)
+	}
 	log.IsEnd = run.HandleCode > 0 && nothing
 	return Piece{LogResult: log}, nil
 }

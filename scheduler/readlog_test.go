@@ -39,3 +39,26 @@ func TestReadingALogMayTakeLongerThanACall(t *testing.T) {
 		}
 	})
 }
+
+// nothingNew answers the line that was asked for when there is none.
+type nothingNew struct{ *fakeExecutors }
+
+func (nothingNew) Log(_ context.Context, _ wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error) {
+	return wire.LogResult{FromLineNum: req.FromLineNum, ToLineNum: req.FromLineNum}, wire.Answer{Code: wire.CodeSuccess}, nil
+}
+
+// TestALineWithoutTextIsNone: whoever follows an output would ask for the next one without an end.
+func TestALineWithoutTextIsNone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.Executors = nothingNew{c.Executors.(*fakeExecutors)} }, addressA)
+		run := b.trigger(b.addJob(nil))
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		b.complete(run, wire.CodeSuccess)
+		ended := b.run(run)
+		piece, err := b.engine.outputs.Read(t.Context(), &ended, 5)
+		if err != nil || piece.ToLineNum >= 5 || !piece.IsEnd {
+			t.Errorf("%+v, %v", piece.LogResult, err)
+		}
+	})
+}
