@@ -149,6 +149,7 @@ type Querier interface {
 	DeleteFlowSteps(ctx context.Context, db DBTX, flowLogID int64) (int64, error)
 	DeleteFlowTextsUnused(ctx context.Context, db DBTX, madeBefore int64) (int64, error)
 	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
+	DeleteGates(ctx context.Context, db DBTX, jobIds []int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
@@ -429,7 +430,7 @@ type Querier interface {
 	InsertFollowed(ctx context.Context, db DBTX, arg InsertFollowedParams) (int64, error)
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
-	// What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent.
+	// What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent, and what else must not be done twice.
 	InsertIdempotency(ctx context.Context, db DBTX, arg InsertIdempotencyParams) error
 	// A new job is always stopped; StartJob is what makes it due.
 	InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (int64, error)
@@ -605,7 +606,7 @@ type Querier interface {
 	ListFlowRunsInState(ctx context.Context, db DBTX, arg ListFlowRunsInStateParams) ([]ListFlowRunsInStateRow, error)
 	// The same of the runs that some steps and items belong to.
 	ListFlowRunsOfSteps(ctx context.Context, db DBTX, stepIds []int64) ([]ListFlowRunsOfStepsRow, error)
-	// What is to be decided although nothing has ended.
+	// What is to be decided although nothing has ended, behind a time and a run: some stay as they are, as those whose definition cannot be read.
 	ListFlowRunsToWake(ctx context.Context, db DBTX, arg ListFlowRunsToWakeParams) ([]ListFlowRunsToWakeRow, error)
 	// Runs of flows whose row in xxl_job_log has been deleted, from an id on: each is one look by the primary key.
 	ListFlowRunsWithoutRun(ctx context.Context, db DBTX, arg ListFlowRunsWithoutRunParams) ([]ListFlowRunsWithoutRunRow, error)
@@ -620,6 +621,8 @@ type Querier interface {
 	// What touches failed logins and the places where somebody has logged in before.
 	// Those of some limits that were touched lately, in one read: most attempts of an attack end here, without a write.
 	ListFullAttempts(ctx context.Context, db DBTX, ids []string) ([]ListFullAttemptsRow, error)
+	// Jobs that are deleted, whose rows are of no use any more. A plain read, because a deletion by this condition would lock the jobs that it looks at.
+	ListGatesWithoutJob(ctx context.Context, db DBTX) ([]int64, error)
 	// Newest first, from an offset on: what is there to forget.
 	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
 	// What reads the history of scripts (xxl_job_logglue). Versions are written with the job they belong to (jobs.sql).

@@ -77,7 +77,7 @@ type InsertIdempotencyParams struct {
 	MadeAt  int64
 }
 
-// What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent.
+// What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent, and what else must not be done twice.
 func (q *Queries) InsertIdempotency(ctx context.Context, db DBTX, arg InsertIdempotencyParams) error {
 	_, err := db.ExecContext(ctx, insertIdempotency, arg.ID, arg.Request, arg.MadeAt)
 	return err

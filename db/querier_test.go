@@ -81,6 +81,7 @@ var seedValues = map[string][seedRows]any{
 
 	"punctual_trial.log_id":     {1, 3, 4, 5, 77}, // the last of a run that is gone
 	"punctual_favourite.job_id": {1, 2, 3, 4, 77}, // the last of a job that is gone
+	"punctual_gate.job_id":      {1, 2, 3, 4, 77}, // as above
 
 	"punctual_note.job_id": {1, 0, 3, 4, 77}, // the last of a job and a run that are gone
 	"punctual_note.run_id": {1, 0, 0, 4, 77},

@@ -55,6 +55,28 @@ func (q *Queries) CountSlots(ctx context.Context, db DBTX, jobIds []int64) ([]Co
 	return items, nil
 }
 
+const deleteGates = `-- name: DeleteGates :execrows
+DELETE FROM punctual_gate WHERE job_id IN (/*SLICE:job_ids*/?)
+`
+
+func (q *Queries) DeleteGates(ctx context.Context, db DBTX, jobIds []int64) (int64, error) {
+	query := deleteGates
+	var queryParams []interface{}
+	if len(jobIds) > 0 {
+		for _, v := range jobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(jobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const firstSlotRun = `-- name: FirstSlotRun :one
 SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM punctual_slot
 `
@@ -89,6 +111,34 @@ func (q *Queries) FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const listGatesWithoutJob = `-- name: ListGatesWithoutJob :many
+SELECT g.job_id FROM punctual_gate AS g LEFT JOIN xxl_job_info AS j ON j.id = g.job_id WHERE j.id IS NULL ORDER BY g.job_id LIMIT 1000
+`
+
+// Jobs that are deleted, whose rows are of no use any more. A plain read, because a deletion by this condition would lock the jobs that it looks at.
+func (q *Queries) ListGatesWithoutJob(ctx context.Context, db DBTX) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listGatesWithoutJob)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var job_id int64
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listJobsWithWaiting = `-- name: ListJobsWithWaiting :many

@@ -1,4 +1,4 @@
--- What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent.
+-- What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent, and what else must not be done twice.
 
 -- name: InsertIdempotency :exec
 INSERT INTO punctual_idempotency (id, request, answer, made_at) VALUES (?, ?, '', ?);

@@ -4,6 +4,13 @@
 -- The first statement of every transaction that gives slots of jobs: it makes those that run at once wait or conflict.
 UPDATE punctual_gate SET turn = turn + 1 WHERE job_id IN (sqlc.slice(job_ids));
 
+-- name: ListGatesWithoutJob :many
+-- Jobs that are deleted, whose rows are of no use any more. A plain read, because a deletion by this condition would lock the jobs that it looks at.
+SELECT g.job_id FROM punctual_gate AS g LEFT JOIN xxl_job_info AS j ON j.id = g.job_id WHERE j.id IS NULL ORDER BY g.job_id LIMIT 1000;
+
+-- name: DeleteGates :execrows
+DELETE FROM punctual_gate WHERE job_id IN (sqlc.slice(job_ids));
+
 -- name: CountSlots :many
 -- How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
 SELECT job_id, CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting

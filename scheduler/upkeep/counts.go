@@ -3,6 +3,7 @@ package upkeep
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"maps"
@@ -86,6 +87,16 @@ type counts struct {
 	mu    sync.Mutex
 	hours map[hourOfGroup]tally
 	long  map[dayOfJob]db.LongRuns
+	again []*batch // that nobody knows to be written
+	wrote string   // the mark of the last one that was
+}
+
+// batch is what one transaction writes. Its mark is written with it: where the answer to the commit was lost, the next try finds out by it
+// whether it was carried out, and so counts nothing twice.
+type batch struct {
+	mark  string
+	hours map[hourOfGroup]tally
+	long  map[dayOfJob]db.LongRuns
 }
 
 // LongRun is how long a run takes that punctual_job_day knows of. Those that are over at once would be most of them, and are nobody's
@@ -135,24 +146,33 @@ func (c *counts) add(changes ...Change) {
 	}
 }
 
-// take hands over what has been gathered; put gives back what could not be written.
-func (c *counts) take() (map[hourOfGroup]tally, map[dayOfJob]db.LongRuns) {
+// take hands over what is to be written next, nil for nothing, and the mark that is of no use any more; put gives it back if that failed.
+func (c *counts) take() (b *batch, wrote string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	hours, long := c.hours, c.long
+	if len(c.again) > 0 {
+		b, c.again = c.again[0], c.again[1:]
+		return b, c.wrote
+	}
+	b = &batch{rand.Text(), c.hours, c.long}
 	c.hours, c.long = make(map[hourOfGroup]tally), make(map[dayOfJob]db.LongRuns)
-	return hours, long
+	maps.DeleteFunc(b.hours, func(_ hourOfGroup, t tally) bool { return t.nothing() })
+	if len(b.hours)+len(b.long) == 0 {
+		return nil, ""
+	}
+	return b, c.wrote
 }
 
-func (c *counts) put(hours map[hourOfGroup]tally, long map[dayOfJob]db.LongRuns) {
+func (c *counts) put(b *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, t := range hours {
-		c.hours[key] = c.hours[key].plus(t)
-	}
-	for key, l := range long {
-		c.long[key] = c.long[key].Plus(l)
-	}
+	c.again = append(c.again, b)
+}
+
+func (c *counts) written(b *batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrote = b.mark
 }
 
 // Count counts runs that have gone from one state to another. The next [Service.Flush] writes it.
@@ -176,52 +196,64 @@ func (s *Service) countLoop(ctx context.Context) {
 	}
 }
 
-// Flush adds what has been gathered to the counters of its hours and days, all in one transaction. What cannot be
-// written is kept for the next time.
+// Flush adds what has been gathered to the counters of its hours and days. What cannot be written is kept for the next time, and
+// written before what comes after it.
 func (s *Service) Flush(ctx context.Context) error {
-	hours, long := s.counts.take()
+	for {
+		b, wrote := s.counts.take()
+		if b == nil {
+			return nil
+		}
+		err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error { return s.write(ctx, tx, b, wrote) })
+		if err != nil && !errors.Is(err, errWritten) {
+			s.counts.put(b)
+			return err
+		}
+		s.counts.written(b)
+	}
+}
+
+// errWritten means that an earlier try has written a batch.
+var errWritten = errors.New("it is written already")
+
+// write writes a batch. Its mark takes the place of the last one.
+func (s *Service) write(ctx context.Context, tx *sql.Tx, b *batch, wrote string) error {
+	err := s.queries.InsertIdempotency(ctx, tx, db.InsertIdempotencyParams{ID: b.mark, Request: "counters", MadeAt: s.cfg.Now().UnixMilli()})
+	if errors.Is(db.Error(err), db.ErrDuplicate) {
+		return errWritten
+	} else if err != nil {
+		return err
+	}
+	if _, err := s.queries.DeleteIdempotency(ctx, tx, wrote); err != nil {
+		return err
+	}
+	// In one order, so that nodes which flush at the same time wait for each other and do not lock each other out.
 	days := make(map[int64]tally)
-	for key, t := range hours {
-		if t.nothing() {
-			delete(hours, key)
-			continue
+	for _, key := range slices.SortedFunc(maps.Keys(b.hours), hourOfGroup.compare) {
+		t := b.hours[key]
+		if err := s.queries.AddToHour(ctx, tx, db.AddToHourParams{
+			GroupID: key.group, HourAt: key.hour, RunningCount: t[StateRunning], SucCount: t[StateSucceeded], FailCount: t[StateFailed],
+			SkipCount: t[StateSkipped],
+		}); err != nil {
+			return err
 		}
 		day := key.hour - key.hour%86_400
 		days[day] = days[day].plus(t)
 	}
-	if len(hours)+len(long) == 0 {
+	if err := db.AddLongRuns(ctx, tx, slices.SortedFunc(maps.Values(b.long), db.LongRuns.Compare)); err != nil {
+		return err
+	}
+	if s.cfg.Pool.Beside() { // XXL-JOB admins count the days, from the rows of all
 		return nil
 	}
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		// In one order, so that nodes which flush at the same time wait for each other and do not lock each other out.
-		for _, key := range slices.SortedFunc(maps.Keys(hours), hourOfGroup.compare) {
-			t := hours[key]
-			if err := s.queries.AddToHour(ctx, tx, db.AddToHourParams{
-				GroupID: key.group, HourAt: key.hour, RunningCount: t[StateRunning], SucCount: t[StateSucceeded], FailCount: t[StateFailed],
-				SkipCount: t[StateSkipped],
-			}); err != nil {
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		if t := days[day]; !t.nothing() {
+			if err := s.addToDay(ctx, tx, day, t); err != nil {
 				return err
 			}
 		}
-		if err := db.AddLongRuns(ctx, tx, slices.SortedFunc(maps.Values(long), db.LongRuns.Compare)); err != nil {
-			return err
-		}
-		if s.cfg.Pool.Beside() { // XXL-JOB admins count the days, from the rows of all
-			return nil
-		}
-		for _, day := range slices.Sorted(maps.Keys(days)) {
-			if t := days[day]; !t.nothing() {
-				if err := s.addToDay(ctx, tx, day, t); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		s.counts.put(hours, long)
 	}
-	return err
+	return nil
 }
 
 func (h hourOfGroup) compare(o hourOfGroup) int {

@@ -155,43 +155,59 @@ func (s *Service) recountAtStart(ctx context.Context) error {
 	return s.recountDays(ctx, 1)
 }
 
-// forgetOld deletes what has outlived its use beside runs.
-func (s *Service) forgetOld(ctx context.Context) error {
+// forgetOld deletes what has outlived its use beside runs. What cannot be deleted of one kind keeps nothing of the others, unless the database is
+// away.
+func (s *Service) forgetOld(ctx context.Context) (err error) {
 	now := s.cfg.Now()
-	if err := s.forgetSchedules(ctx); err != nil {
-		return err
-	}
-	if _, err := s.queries.DeleteClearingsBefore(ctx, s.cfg.Pool, now.Add(-keepClearings).UnixMilli()); err != nil {
-		return err
-	}
-	if _, err := s.queries.DeleteTrialsWithoutRun(ctx, s.cfg.Pool, now.Add(-trialGrace).UnixMilli()); err != nil {
-		return err
-	}
-	if err := s.forgetFlows(ctx); err != nil {
-		return err
-	}
-	if err := s.forgetNotes(ctx); err != nil {
-		return err
-	}
-	// Calls to executors that ask for theirs, and answers, of admins that were killed: each has been over for a while.
-	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeletePullsBefore, s.queries.DeletePullAnswersBefore} {
-		if _, err := forget(ctx, s.cfg.Pool, now.Add(-pullGrace).UnixMilli()); err != nil {
+	before := func(forget func(context.Context, db.DBTX, int64) (int64, error), at int64) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := forget(ctx, s.cfg.Pool, at)
 			return err
 		}
 	}
-	if _, err := s.queries.DeletePullSeenBefore(ctx, s.cfg.Pool, now.Add(-keepSeen).UnixMilli()); err != nil {
-		return err
-	}
 	until := s.wall(now.Add(-keepHours)).Unix()
-	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeleteHoursBefore, s.queries.DeleteJobDaysBefore} {
-		for n := int64(1000); n >= 1000; { // the queries' limit
-			var err error
-			if n, err = forget(ctx, s.cfg.Pool, until); err != nil {
-				return err
-			}
+	for _, forget := range []func(context.Context) error{
+		s.forgetSchedules,
+		before(s.queries.DeleteClearingsBefore, now.Add(-keepClearings).UnixMilli()),
+		before(s.queries.DeleteTrialsWithoutRun, now.Add(-trialGrace).UnixMilli()),
+		s.forgetFlows,
+		s.forgetNotes,
+		s.forgetGates,
+		// Calls to executors that ask for theirs, and answers, of admins that were killed: each has been over for a while.
+		before(s.queries.DeletePullsBefore, now.Add(-pullGrace).UnixMilli()),
+		before(s.queries.DeletePullAnswersBefore, now.Add(-pullGrace).UnixMilli()),
+		before(s.queries.DeletePullSeenBefore, now.Add(-keepSeen).UnixMilli()),
+		func(ctx context.Context) error { return s.inParts(ctx, s.queries.DeleteHoursBefore, until) },
+		func(ctx context.Context) error { return s.inParts(ctx, s.queries.DeleteJobDaysBefore, until) },
+	} {
+		failed := forget(ctx)
+		if err = errors.Join(err, failed); !s.goesOn(ctx, failed) {
+			return err
 		}
 	}
-	return nil
+	return err
+}
+
+// inParts deletes what was before a moment by a query that deletes a thousand rows at most.
+func (s *Service) inParts(ctx context.Context, forget func(context.Context, db.DBTX, int64) (int64, error), before int64) error {
+	for {
+		if n, err := forget(ctx, s.cfg.Pool, before); err != nil || n < 1000 {
+			return err
+		}
+	}
+}
+
+// forgetGates deletes what is kept of jobs that are deleted for the slots of their runs. One of whose runs still asks for a slot gets it anew.
+func (s *Service) forgetGates(ctx context.Context) error {
+	for {
+		jobs, err := s.queries.ListGatesWithoutJob(ctx, s.cfg.Pool)
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		if _, err := s.queries.DeleteGates(ctx, s.cfg.Pool, jobs); err != nil || len(jobs) < 1000 { // the query's limit
+			return err
+		}
+	}
 }
 
 // today is the midnight of the day it is in the installation's zone, as the DATETIME columns hold it.

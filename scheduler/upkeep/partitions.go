@@ -21,7 +21,8 @@ func (s *Service) extendLog(ctx context.Context) error {
 	return err
 }
 
-// dropPartitions drops the oldest partitions of the log whose runs are all too old. What is left goes run by run.
+// dropPartitions drops the partitions of the log whose runs are all too old. What is left goes run by run. One that cannot be dropped, or of which a
+// run is to stay, keeps none of the others from it.
 func (s *Service) dropPartitions(ctx context.Context, r *retention) error {
 	bound := r.bound(0, false)
 	if bound.IsZero() { // runs of jobs that keep theirs for less go, others stay in every partition
@@ -44,22 +45,31 @@ func (s *Service) dropPartitions(ctx context.Context, r *retention) error {
 	}
 	for _, l := range list {
 		if l.Below == 0 || l.Below > last || !s.cfg.Leads() {
-			return nil
+			break
 		}
-		kept, err := s.cfg.Pool.LogPartitionKept(ctx, l, keep)
-		if err != nil || kept {
-			return err
+		failed := s.dropPartition(ctx, l, keep)
+		if err = errors.Join(err, failed); db.IsTransient(failed) || !s.goesOn(ctx, failed) { // each would wait as long for somebody who reads the log
+			break
 		}
-		if err := s.forgetOutputs(ctx, l.From, l.Below); err != nil {
-			return err
-		}
-		began := time.Now()
-		if err := s.cfg.Pool.DropLogPartition(ctx, l.Name); err != nil {
-			return err
-		}
-		s.log.Info("dropped a partition of old runs", "partition", l.Name, "took", time.Since(began).Round(time.Millisecond).String())
-		s.cfg.Changed()
 	}
+	return err
+}
+
+// dropPartition drops a partition unless a run of it is to stay.
+func (s *Service) dropPartition(ctx context.Context, l db.LogPartition, keep db.LogKeep) error {
+	kept, err := s.cfg.Pool.LogPartitionKept(ctx, l, keep)
+	if err != nil || kept {
+		return err
+	}
+	if err := s.forgetOutputs(ctx, l.From, l.Below); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := s.cfg.Pool.DropLogPartition(ctx, l.Name); err != nil {
+		return err
+	}
+	s.log.Info("dropped a partition of old runs", "partition", l.Name, "took", time.Since(began).Round(time.Millisecond).String())
+	s.cfg.Changed()
 	return nil
 }
 

@@ -104,31 +104,46 @@ func (s *Service) retain(ctx context.Context) error {
 	if err := s.noteRetention(ctx, r); err != nil {
 		return err
 	}
-	if err := s.dropPartitions(ctx, r); err != nil { // also when somebody reads the log for long: the next hour tries again
+	err = s.dropPartitions(ctx, r)
+	if db.IsTransient(err) || !s.goesOn(ctx, err) { // somebody reads the log for long: the next hour tries again
 		return err
 	}
-	began := time.Now()
-	var deleted int64
-	if bound := r.bound(0, true); !bound.IsZero() {
-		n, err := s.retainBefore(ctx, r, bound, 0)
-		if deleted += n; err != nil {
-			return err
-		}
+	deleted, failed := s.retainRuns(ctx, r, own)
+	if err = errors.Join(err, failed); err == nil {
+		s.retained.Store(key)
 	}
-	for _, j := range own {
-		if bound := r.bound(j.ID, true); !bound.IsZero() && bound.After(r.bound(0, true)) {
-			n, err := s.retainBefore(ctx, r, bound, j.ID)
-			if deleted += n; err != nil {
-				return err
-			}
-		}
-	}
-	s.retained.Store(key)
 	if deleted > 0 {
-		s.log.Info("deleted old runs", "runs", deleted, "took", time.Since(began).Round(time.Millisecond).String())
 		s.cfg.Changed()
 	}
-	return nil
+	return err
+}
+
+// retainRuns deletes the runs that are too old. What cannot be deleted of one job keeps none of the others.
+func (s *Service) retainRuns(ctx context.Context, r *retention, own []db.ListJobRetentionRow) (deleted int64, err error) {
+	began := time.Now()
+	all := r.bound(0, true)
+	if !all.IsZero() {
+		deleted, err = s.retainBefore(ctx, r, all, 0)
+	}
+	for _, j := range own {
+		if !s.goesOn(ctx, err) {
+			break
+		}
+		if bound := r.bound(j.ID, true); !bound.IsZero() && bound.After(all) {
+			n, failed := s.retainBefore(ctx, r, bound, j.ID)
+			deleted += n
+			err = errors.Join(err, failed)
+		}
+	}
+	if deleted > 0 {
+		s.log.Info("deleted old runs", "runs", deleted, "took", time.Since(began).Round(time.Millisecond).String())
+	}
+	return deleted, err
+}
+
+// goesOn reports whether there is a point in doing the next thing after one that failed.
+func (s *Service) goesOn(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && !errors.Is(err, errNotLeader) && !db.IsUnavailable(err)
 }
 
 // noteRetention writes down, before it is done, of which times not all runs are kept: for the installation, and for each job that
@@ -155,10 +170,11 @@ func (s *Service) retainBefore(ctx context.Context, r *retention, bound time.Tim
 		return 0, err
 	}
 	pages := s.newPages(runScope{job: jobID}, 0, upto)
+	var refused error
 	for {
 		rows, err := pages.next(ctx)
 		if err != nil || len(rows) == 0 {
-			return deleted, err
+			return deleted, errors.Join(refused, err)
 		}
 		var ids []int64
 		for i := range rows {
@@ -167,17 +183,21 @@ func (s *Service) retainBefore(ctx context.Context, r *retention, bound time.Tim
 			}
 		}
 		if len(ids) > 0 {
-			n, err := s.deleteRuns(ctx, ids)
-			if err != nil && !db.IsTransient(err) { // the next day's round finds what a conflict left
-				return deleted, err
+			n, failed := s.deleteRuns(ctx, ids)
+			if failed == nil {
+				deleted += n
+			} else if !db.IsTransient(failed) { // the next day's round finds what a conflict left
+				refused = errors.Join(refused, failed)
 			}
-			deleted += n
+			if !s.goesOn(ctx, failed) {
+				return deleted, refused
+			}
 		}
 		if !s.cfg.Leads() {
-			return deleted, errNotLeader
+			return deleted, errors.Join(refused, errNotLeader)
 		}
 		if err := pages.rest(ctx); err != nil {
-			return deleted, err
+			return deleted, errors.Join(refused, err)
 		}
 	}
 }
