@@ -175,6 +175,63 @@ func TestRetentionLeavesAChainThatCanBeVerified(t *testing.T) {
 	})
 }
 
+// TestRetentionThatGoesOnWhileTheChainIsVerifiedIsNoFault: what it takes before it was read is gone, and not missing.
+func TestRetentionThatGoesOnWhileTheChainIsVerifiedIsNoFault(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		c, other := New(pool, quiet()), New(pool, quiet())
+		ctx := t.Context()
+		page := 0
+		for _, tt := range []struct {
+			name    string
+			at      int // the page after which entries made before a moment are forgotten
+			before  int64
+			entries int64
+			gone    int64
+		}{ // of 500 made at 1000 to 1499
+			{"what was read, and some that was not", 1, 1333, 367, 333},
+			{"all that was not read", 2, 2000, 400, 500},
+			{"all of it", 1, 2000, 200, 500},
+			{"what came while the end was looked at", 4, 2000, 500, 700},
+		} {
+			if err := errors.Join(exec(ctx, pool, "DELETE FROM punctual_audit"), exec(ctx, pool, "DELETE FROM punctual_audit_mark")); err != nil {
+				t.Fatal(err)
+			}
+			write(t, pool, 500)
+			if err := c.ExtendAll(ctx); err != nil {
+				t.Fatal(err)
+			}
+			page = 0
+			c.paged = func() {
+				if page++; page != tt.at {
+					return
+				}
+				if tt.gone > 500 {
+					write(t, pool, 200)
+				}
+				if err := other.Forget(ctx, time.UnixMilli(tt.before)); err != nil {
+					t.Error(err)
+				}
+			}
+			if r := verify(t, c, Place{}); r.Fault != nil || r.Entries != tt.entries || r.Gone != tt.gone || r.Head.Seq != max(500, tt.gone) || page < tt.at {
+				t.Errorf("%s: %+v, %+v, %d pages", tt.name, r, r.Fault, page)
+			}
+		}
+		c.paged = nil
+		if err := exec(ctx, pool, "UPDATE punctual_audit_mark SET seq = 3 WHERE name = 'tail'"); err != nil {
+			t.Fatal(err)
+		}
+		if r := verify(t, c, Place{}); r.Fault == nil || r.Fault.Why != Cut {
+			t.Errorf("taken away by somebody else: %+v", r.Fault)
+		}
+	})
+}
+
+func exec(ctx context.Context, pool *db.Pool, statement string) error {
+	_, err := pool.ExecContext(ctx, statement)
+	return err
+}
+
 // collector keeps what arrives, and can be away.
 type collector struct {
 	mu    sync.Mutex

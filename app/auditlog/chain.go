@@ -37,6 +37,7 @@ type Chain struct {
 	logger   *slog.Logger
 	wake     chan struct{}
 	extended chan struct{} // to the shipper; nil without one
+	paged    func()        // after each page that Verify reads; nil but in a test
 }
 
 // New makes the chain over a database. Nothing runs until [Chain.Run].

@@ -67,16 +67,17 @@ func (c *Chain) Verify(ctx context.Context, known Place) (*Report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read audit log: %w", db.Error(err))
 		}
-		for _, e := range rows {
-			if r.Entries == 0 && e.Seq != r.Head.Seq+1 { // retention may have gone on since the tail was read
-				now, err := c.placeOf(ctx, markTail)
-				if err != nil {
-					return nil, err
-				}
-				if now.Seq > tail.Seq && now.Seq == e.Seq-1 {
-					tail, r.Gone, r.Head = now, now.Seq, now
-				}
+		forgotten, err := c.forgotten(ctx, r, rows)
+		if err != nil {
+			return nil, err
+		}
+		if forgotten {
+			if !check(r.Head) {
+				return r, nil
 			}
+			continue
+		}
+		for _, e := range rows {
 			switch want := r.Head.Seq + 1; {
 			case e.Seq < want:
 				r.Fault = &Fault{Seq: e.Seq, ID: e.ID, Why: Added}
@@ -94,6 +95,9 @@ func (c *Chain) Verify(ctx context.Context, known Place) (*Report, error) {
 				r.Fault.ID = e.ID
 				return r, nil
 			}
+		}
+		if c.paged != nil {
+			c.paged()
 		}
 		if len(rows) > 0 {
 			continue
@@ -115,6 +119,19 @@ func (c *Chain) Verify(ctx context.Context, known Place) (*Report, error) {
 	return r, nil
 }
 
+// forgotten goes on from where retention has come to, if that has taken what was to be read next, and says whether it has.
+func (c *Chain) forgotten(ctx context.Context, r *Report, rows []db.AuditEntry) (bool, error) {
+	if len(rows) > 0 && rows[0].Seq <= r.Head.Seq+1 {
+		return false, nil
+	}
+	tail, err := c.placeOf(ctx, markTail)
+	if err != nil || tail.Seq <= r.Head.Seq {
+		return false, err
+	}
+	r.Gone, r.Head = tail.Seq, tail
+	return true, nil
+}
+
 // atEnd compares the end that was found with the one on record, and says whether there is more to read meanwhile.
 func (c *Chain) atEnd(ctx context.Context, r *Report) (again bool, err error) {
 	head, err := c.placeOf(ctx, markHead)
@@ -130,6 +147,10 @@ func (c *Chain) atEnd(ctx context.Context, r *Report) (again bool, err error) {
 		}
 		if len(rows) > 0 {
 			return true, nil
+		}
+		tail, err := c.placeOf(ctx, markTail)
+		if err != nil || tail.Seq > r.Head.Seq { // retention has just taken it
+			return err == nil, err
 		}
 		r.Fault = &Fault{Seq: r.Head.Seq + 1, Why: Cut}
 	case head.Seq < r.Head.Seq:
