@@ -836,22 +836,33 @@ func (q *Queries) ListFlowRunsOfSteps(ctx context.Context, db DBTX, stepIds []in
 }
 
 const listFlowRunsToWake = `-- name: ListFlowRunsToWake :many
-SELECT log_id, job_id FROM punctual_flow_run WHERE state = 0 AND wake_at > 0 AND wake_at <= ? ORDER BY wake_at LIMIT ?
+SELECT log_id, wake_at FROM punctual_flow_run
+WHERE state = 0 AND wake_at > 0 AND wake_at <= ? AND wake_at >= ?
+  AND (wake_at > ? OR log_id > ?)
+ORDER BY wake_at, log_id LIMIT ?
 `
 
 type ListFlowRunsToWakeParams struct {
-	NowMs int64
-	Limit int32
+	NowMs   int64
+	AfterAt int64
+	AfterID int64
+	Limit   int32
 }
 
 type ListFlowRunsToWakeRow struct {
-	LogID int64
-	JobID int64
+	LogID  int64
+	WakeAt int64
 }
 
-// What is to be decided although nothing has ended.
+// What is to be decided although nothing has ended, behind a time and a run: some stay as they are, as those whose definition cannot be read.
 func (q *Queries) ListFlowRunsToWake(ctx context.Context, db DBTX, arg ListFlowRunsToWakeParams) ([]ListFlowRunsToWakeRow, error) {
-	rows, err := db.QueryContext(ctx, listFlowRunsToWake, arg.NowMs, arg.Limit)
+	rows, err := db.QueryContext(ctx, listFlowRunsToWake,
+		arg.NowMs,
+		arg.AfterAt,
+		arg.AfterAt,
+		arg.AfterID,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -859,7 +870,7 @@ func (q *Queries) ListFlowRunsToWake(ctx context.Context, db DBTX, arg ListFlowR
 	var items []ListFlowRunsToWakeRow
 	for rows.Next() {
 		var i ListFlowRunsToWakeRow
-		if err := rows.Scan(&i.LogID, &i.JobID); err != nil {
+		if err := rows.Scan(&i.LogID, &i.WakeAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -103,8 +103,11 @@ WHERE job_id = sqlc.arg(job_id) AND id >= sqlc.arg(from_id) AND flow_step = sqlc
 UPDATE punctual_flow_run SET began_at = sqlc.arg(began_at), deadline = sqlc.arg(deadline), zone = sqlc.arg(zone) WHERE log_id = sqlc.arg(log_id);
 
 -- name: ListFlowRunsToWake :many
--- What is to be decided although nothing has ended.
-SELECT log_id, job_id FROM punctual_flow_run WHERE state = 0 AND wake_at > 0 AND wake_at <= sqlc.arg(now_ms) ORDER BY wake_at LIMIT ?;
+-- What is to be decided although nothing has ended, behind a time and a run: some stay as they are, as those whose definition cannot be read.
+SELECT log_id, wake_at FROM punctual_flow_run
+WHERE state = 0 AND wake_at > 0 AND wake_at <= sqlc.arg(now_ms) AND wake_at >= sqlc.arg(after_at)
+  AND (wake_at > sqlc.arg(after_at) OR log_id > sqlc.arg(after_id))
+ORDER BY wake_at, log_id LIMIT ?;
 
 -- name: ListFlowRunsInState :many
 SELECT log_id, job_id, ends, failed_step FROM punctual_flow_run WHERE state = sqlc.arg(state) AND log_id > sqlc.arg(after_id) ORDER BY log_id LIMIT ?;

@@ -380,9 +380,11 @@ func notTheirs(rows []db.ListRunsToEndRow, byID map[int64]*finishing) map[*Calle
 }
 
 // outcome is what a result means to its run, as far as it can be said from the row. A run that somebody wanted ended is killed,
-// whatever its executor makes of it.
+// whatever its executor makes of it. Of a flow it is known whether that came too late: nothing of it was left to be ended.
 func (f *finishing) outcome(r *db.ListRunsToEndRow) event.Outcome {
 	switch {
+	case f.flow && f.given == event.Succeeded:
+		return f.given
 	case r.KillAskedAt > 0, r.Outcome == event.Killed: // the second before it was known to have arrived
 		return event.Killed
 	case f.given != event.Open:

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -492,6 +493,44 @@ func TestFlowsThatStartEachOtherEnd(t *testing.T) {
 		gone := b.addFlow(within("a", "nothing of that name"), nil)
 		if r := b.ended(b.trigger(gone)); !strings.Contains(string(r.HandleMsg), "job orders / nothing of that name does not exist") {
 			t.Errorf("it does not say which job there is not: %s", r.HandleMsg)
+		}
+	})
+}
+
+// TestRunsThatNobodyCanDecideAboutKeepNoOtherFromItsTime: those whose definition cannot be read, or of which the database takes nothing, are due for ever.
+func TestRunsThatNobodyCanDecideAboutKeepNoOtherFromItsTime(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		first := setup(t, pool, nil, addressA)
+		def := flow.Definition{Steps: []flow.Step{{ID: "pause", Wait: &flow.Wait{Seconds: 3600}}}}
+		job := first.addFlow(def, nil)
+		run, stuck := first.trigger(job), first.trigger(first.addFlow(def, nil))
+		for _, id := range []int64{run, stuck} {
+			first.await("the flow waits", func() bool { return first.states(id) == "pause running" })
+		}
+		if err := first.engine.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		text := first.definition("later", "steps:\n  - id: first\n    quantum: 7\n")
+		unread := make([]db.FlowRun, 1100)
+		for i := range unread {
+			unread[i] = db.FlowRun{LogID: run + 1000 + int64(i), JobID: job, TextID: text, WakeAt: 1}
+		}
+		for part := range slices.Chunk(unread, 500) {
+			if err := db.InsertFlowRuns(ctx, pool, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first.exec("UPDATE punctual_flow_step SET due_at = 2 WHERE flow_log_id = ?", run)
+		first.exec("UPDATE punctual_flow_run SET wake_at = 2 WHERE log_id = ?", run)
+		first.exec("UPDATE punctual_flow_run SET wake_at = 2 WHERE log_id = ?", stuck)
+		first.refuse("punctual_flow_run", "BEFORE UPDATE", fmt.Sprintf("NEW.log_id = %d", stuck))
+		e := newEngine(t, pool, first.executors, nil)
+		b := &bundle{t: t, pool: pool, executors: first.executors, group: first.group, engine: e}
+		b.startEngine(e)
+		if r := b.ended(run); r.Outcome != event.Succeeded {
+			t.Errorf("the flow ended as %v", r.Outcome)
 		}
 	})
 }

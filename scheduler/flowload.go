@@ -76,8 +76,9 @@ func (fs *Flows) loadRuns(ctx context.Context, tx *sql.Tx, m *flowMove, steps []
 		}
 		plan, err := fs.planOf(ctx, tx, r.FlowRun.TextID)
 		if unreadablePlan(err) {
-			if _, said := fs.unread.get(r.FlowRun.LogID); !said { // it is looked at again and again
-				fs.unread.put(r.FlowRun.LogID, true)
+			_, said := fs.unread.get(r.FlowRun.LogID)
+			fs.unread.put(r.FlowRun.LogID, fs.cfg.Now())
+			if !said { // it is looked at again and again
 				fs.cfg.Logger.Error("the definition of a run of a flow cannot be read: an admin that can goes on with it, or somebody ends it", "log_id", r.FlowRun.LogID, "error", err)
 			}
 			continue

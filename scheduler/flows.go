@@ -66,7 +66,7 @@ type Flows struct {
 	texts   *cache[string, *flowPlan] // by their digests
 	known   *cache[textKey, textRow]  // definitions that are on record
 	items   *cache[itemsKey, []any]
-	unread  *cache[int64, bool] // runs of which it was said that nobody can decide about them here
+	unread  *cache[int64, time.Time] // runs about which nobody can decide here, and when that was found last
 	kept    *keptFlows
 	ended   *flowEnds
 	watched func(*flowMove) // nil; a test that counts what moves read and write
@@ -99,7 +99,7 @@ type flowEngine interface {
 func newFlows(cfg flowsConfig) *Flows {
 	return &Flows{
 		cfg: cfg, queries: db.New(), ended: newFlowEnds(), kept: newKeptFlows(maxKeptSteps),
-		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), known: newCache[textKey, textRow](maxPlans), items: newCache[itemsKey, []any](maxLists), unread: newCache[int64, bool](maxPlans),
+		plans: newCache[int64, *flowPlan](maxPlans), texts: newCache[string, *flowPlan](maxPlans), known: newCache[textKey, textRow](maxPlans), items: newCache[itemsKey, []any](maxLists), unread: newCache[int64, time.Time](maxUnread),
 	}
 }
 
@@ -131,6 +131,9 @@ type (
 
 // maxPlans is how many definitions are kept in memory.
 const maxPlans = 1000
+
+// maxUnread is how many runs are known that nobody can decide about.
+const maxUnread = 100_000
 
 // maxLists is how many lists of items that are worked off are kept in memory.
 const maxLists = 100

@@ -506,6 +506,40 @@ func TestStoppingAFlowEndsItsSteps(t *testing.T) {
 	})
 }
 
+// TestAFlowThatWasQuickerThanItsStopHasSucceeded: its last step, or item, does all the same, so that nothing of it was ended.
+func TestAFlowThatWasQuickerThanItsStopHasSucceeded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		child := b.addJob(nil)
+		items := step("items", b.addJob(nil))
+		items.Foreach = &flow.Foreach{Items: "[1]"}
+		for _, s := range []flow.Step{step("step", b.addJob(nil)), items} {
+			job := b.addFlow(flow.Definition{Steps: []flow.Step{s}}, func(p *db.InsertJobParams) { p.ChildJobIDs = db.Text(fmt.Sprint(child)) })
+			for stopped := true; stopped; {
+				run, last := b.trigger(job), int64(0)
+				b.await("it is sent", func() bool {
+					if err := pool.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(run_id), 0) FROM punctual_flow_step WHERE flow_log_id = ?", run).Scan(&last); err != nil {
+						t.Fatal(err)
+					}
+					return last != 0 && b.run(last).TriggerCode == wire.CodeSuccess
+				})
+				if err := b.engine.flows.stop(t.Context(), run, "ada"); err != nil {
+					t.Fatal(err)
+				}
+				b.finish(last, 200, "")
+				if stopped = b.ended(last).Outcome == event.Killed; stopped { // a slow machine was not quicker
+					continue
+				}
+				if r := b.ended(run); r.Outcome != event.Succeeded || r.HandleCode != wire.CodeSuccess {
+					t.Errorf("a flow with a %s ended as %v: %s", s.ID, r.Outcome, b.states(run))
+				}
+			}
+		}
+		b.await("the children of both", func() bool { return len(b.runsOf(child)) == 2 })
+	})
+}
+
 // TestAFlowOfWhichAStepWasKilledIsNotRetried.
 func TestAFlowOfWhichAStepWasKilledIsNotRetried(t *testing.T) {
 	t.Parallel()

@@ -203,30 +203,58 @@ func (fs *Flows) wakeLoop(ctx context.Context) {
 	}
 }
 
-func (fs *Flows) wake(ctx context.Context) error {
+// wake decides about all of them. One that stays as it is, because its definition cannot be read or the database refuses what is decided, keeps no
+// other from its turn.
+func (fs *Flows) wake(ctx context.Context) (err error) {
 	mine := fs.cfg.Node.Mine()
-	for range 10 { // the rest the next time
-		rows, err := fs.queries.ListFlowRunsToWake(ctx, fs.cfg.Pool, db.ListFlowRunsToWakeParams{NowMs: fs.cfg.Now().UnixMilli(), Limit: 1000})
-		if err != nil {
-			return err
+	behind := db.ListFlowRunsToWakeParams{NowMs: fs.cfg.Now().UnixMilli(), Limit: 1000}
+	for {
+		rows, failed := fs.queries.ListFlowRunsToWake(ctx, fs.cfg.Pool, behind)
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		var ids []int64
 		for _, r := range rows {
-			if mine(r.LogID) && len(ids) < wakesAtOnce {
+			behind.AfterAt, behind.AfterID = r.WakeAt, r.LogID
+			if mine(r.LogID) && !fs.rests(r.LogID) {
 				ids = append(ids, r.LogID)
 			}
 		}
-		if len(ids) == 0 {
-			return nil
+		for part := range slices.Chunk(ids, wakesAtOnce) {
+			failed := fs.lookAt(ctx, part)
+			if err = errors.Join(err, failed); !goesOn(ctx, failed) || !fs.cfg.Node.MayAct() {
+				return err
+			}
 		}
-		if err := fs.change(ctx, func(m *flowMove) { m.look = ids }); err != nil {
+		if len(rows) < int(behind.Limit) {
 			return err
 		}
-		if len(rows) < wakesAtOnce {
-			return nil
+	}
+}
+
+// lookAt decides about runs whose time has come: together, or where that is refused each for itself.
+func (fs *Flows) lookAt(ctx context.Context, logs []int64) error {
+	err := fs.change(ctx, func(m *flowMove) { m.look = logs })
+	if err == nil || len(logs) == 1 || !refused(err) || ctx.Err() != nil {
+		return err
+	}
+	err = nil
+	for i := range logs {
+		failed := fs.change(ctx, func(m *flowMove) { m.look = logs[i : i+1] })
+		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
+			break
 		}
 	}
-	return nil
+	return err
+}
+
+// unreadRests is how long a run rests of which nobody can decide here: an admin that can may go on with it, or somebody ends it.
+const unreadRests = 10 * time.Second
+
+// rests reports whether a run was looked at lately by whose definition nothing can be decided here.
+func (fs *Flows) rests(log int64) bool {
+	at, is := fs.unread.get(log)
+	return is && fs.cfg.Now().Sub(at) < unreadRests
 }
 
 // change does something to runs of flows in a transaction of its own, again when somebody else decided about one of them meanwhile.
