@@ -1789,7 +1789,7 @@ func (q *Queries) ListPlannedFor(ctx context.Context, db DBTX, ids []int64) ([]L
 }
 
 const listRecentRunsOfJob = `-- name: ListRecentRunsOfJob :many
-SELECT id, job_group, handle_code, planned_at, planned_for, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
+SELECT id, job_group, trigger_code, handle_code, planned_at, planned_for, finished_at, handle_time, outcome FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id > ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
 `
 
@@ -1801,13 +1801,15 @@ type ListRecentRunsOfJobParams struct {
 }
 
 type ListRecentRunsOfJobRow struct {
-	ID         int64
-	JobGroup   int64
-	HandleCode int64
-	PlannedAt  int64
-	PlannedFor int64
-	FinishedAt int64
-	HandleTime sql.NullTime
+	ID          int64
+	JobGroup    int64
+	TriggerCode int64
+	HandleCode  int64
+	PlannedAt   int64
+	PlannedFor  int64
+	FinishedAt  int64
+	HandleTime  sql.NullTime
+	Outcome     event.Outcome
 }
 
 // A job's runs, newest first, by the index on job_id: the search for its last success.
@@ -1828,11 +1830,13 @@ func (q *Queries) ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRece
 		if err := rows.Scan(
 			&i.ID,
 			&i.JobGroup,
+			&i.TriggerCode,
 			&i.HandleCode,
 			&i.PlannedAt,
 			&i.PlannedFor,
 			&i.FinishedAt,
 			&i.HandleTime,
+			&i.Outcome,
 		); err != nil {
 			return nil, err
 		}

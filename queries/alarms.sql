@@ -348,5 +348,5 @@ WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) AND trigger_type <> 
 
 -- name: ListRecentRunsOfJob :many
 -- A job's runs, newest first, by the index on job_id: the search for its last success.
-SELECT id, job_group, handle_code, planned_at, planned_for, finished_at, handle_time FROM xxl_job_log FORCE INDEX (i_job_outcome)
+SELECT id, job_group, trigger_code, handle_code, planned_at, planned_for, finished_at, handle_time, outcome FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(above_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;

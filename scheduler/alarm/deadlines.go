@@ -2,6 +2,7 @@ package alarm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,17 +28,16 @@ type dueKey struct {
 }
 
 // watchDeadlines raises an event for each planned fire that will probably not be done in time, or is not, once.
-func (a *Alarmer) watchDeadlines(ctx context.Context, now time.Time) error {
+func (a *Alarmer) watchDeadlines(ctx context.Context, now time.Time) (err error) {
 	known := make(map[int64]due)
 	pauses := knownPauses{a: a, now: now}
-	reader := deadline.Reader{Pool: a.cfg.Pool, Queries: a.queries}
 	since := now.Add(-2 * dayMillis * time.Millisecond).UnixMilli()
 	for after := int64(0); ; {
-		jobs, err := a.queries.ListDeadlineJobs(ctx, a.cfg.Pool, db.ListDeadlineJobsParams{
+		jobs, failed := a.queries.ListDeadlineJobs(ctx, a.cfg.Pool, db.ListDeadlineJobsParams{
 			AfterID: after, Beside: a.cfg.Pool.BesideArg(), SinceMs: since, Limit: watchPage,
 		})
-		if err != nil {
-			return err
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		for i := range jobs {
 			after = jobs[i].ID
@@ -45,37 +45,47 @@ func (a *Alarmer) watchDeadlines(ctx context.Context, now time.Time) error {
 			if !ok {
 				continue // the claim says what cannot be read
 			}
-			d, err := a.watch.due[j.ID].at(&j, now)
-			if err != nil {
+			d, unread := a.watch.due[j.ID].at(&j, now)
+			if unread != nil {
 				continue
 			}
-			for _, this := range []jobspec.Deadline{d.last, d.following} {
-				if this.Fire.IsZero() || now.Before(this.Fire) || !this.By.After(d.settled) {
-					continue
-				}
-				if j.Pauses, err = pauses.of(ctx, j.ID, jobs[i].JobGroup, jobs[i].Tags); err != nil {
-					return err
-				}
-				s, err := reader.Standing(ctx, &j, this, now)
-				if err != nil {
-					return err
-				}
-				if s.State.Warns() {
-					if err := a.tellDeadline(ctx, &jobs[i], s, now); err != nil {
-						return err
-					}
-				}
-				if s.State.Warns() || s.State == deadline.Done || s.State == deadline.Late {
-					d.settled = this.By
-				}
-			}
+			failed := a.lookAtDeadlines(ctx, &jobs[i], &j, &d, &pauses, now)
 			known[j.ID] = d
+			if err = errors.Join(err, failed); !goesOn(ctx, failed) {
+				return err
+			}
 		}
 		if len(jobs) < watchPage {
 			a.watch.due = known
-			return nil
+			return err
 		}
 	}
+}
+
+// lookAtDeadlines is watchDeadlines for one job.
+func (a *Alarmer) lookAtDeadlines(ctx context.Context, row *db.ListDeadlineJobsRow, j *deadline.Job, d *due, pauses *knownPauses, now time.Time) (err error) {
+	reader := deadline.Reader{Pool: a.cfg.Pool, Queries: a.queries}
+	for _, this := range []jobspec.Deadline{d.last, d.following} {
+		if this.Fire.IsZero() || now.Before(this.Fire) || !this.By.After(d.settled) {
+			continue
+		}
+		if j.Pauses, err = pauses.of(ctx, j.ID, row.JobGroup, row.Tags); err != nil {
+			return err
+		}
+		s, err := reader.Standing(ctx, j, this, now)
+		if err != nil {
+			return err
+		}
+		if s.State.Warns() {
+			if err := a.tellDeadline(ctx, row, s, now); err != nil {
+				return err
+			}
+		}
+		if s.State.Warns() || s.State == deadline.Done || s.State == deadline.Late {
+			d.settled = this.By
+		}
+	}
+	return nil
 }
 
 // tellDeadline raises the event of a deadline; its key is the deadline, so that a day has one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -27,10 +28,11 @@ type watch struct {
 	due  map[int64]due      // by job
 }
 
-// expected is when a job's silence has to be looked at again.
+// expected is what is known of a job's successes.
 type expected struct {
-	lastOK   int64 // id of the newest success known
-	finished int64 // when it ended, epoch ms
+	finished int64 // when the last of them ended, epoch ms
+	settled  int64 // the runs up to this one are counted in, and none of them comes to another end
+	top      int64 // the newest run at the last look through all: one with a lower id may have come since
 }
 
 func (w *watch) init() {
@@ -58,80 +60,90 @@ func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
 }
 
 // watchSlow raises an event for each open run that takes longer than its job allows, once.
-func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) error {
+func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) (err error) {
 	still := make(map[int64]struct{})
 	for after := int64(0); ; {
-		rows, err := a.queries.ListSlowRuns(ctx, a.cfg.Pool, db.ListSlowRunsParams{AfterID: after, NowMs: now.UnixMilli(), Limit: watchPage})
-		if err != nil {
-			return err
+		rows, failed := a.queries.ListSlowRuns(ctx, a.cfg.Pool, db.ListSlowRunsParams{AfterID: after, NowMs: now.UnixMilli(), Limit: watchPage})
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		for _, r := range rows {
 			after = r.ID
-			still[r.ID] = struct{}{}
 			if _, told := a.watch.told[r.ID]; told {
+				still[r.ID] = struct{}{}
 				continue
 			}
-			if err := a.once(ctx, fmt.Sprintf("slow:%d", r.ID), scheduler.AlarmEvent{
+			failed := a.once(ctx, fmt.Sprintf("slow:%d", r.ID), scheduler.AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmSlow, Planned: r.PlannedAt, At: now,
 				Events: event.List{event.New(now, event.Overdue, now.Sub(time.UnixMilli(r.SentAt)).Round(time.Second),
 					time.Duration(r.WarnAfterSeconds)*time.Second, string(r.ExecutorAddress))},
-			}); err != nil {
+			})
+			if failed == nil {
+				still[r.ID] = struct{}{}
+			}
+			if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 				return err
 			}
 		}
 		if len(rows) < watchPage {
 			a.watch.told = still
-			return nil
+			return err
 		}
 	}
 }
 
+// goesOn reports whether there is a point in doing the next thing after one that failed: a row that the database refuses keeps nothing of the others.
+func goesOn(ctx context.Context, err error) bool { return ctx.Err() == nil && !db.IsUnavailable(err) }
+
 // watchSilent raises an event for each started job that has had no success for as long as it says. The clock begins at the
 // last success, or at the last change of the job if that is later: starting a job is such a change. A pause is no silence.
-func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
+func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) (err error) {
 	next := make(map[int64]expected)
 	pauses := knownPauses{a: a, now: now}
 	for after := int64(0); ; {
-		jobs, err := a.queries.ListExpectedJobs(ctx, a.cfg.Pool, db.ListExpectedJobsParams{Beside: a.cfg.Pool.BesideArg(), AfterID: after, Limit: watchPage})
-		if err != nil {
-			return err
+		jobs, failed := a.queries.ListExpectedJobs(ctx, a.cfg.Pool, db.ListExpectedJobsParams{Beside: a.cfg.Pool.BesideArg(), AfterID: after, Limit: watchPage})
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		for i := range jobs {
-			j := &jobs[i]
-			after = j.ID
-			known := a.watch.next[j.ID]
-			since := known.finished
-			if j.UpdateTime.Valid {
-				since = max(since, a.cfg.Pool.FromWall(j.UpdateTime.Time).UnixMilli())
-			}
-			allowed := j.ExpectEverySeconds * 1000
-			if now.UnixMilli()-since >= allowed {
-				if known, err = a.lastSuccess(ctx, j.ID, known, since, allowed); err != nil {
-					return err
-				}
-				since = max(since, known.finished)
-			}
-			next[j.ID] = known
-			if now.UnixMilli()-since < allowed {
-				continue
-			}
-			if paused, err := pauses.excuse(ctx, j, time.UnixMilli(since)); err != nil {
-				return err
-			} else if paused {
-				continue
-			}
-			if err := a.once(ctx, fmt.Sprintf("silent:%d:%d", j.ID, since), scheduler.AlarmEvent{
-				JobID: j.ID, GroupID: j.JobGroup, Cause: scheduler.AlarmSilent, At: now,
-				Events: event.List{event.New(now, event.NoSuccess, since, time.Duration(allowed)*time.Millisecond)},
-			}); err != nil {
+			after = jobs[i].ID
+			known, failed := a.lookAtSilence(ctx, &jobs[i], &pauses, now)
+			next[after] = known
+			if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 				return err
 			}
 		}
 		if len(jobs) < watchPage {
 			a.watch.next = next
-			return nil
+			return err
 		}
 	}
+}
+
+// lookAtSilence is watchSilent for one job. It gives what is known of its successes.
+func (a *Alarmer) lookAtSilence(ctx context.Context, j *db.ListExpectedJobsRow, pauses *knownPauses, now time.Time) (known expected, err error) {
+	known = a.watch.next[j.ID]
+	since := known.finished
+	if j.UpdateTime.Valid {
+		since = max(since, a.cfg.Pool.FromWall(j.UpdateTime.Time).UnixMilli())
+	}
+	allowed := j.ExpectEverySeconds * 1000
+	if now.UnixMilli()-since >= allowed {
+		if known, err = a.lastSuccess(ctx, j.ID, known, since, allowed, now); err != nil {
+			return known, err
+		}
+		since = max(since, known.finished)
+	}
+	if now.UnixMilli()-since < allowed {
+		return known, nil
+	}
+	if paused, err := pauses.excuse(ctx, j, time.UnixMilli(since)); err != nil || paused {
+		return known, err
+	}
+	return known, a.once(ctx, fmt.Sprintf("silent:%d:%d", j.ID, since), scheduler.AlarmEvent{
+		JobID: j.ID, GroupID: j.JobGroup, Cause: scheduler.AlarmSilent, At: now,
+		Events: event.List{event.New(now, event.NoSuccess, since, time.Duration(allowed)*time.Millisecond)},
+	})
 }
 
 // knownPauses are the pauses as one look reads them, if anything is silent at all.
@@ -169,57 +181,84 @@ func (k *knownPauses) of(ctx context.Context, job, group int64, tags string) (jo
 	return k.book.Of(job, group, tags), nil
 }
 
-// lastSuccess looks for a newer success of a job than the one known, newest runs first. It reads back to the known one, or
-// to where runs are too old to matter; a job that does well is found on the first page.
-func (a *Alarmer) lastSuccess(ctx context.Context, jobID int64, known expected, since, allowed int64) (expected, error) {
+// lastSuccess looks for the success of a job that ended last: not the newest run's, since one that began before may go on for longer. It reads
+// back to where no run can have ended since the last look, or runs are too old to matter. A job that does well, with a success after a moment, is
+// found on the first page.
+func (a *Alarmer) lastSuccess(ctx context.Context, jobID int64, known expected, since, allowed int64, now time.Time) (expected, error) {
 	const pageSize = 500
-	below := int64(1) << 62
+	found, open := known, int64(math.MaxInt64)
+	page := db.ListRecentRunsOfJobParams{JobID: jobID, AboveID: known.settled, BelowID: 1 << 62, Limit: pageSize}
 	for range searchPages {
-		rows, err := a.queries.ListRecentRunsOfJob(ctx, a.cfg.Pool, db.ListRecentRunsOfJobParams{
-			JobID: jobID, AboveID: known.lastOK, BelowID: below, Limit: pageSize,
-		})
+		rows, err := a.queries.ListRecentRunsOfJob(ctx, a.cfg.Pool, page)
 		if err != nil {
 			return known, err
 		}
-		for _, r := range rows {
-			below = r.ID
-			finished := r.FinishedAt
-			if finished == 0 && r.HandleTime.Valid { // a row of upstream's
-				finished = a.cfg.Pool.FromWall(r.HandleTime.Time).UnixMilli()
+		for i := range rows {
+			r := &rows[i]
+			page.BelowID, found.top = r.ID, max(found.top, r.ID)
+			if mayStillSucceed(r) {
+				open = r.ID
 			}
-			if r.HandleCode == wire.CodeSuccess && finished > 0 {
-				return expected{lastOK: r.ID, finished: max(finished, known.finished)}, nil
+			if r.HandleCode == wire.CodeSuccess {
+				found.finished = max(found.finished, a.finishedAt(r))
+			}
+			if now.UnixMilli()-found.finished < allowed {
+				known.finished = found.finished
+				return known, nil // what is below has not been looked at
 			}
 			if r.PlannedAt > 0 && r.PlannedAt < since-allowed-dayMillis {
-				return known, nil
+				rows = nil
+				break
 			}
 		}
 		if len(rows) < pageSize {
 			break
 		}
 	}
-	return known, nil
+	found.settled = max(known.settled, min(open-1, known.top))
+	return found, nil
+}
+
+// mayStillSucceed reports whether a run may come to a success that it has not now: it goes on, or was given up, which its executor may contradict.
+func mayStillSucceed(r *db.ListRecentRunsOfJobRow) bool {
+	switch r.Outcome {
+	case event.Open:
+		return r.HandleCode == 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess)
+	case event.Lost, event.Unconfirmed:
+		return r.HandleCode != wire.CodeSuccess
+	case event.Succeeded, event.Failed, event.TimedOut, event.NotSent, event.Killed, event.Skipped, event.Discarded, event.Stopped, event.Cancelled:
+	}
+	return false
+}
+
+// finishedAt is when a run ended, epoch ms; 0: it has not.
+func (a *Alarmer) finishedAt(r *db.ListRecentRunsOfJobRow) int64 {
+	if r.FinishedAt == 0 && r.HandleTime.Valid { // a row of upstream's
+		return a.cfg.Pool.FromWall(r.HandleTime.Time).UnixMilli()
+	}
+	return r.FinishedAt
 }
 
 const dayMillis = 24 * 60 * 60 * 1000
 
 // watchOpen looks for successes that should have closed an alarm. The engine of the admin that got the result raises the
 // recovery when it knows of the alarm; it may not have known yet.
-func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
+func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) (err error) {
 	after := db.ListOpenAlarmsParams{Limit: watchPage}
 	for {
-		states, err := a.queries.ListOpenAlarms(ctx, a.cfg.Pool, after)
-		if err != nil {
-			return err
+		states, failed := a.queries.ListOpenAlarms(ctx, a.cfg.Pool, after)
+		if failed != nil {
+			return errors.Join(err, failed)
 		}
 		for i := range states {
 			after.AfterJob, after.AfterCause = states[i].JobID, states[i].Cause
-			if err := a.watchRecovery(ctx, &states[i], now); err != nil {
+			failed := a.watchRecovery(ctx, &states[i], now)
+			if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 				return err
 			}
 		}
 		if len(states) < watchPage {
-			return nil
+			return err
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package alarm
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +116,81 @@ func TestAJobWithoutSuccessIsToldOnceAndItsRecoveryToo(t *testing.T) {
 		b.look(b.a)
 		if got := s.take(); len(got) != 1 || got[0].subject != "[Punctual] No success: nightly <b>report</b>" {
 			t.Fatalf("mails: %+v", got)
+		}
+	})
+}
+
+// TestTheSuccessThatEndedLastCounts, whichever run it is of: one that began before another may end after it, or be taken for lost until then.
+func TestTheSuccessThatEndedLastCounts(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.exec("UPDATE xxl_job_info SET expect_every_seconds = 3600, trigger_status = 1 WHERE id = ?", b.job)
+		long, lost := b.addRun(b.job, 0, time.Time{}), b.addRun(b.job, 500, b.clock.now())
+		b.exec("UPDATE xxl_job_log SET outcome = 7 WHERE id = ?", lost)
+		silent := func(want int) {
+			t.Helper()
+			b.look(b.a)
+			b.look(b.alarmer(nil))
+			if got := s.take(); len(got) != want {
+				t.Errorf("%d mails, want %d", len(got), want)
+			}
+		}
+		succeeds := func(run int64) {
+			b.exec("UPDATE xxl_job_log SET handle_code = 200, outcome = 1, finished_at = ? WHERE id = ?", b.clock.now().UnixMilli(), run)
+		}
+		b.clock.add(10 * time.Minute)
+		b.addRun(b.job, 200, b.clock.now())
+		b.clock.add(65 * time.Minute) // the last change and the success are too long ago
+		succeeds(long)
+		silent(0)
+		b.clock.add(59 * time.Minute)
+		b.addRun(b.job, 500, b.clock.now())
+		silent(0)
+		b.clock.add(30 * time.Second)
+		succeeds(lost)
+		b.clock.add(59 * time.Minute)
+		silent(0)
+		b.clock.add(2 * time.Minute)
+		silent(1)
+		b.clock.add(time.Minute)
+		silent(0) // once
+	})
+}
+
+// TestAnAlarmThatIsRefusedKeepsNoOther: each run and job is looked at for itself.
+func TestAnAlarmThatIsRefusedKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		second := b.addJob("second", "")
+		b.exec("UPDATE xxl_job_info SET expect_every_seconds = 7200, warn_after_seconds = 60, trigger_status = 1")
+		statement := "CREATE TRIGGER refuse BEFORE INSERT ON punctual_alarm_event FOR EACH ROW WHEN NEW.job_id = %d BEGIN SELECT RAISE(ABORT, 'refused'); END"
+		if pool.Dialect() == db.MySQL {
+			statement = "CREATE TRIGGER refuse BEFORE INSERT ON punctual_alarm_event FOR EACH ROW IF NEW.job_id = %d THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF"
+		}
+		b.exec(fmt.Sprintf(statement, b.job))
+		for _, job := range []int64{b.job, second} {
+			b.addRun(job, 0, time.Time{})
+		}
+		b.clock.add(3 * time.Hour)
+		for range 2 {
+			if err := b.a.watchOnce(t.Context(), b.clock.now()); err == nil {
+				t.Error("nothing was refused")
+			}
+		}
+		b.work()
+		var told []string
+		for _, m := range s.take() {
+			told = append(told, m.subject)
+		}
+		slices.Sort(told)
+		if want := []string{"[Punctual] No success: second", "[Punctual] Running long: second"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
 		}
 	})
 }
