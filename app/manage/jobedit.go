@@ -345,6 +345,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	switch {
 	case in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource):
 	case waits:
+		old.JobGroup, old.JobDesc = in.Group, in.Name // what waits is of the job as it is now
 		err = s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark)
 	default:
 		err = s.saveSource(ctx, tx, in, old)

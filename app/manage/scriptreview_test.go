@@ -147,6 +147,37 @@ func TestAScriptWaitsForASecondPerson(t *testing.T) {
 	})
 }
 
+// TestAScriptThatWaitsIsToldWhereItsJobIs: who moves the job and changes its script at once proposes it in the group that the job comes to.
+func TestAScriptThatWaitsIsToldWhereItsJobIs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		id := b.create(t, func(in *JobInput) {
+			in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", "echo one", "first"
+		})
+		for group, name := range map[int64]string{b.group: "orders", b.closed: "closed"} {
+			if err := b.Groups.Update(ctx, b.admin, group, GroupInput{AppName: name, Title: name, Manual: true, Addresses: "10.0.0.1:9999", GroupOptions: GroupOptions{ScriptReview: true}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := b.Jobs.Update(ctx, b.admin, id, b.job(func(in *JobInput) {
+			in.Group, in.Name, in.Glue, in.Handler, in.GlueSource, in.GlueRemark = b.closed, "moved", wire.GlueShell, "", "echo two", "second"
+		}))
+		if err != nil {
+			t.Fatal(kind(err))
+		}
+		if j := b.read(t, id); j.JobGroup != b.closed || j.GlueSource != "echo one" {
+			t.Fatalf("the job is in group %d with %q", j.JobGroup, j.GlueSource)
+		}
+		var group int64
+		var name string
+		if err := pool.QueryRowContext(ctx, "SELECT group_id, object_name FROM punctual_audit WHERE action = ? AND object_id = ?", string(ActionPropose), id).Scan(&group, &name); err != nil || group != b.closed || name != "moved" {
+			t.Errorf("it is proposed in group %d as %q, %v", group, name, err)
+		}
+	})
+}
+
 // TestOneOfTwoScriptsWaits when two people propose at the same moment: the other one hears of it.
 func TestOneOfTwoScriptsWaits(t *testing.T) {
 	t.Parallel()
