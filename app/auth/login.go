@@ -95,9 +95,9 @@ func (l *Logins) Check(ctx context.Context, a Attempt) (Principal, error) {
 			return Principal{}, ErrTooManyLogins
 		}
 	}
-	u, err := l.queries.GetUserByName(ctx, l.pool, a.Name)
-	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
-		return Principal{}, fmt.Errorf("find user: %w", err)
+	u, err := l.find(ctx, a.Name)
+	if err != nil {
+		return Principal{}, err
 	}
 	limits, known, err := l.limitsOf(ctx, u.ID, a)
 	if err != nil {
@@ -139,6 +139,19 @@ func (l *Logins) Check(ctx context.Context, a Attempt) (Principal, error) {
 		return Principal{}, err
 	}
 	return NewPrincipal(u.ID, u.Username, u.Role, u.Permission), nil
+}
+
+// find is the user of a name, without an id if there is none. To MySQL's collations é is e, and what is not printed is nothing: whoever
+// guesses would have attempts of their own for each way to write a name.
+func (l *Logins) find(ctx context.Context, name string) (db.GetUserByNameRow, error) {
+	u, err := l.queries.GetUserByName(ctx, l.pool, name)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return u, fmt.Errorf("find user: %w", err)
+	}
+	if nameKey(u.Username) != nameKey(name) {
+		return db.GetUserByNameRow{}, nil
+	}
+	return u, nil
 }
 
 // limitsOf are what an attempt counts towards, that of the place itself first; known says that the user was there before.

@@ -135,6 +135,22 @@ func TestAPlaceHasFewAttemptsToo(t *testing.T) {
 	})
 }
 
+// TestANameHasOneSpelling guesses a password from where its owner has logged in, with a name that MySQL takes for theirs: each way to write
+// it would have attempts of its own.
+func TestANameHasOneSpelling(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setupLogins(t, pool)
+		if err := b.admin[0].places.keep(t.Context(), b.ann, addressPlace("192.0.2.7")); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"ánn", "a\u0301nn", "a\u00adnn", "ａnn", "an\u200bn"} {
+			b.is(b.try(0, Attempt{Name: name, Password: "123456", Address: "192.0.2.7"}), ErrWrongLogin, "%q", name)
+		}
+		b.is(b.try(0, Attempt{Name: " ANN ", Password: "123456", Address: "192.0.2.7"}), nil, "in capitals")
+	})
+}
+
 // TestANewPasswordClearsTheLimits sets one while a name is under attack.
 func TestANewPasswordClearsTheLimits(t *testing.T) {
 	t.Parallel()
