@@ -3,11 +3,13 @@ package app
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -110,5 +112,47 @@ func TestTheCommonTokenDoesNotLeadToAGroupsOwn(t *testing.T) {
 		if strings.Join(sent(thief), " ") != "" && strings.Contains(strings.Join(sent(thief), " "), own) {
 			t.Error("the thief has the group's first token")
 		}
+	})
+}
+
+// TestANameThatOnlyLooksLikeAGroupsIsNotItsOwn: to MySQL's collations it is the same. Whoever knows the common token takes no executor away from
+// a group that has a token of its own, and does not have it called without one.
+func TestANameThatOnlyLooksLikeAGroupsIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		if _, err := db.New().InsertGroup(t.Context(), a.pool, db.InsertGroupParams{AppName: "orders", Title: "orders"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.engine.GroupsChanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		own, err := a.tokens.Rotate(t.Context(), "orders", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		common, orders := program{t, a.Welcome().URL, o.AccessToken}, program{t, a.Welcome().URL, own}
+		as := func(name string) string {
+			raw, _ := json.Marshal(wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: name, RegistryValue: "http://192.0.2.9:9999/"})
+			return string(raw)
+		}
+		orders.must("registry", as("orders"))
+		for _, name := range []string{"órders", "o\u0301rders", "ｏrders", "orderſ"} {
+			common.refused("registry", as(name), "No executor group has this registryKey")
+			common.refused("registryRemove", as(name), "No executor group has this registryKey")
+			rows, err := db.New().ListRegistry(t.Context(), a.pool)
+			rows = slices.DeleteFunc(rows, func(r db.ListRegistryRow) bool { return r.RegistryValue != "http://192.0.2.9:9999/" })
+			if err != nil || len(rows) != 1 || rows[0].RegistryKey != "orders" || rows[0].TokenShown != auth.Fingerprint(own) {
+				t.Fatalf("after %s the group's executor is %+v, %v", name, rows, err)
+			}
+		}
+		if _, err := db.New().InsertGroup(t.Context(), a.pool, db.InsertGroupParams{AppName: "订单", Title: "orders"}); err != nil { // as XXL-JOB takes them
+			t.Fatal(err)
+		}
+		if err := a.engine.GroupsChanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		common.must("registry", as("订单"))
+		common.must("registryRemove", as("订单"))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/db"
@@ -22,6 +23,9 @@ func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 // after the commit, and a new address is usable at once.
 func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error {
 	pool := e.cfg.Pool
+	if e.directory.foreign(r.RegistryKey) {
+		return ErrForeignName
+	}
 	if e.directory.tooManyNames(r.RegistryKey) {
 		return ErrUnknownNames
 	}
@@ -86,6 +90,26 @@ func (d *directory) tooManyNames(appName string) bool {
 	}
 	for _, g := range d.groups {
 		if strings.EqualFold(g.appName, appName) {
+			return false
+		}
+	}
+	return true
+}
+
+// ErrForeignName means that no group has an app name, which is not of ASCII alone.
+var ErrForeignName = errors.New("no executor group has this name")
+
+// foreign says whether no group has an app name with other characters than ASCII's. To MySQL's collations é is e: the registrations under such
+// a name would be those of a group that has another one, and a token that does not count for it.
+func (d *directory) foreign(appName string) bool {
+	appName = strings.ToLower(appName) // which makes no other letter one of ASCII's, as folding does
+	if !strings.ContainsFunc(appName, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return false
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, g := range d.groups {
+		if strings.ToLower(g.appName) == appName {
 			return false
 		}
 	}
@@ -217,6 +241,9 @@ func (d *directory) knows(appName, address, shown string) bool {
 
 // Deregister forgets an executor that says goodbye.
 func (e *Engine) Deregister(ctx context.Context, r wire.RegistryRequest) error {
+	if e.directory.foreign(r.RegistryKey) {
+		return ErrForeignName
+	}
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		n, err := e.queries.DeleteRegistry(ctx, tx, db.DeleteRegistryParams{
 			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,

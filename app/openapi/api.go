@@ -130,6 +130,7 @@ const (
 	msgInvoke   = "openapi invoke error: "
 	msgIllegal  = "Illegal Argument."
 	msgDenied   = "Executors are not called at this address: see executor_deny of the admin's settings."
+	msgForeign  = "No executor group has this registryKey. Create the group first."
 	msgNames    = "Too many executors have registered without a group of their name. Create the group first."
 	msgTooLarge = "invalid request, requestBody too large."
 )

@@ -54,8 +54,11 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 		return refusal(msgDenied)
 	}
 	err = do(ctx, req, who)
-	if errors.Is(err, scheduler.ErrUnknownNames) {
+	switch {
+	case errors.Is(err, scheduler.ErrUnknownNames):
 		return refusal(msgNames)
+	case errors.Is(err, scheduler.ErrForeignName):
+		return refusal(msgForeign)
 	}
 	return err
 }
