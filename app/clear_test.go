@@ -10,6 +10,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -63,24 +64,20 @@ func TestClearingRuns(t *testing.T) {
 		if got := ann.post(link.ClearPath, url.Values{"group": {"1"}, "type": {"1"}, "previewed": {"1..1"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != link.ClearPath {
 			t.Fatalf("ann clears her group: %d %s", got.status, got.body)
 		}
-		doneBy := time.Now().Add(20 * time.Second)
-		for {
+		executortest.Eventually(t, "end of the clearing", func() error { // the engine begins by itself
 			part := ann.do("GET", link.ClearProgressPath, nil, "HX-Request", "true")
 			list, err := goquery.NewDocumentFromReader(strings.NewReader(part.body))
 			if err != nil || strings.Contains(part.body, "<html") {
 				t.Fatalf("progress: %.300s", part.body)
 			}
-			if list.Find("progress").Length() == 0 && list.Find("li").Length() == 1 {
-				if !strings.Contains(list.Find("li").Text(), "3 ") {
-					t.Errorf("cleared: %s", list.Find("li").Text())
-				}
-				break
+			if list.Find("progress").Length() > 0 || list.Find("li").Length() != 1 {
+				return executortest.ErrNotYet
 			}
-			if time.Now().After(doneBy) {
-				t.Fatal("the clearing does not end")
+			if !strings.Contains(list.Find("li").Text(), "3 ") {
+				t.Errorf("cleared: %s", list.Find("li").Text())
 			}
-			<-time.After(100 * time.Millisecond) // as a browser asks; the engine begins by itself
-		}
+			return nil
+		})
 		for id, want := range map[int64]int{open1: 200, young: 200, open1 - 1: 200, open1 - 2: 404} {
 			if got := b.get(link.Run(id)); got.status != want {
 				t.Errorf("run %d: %d, want %d", id, got.status, want)
