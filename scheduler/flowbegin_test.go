@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -149,6 +150,35 @@ func TestARunOfAFlowHasTheTimeThatItsJobHas(t *testing.T) {
 	}
 }
 
+// TestARunOfAFlowThatWaitedForItsPlaceSaysSo, is over with its end, and is recorded as sent as all are, also where it would have ended an older one.
+func TestARunOfAFlowThatWaitedForItsPlaceSaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", b.addJob(nil))}}, nil)
+		first := b.trigger(job)
+		a := b.runOf(first, "a")
+		second := b.trigger(job)
+		b.await("it waits", func() bool { return b.run(second).OwnerNode == waitingOwner })
+		b.finish(a, 200, "")
+		a = b.runOf(second, "a")
+		if e, ok := b.events(second).Last(event.Waited); !ok || e.Duration(0) <= 0 || b.has(first, event.Waited) {
+			t.Errorf("that waited: %s; that did not: %s", b.events(second), b.events(first))
+		}
+		b.finish(a, 200, "")
+		b.ended(second)
+		if f, err := b.engine.queries.GetFlowRun(t.Context(), pool, second); err != nil || f.State != flowOver || f.EndedAt == 0 {
+			t.Errorf("with its end it is not over: %+v, %v", f, err)
+		}
+		b.exec("UPDATE xxl_job_info SET executor_block_strategy = ? WHERE id = ?", string(wire.BlockCoverEarly), job)
+		third := b.trigger(job)
+		b.runOf(third, "a")
+		if r := b.run(third); r.TriggerCode != wire.CodeSuccess || !b.has(third, event.FlowBegan) {
+			t.Errorf("that could end another one is sent with %d: %s", r.TriggerCode, b.events(third))
+		}
+	})
+}
+
 // TestOnlyRunsThatGoOnAreLoaded: of one that is decided, over or has not begun, and of one whose definition cannot be read, nothing is read and nothing done, whether it
 // is looked at or a step of it ends. The others beside it go on.
 func TestOnlyRunsThatGoOnAreLoaded(t *testing.T) {
@@ -176,8 +206,12 @@ func TestOnlyRunsThatGoOnAreLoaded(t *testing.T) {
 			if f := m.states[1]; f != nil && (len(f.steps) != 2 || f.steps[0].ID != steps[0]) {
 				t.Errorf("%s: its steps are %+v", name, f.steps)
 			}
-			if name == "looked at" && m.read != 2 {
-				t.Errorf("%s: %d rows of steps are read", name, m.read)
+			want := 2 // of the steps of the run that goes on
+			if len(m.ends)+len(m.next) > 0 {
+				want += 4 // and those that are of no run that was loaded
+			}
+			if m.read != want {
+				t.Errorf("%s: %d rows of steps are read, want %d", name, m.read, want)
 			}
 		}
 	})

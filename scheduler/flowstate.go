@@ -75,7 +75,6 @@ func (s *flowStep) keep(now flow.StepState, foreach bool, at time.Time) {
 // record notes that a step has ended by itself.
 func (f *flowState) record(place int, state flow.State, now time.Time) {
 	s := f.steps[place]
-	f.touched = true
 	f.run.Record(f.plan.plan, place, state)
 	s.keep(f.run.Steps[place], f.plan.def.Steps[place].Foreach != nil, now)
 	f.noteFailure(place)
