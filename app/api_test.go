@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -334,7 +335,7 @@ func TestGroupsAreLookedAfterByAProgram(t *testing.T) {
 func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		_, c := apiCaller(t, o)
+		a, c := apiCaller(t, o)
 		hold := make(chan struct{})
 		ex := executortest.New(t, c.base, executortest.Handlers{
 			"greet": func(ctx context.Context, r *executor.Run) error {
@@ -366,6 +367,7 @@ func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
 		type run struct {
 			ID        int
 			JobID     int `json:"job_id"`
+			Job       string
 			State     string
 			Ended     bool
 			Trigger   string
@@ -375,7 +377,7 @@ func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
 		at := trigger("greet")
 		var r run
 		c.json(200, &r, "GET", at+"?wait=60s", "")
-		if r.State != "success" || !r.Ended || r.Trigger != "API" || r.Parameter != "world" || len(r.Events) == 0 || r.Events[0].Text == "" {
+		if r.State != "success" || !r.Ended || r.Trigger != "API" || r.Parameter != "world" || r.Job != "greet" || len(r.Events) == 0 || r.Events[0].Text == "" {
 			t.Errorf("the run: %+v", r)
 		}
 		output := c.do("GET", at+"/output", "")
@@ -396,12 +398,20 @@ func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
 			Next  string
 		}
 		c.json(200, &list, "GET", fmt.Sprintf("/runs?job_id=%d&result=success&limit=1", r.JobID), "")
-		if len(list.Items) != 1 || list.Items[0].ID != r.ID || list.Next == "" {
+		if len(list.Items) != 1 || list.Items[0].ID != r.ID || list.Items[0].Job != "greet" || list.Next == "" {
 			t.Errorf("list: %+v", list)
 		}
 		c.json(200, &list, "GET", fmt.Sprintf("/runs?job_id=%d&result=success&limit=1&cursor=%s", r.JobID, list.Next), "")
 		if len(list.Items) != 1 || "/runs/"+strconv.Itoa(list.Items[0].ID) != at {
 			t.Errorf("the next page: %+v, want %s", list, at)
+		}
+
+		// A job that was deleted, or moved to where the reader sees nothing, has no name.
+		for groups, want := range map[string]string{"1": "greet", "2": ""} {
+			reader := auth.NewPrincipal(2, "ann", auth.RoleUser, db.Text(groups))
+			if names, err := a.manage.Jobs.NamesOf(t.Context(), reader, []int64{int64(r.JobID), 9999}); err != nil || names[int64(r.JobID)] != want || names[9999] != "" {
+				t.Errorf("names for who sees group %s: %v, %v", groups, names, err)
+			}
 		}
 
 		at = trigger("hang")

@@ -138,21 +138,24 @@ func (w *runsWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 			return false, 0, err
 		}
 	}
-	for _, r := range slices.Backward(append(list, older...)) {
-		run := w.api.readRun(w.teller, r)
+	runs, err := w.api.readRuns(ctx, w.who, w.teller, append(list, older...))
+	if err != nil {
+		return false, 0, err
+	}
+	for _, run := range slices.Backward(runs) {
 		data, err := json.Marshal(run)
 		if err != nil {
 			return false, 0, err
 		}
-		if w.shown[r.ID].data != string(data) {
+		if w.shown[run.ID].data != string(data) {
 			if err := s.Send("run", "", data); err != nil {
 				return false, 0, err
 			}
 		}
-		if run.Ended && !listed[r.ID] {
-			delete(w.shown, r.ID)
+		if run.Ended && !listed[run.ID] {
+			delete(w.shown, run.ID)
 		} else {
-			w.shown[r.ID] = shownRun{string(data), !run.Ended}
+			w.shown[run.ID] = shownRun{string(data), !run.Ended}
 		}
 	}
 	w.begun = true
@@ -228,7 +231,11 @@ func (w *runWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next t
 		return false, 0, err
 	}
 	row := rowOf(r)
-	data, err := json.Marshal(w.api.readRun(w.teller, row))
+	read, err := w.api.readRuns(ctx, w.who, w.teller, []db.RunRow{row})
+	if err != nil {
+		return false, 0, err
+	}
+	data, err := json.Marshal(read[0])
 	if err != nil {
 		return false, 0, err
 	}

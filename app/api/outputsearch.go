@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 )
 
 // searchQuery says what is looked for in kept outputs.
@@ -66,9 +67,16 @@ func (a *API) searchOutput(ctx context.Context, p auth.Principal, in *searchQuer
 	if found.Next > 0 {
 		out.Next = strconv.FormatInt(found.Next, 10)
 	}
-	teller := a.teller(requestOf(ctx))
-	for _, h := range found.Hits {
-		match := outputMatch{Run: a.readRun(teller, h.Run), Lines: []outputLine{}, More: h.More}
+	rows := make([]db.RunRow, len(found.Hits))
+	for i, h := range found.Hits {
+		rows[i] = h.Run
+	}
+	runs, err := a.readRuns(ctx, p, a.teller(requestOf(ctx)), rows)
+	if err != nil {
+		return searched{}, err
+	}
+	for i, h := range found.Hits {
+		match := outputMatch{Run: runs[i], Lines: []outputLine{}, More: h.More}
 		for _, l := range h.Lines {
 			match.Lines = append(match.Lines, outputLine{Number: l.Number, Text: string(l.Text), Cut: l.Cut})
 		}

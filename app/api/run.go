@@ -2,9 +2,11 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -18,6 +20,7 @@ type run = RunFields
 type RunFields struct {
 	ID          int64               `json:"id" minimum:"1"`
 	JobID       int64               `json:"job_id"`
+	Job         string              `json:"job" doc:"What its job is called now; empty: the job is deleted, or one that the token may not see."`
 	GroupID     int64               `json:"group_id"`
 	State       runstate.State      `json:"state" enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped" doc:"Where it stands. It has ended unless it is waiting or sent."`
 	Ended       bool                `json:"ended" doc:"Whether it has ended."`
@@ -85,6 +88,24 @@ func (a *API) teller(r *request) event.Teller {
 	return event.Teller{Printer: r.printer, Zone: a.Pool.Zone()}
 }
 
+// readRuns are runs as a list has them, with the names of those of their jobs that the principal may see.
+func (a *API) readRuns(ctx context.Context, p auth.Principal, teller event.Teller, rows []db.RunRow) ([]run, error) {
+	jobs := make([]int64, len(rows))
+	for i, r := range rows {
+		jobs[i] = r.JobID
+	}
+	names, err := a.Manage.Jobs.NamesOf(ctx, p, jobs)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]run, len(rows))
+	for i, r := range rows {
+		runs[i] = a.readRun(teller, r)
+		runs[i].Job = names[r.JobID]
+	}
+	return runs, nil
+}
+
 func (a *API) readRun(teller event.Teller, r db.RunRow) run {
 	record := a.recorded(r)
 	state := record.State()
@@ -106,15 +127,19 @@ func rowOf(r db.Run) db.RunRow {
 	}
 }
 
-func (a *API) readWholeRun(teller event.Teller, r db.Run, shards []db.ListShardsRow) wholeRun {
+func (a *API) readWholeRun(ctx context.Context, p auth.Principal, teller event.Teller, r db.Run, shards []db.ListShardsRow) (wholeRun, error) {
 	row := rowOf(r)
+	read, err := a.readRuns(ctx, p, teller, []db.RunRow{row})
+	if err != nil {
+		return wholeRun{}, err
+	}
 	record := a.recorded(row)
-	out := wholeRun{RunFields: a.readRun(teller, row), Said: append([]string{}, record.Words()...), Events: []runEvent{}, Followers: append([]int64{}, record.Followers()...), Shards: []shard{}}
+	out := wholeRun{RunFields: read[0], Said: append([]string{}, record.Words()...), Events: []runEvent{}, Followers: append([]int64{}, record.Followers()...), Shards: []shard{}}
 	for _, e := range record.Events {
 		out.Events = append(out.Events, runEvent{At: momentOf(e.At), Key: e.Key, Args: e.PlainArgs(), Text: teller.Tell(e)})
 	}
 	for _, s := range shards {
 		out.Shards = append(out.Shards, shard{ID: s.ID, Shard: string(s.ExecutorShardingParam), State: runstate.Of(s.Outcome, s.TriggerCode, s.HandleCode, s.HandleNote)})
 	}
-	return out
+	return out, nil
 }

@@ -161,11 +161,11 @@ func (a *API) listRuns(ctx context.Context, p auth.Principal, in *runQuery) (*li
 	if err != nil {
 		return nil, err
 	}
-	out := &listOf[run]{Body: list[run]{Items: make([]run, 0, len(found.Runs))}}
-	teller := a.teller(requestOf(ctx))
-	for _, r := range found.Runs {
-		out.Body.Items = append(out.Body.Items, a.readRun(teller, r))
+	runs, err := a.readRuns(ctx, p, a.teller(requestOf(ctx)), found.Runs)
+	if err != nil {
+		return nil, err
 	}
+	out := &listOf[run]{Body: list[run]{Items: runs}}
 	if found.Older > 0 {
 		out.Body.Next = strconv.FormatInt(found.Older, 10)
 	}
@@ -217,7 +217,10 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 		if err != nil {
 			return wholeRun{}, err
 		}
-		out := a.readWholeRun(a.teller(requestOf(ctx)), r, shards)
+		out, err := a.readWholeRun(ctx, p, a.teller(requestOf(ctx)), r, shards)
+		if err != nil {
+			return wholeRun{}, err
+		}
 		if n, kept := faults[r.ID]; kept {
 			out.Errors = &n
 		}

@@ -65,7 +65,11 @@ func (a *API) timeline() {
 			out := runsInTime{Rows: []timelineRow{}, More: list.More}
 			teller := a.teller(requestOf(ctx))
 			for i := range list.Rows {
-				out.Rows = append(out.Rows, a.timelineRow(teller, &list.Rows[i]))
+				row, err := a.timelineRow(ctx, p, teller, &list.Rows[i])
+				if err != nil {
+					return nil, err
+				}
+				out.Rows = append(out.Rows, row)
 			}
 			return &struct{ Body runsInTime }{out}, nil
 		})
@@ -79,15 +83,16 @@ func wholeStep(seconds int) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-func (a *API) timelineRow(teller event.Teller, r *manage.TimelineRow) timelineRow {
-	row := timelineRow{
-		Job: r.Job.ID, Group: r.Job.JobGroup, Name: r.Job.JobDesc, Address: r.Address, Since: moment(r.Since), Runs: []run{}, Due: []dueStep{}, DueTo: moment(r.Fires.Ends),
+func (a *API) timelineRow(ctx context.Context, p auth.Principal, teller event.Teller, r *manage.TimelineRow) (timelineRow, error) {
+	runs, err := a.readRuns(ctx, p, teller, r.Runs)
+	if err != nil {
+		return timelineRow{}, err
 	}
-	for _, one := range r.Runs {
-		row.Runs = append(row.Runs, a.readRun(teller, one))
+	row := timelineRow{
+		Job: r.Job.ID, Group: r.Job.JobGroup, Name: r.Job.JobDesc, Address: r.Address, Since: moment(r.Since), Runs: runs, Due: []dueStep{}, DueTo: moment(r.Fires.Ends),
 	}
 	for _, fire := range r.Fires.List {
 		row.Due = append(row.Due, dueStep{From: *moment(fire.At), Runs: fire.N})
 	}
-	return row
+	return row, nil
 }

@@ -248,8 +248,16 @@ type RunsCmd struct {
 }
 
 var runColumns = []column{
-	field("ID", "id"), field("STATE", "state"), field("JOB", "job_id"), field("TRIGGER", "trigger"), field("TRIGGERED", "triggered_at"), wideField("FINISHED", "finished_at"),
+	field("ID", "id"), field("STATE", "state"), {title: "JOB", value: jobOf}, wideField("JOB ID", "job_id"), field("TRIGGER", "trigger"), field("TRIGGERED", "triggered_at"), wideField("FINISHED", "finished_at"),
 	wideField("EXECUTOR", "address"), wideField("SHARD", "shard"), wideField("PARAMETER", "parameter"), field("MESSAGE", "message"),
+}
+
+// jobOf names the job of a run; one that is deleted, or that the token may not see, by its number.
+func jobOf(i item) string {
+	if name, _ := i["job"].(string); name != "" {
+		return i.text("job")
+	}
+	return i.text("job_id")
 }
 
 type runsList struct {

@@ -95,7 +95,7 @@ type (
 // jobCells and runCells are what lists tell of a job and of a run.
 var (
 	jobCells = []string{"id", "group_id", "description", "state", "schedule", "cron", "every_seconds", "at", "time_zone", "next_due_at", "last_due_at", "handler", "kind", "author", "tags", "paused"}
-	runCells = []string{"id", "job_id", "group_id", "state", "ended", "trigger", "planned_at", "triggered_at", "finished_at", "address", "shard", "message"}
+	runCells = []string{"id", "job_id", "job", "group_id", "state", "ended", "trigger", "planned_at", "triggered_at", "finished_at", "address", "shard", "message"}
 )
 
 // readers are the tools that change nothing.

@@ -102,6 +102,23 @@ func (s *Jobs) byID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.
 	return byID, nil
 }
 
+// NamesOf are what those of the jobs are called that the principal may see.
+func (s *Jobs) NamesOf(ctx context.Context, p auth.Principal, ids []int64) (map[int64]string, error) {
+	names := make(map[int64]string, len(ids))
+	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(ids))), readAtOnce) {
+		rows, err := s.queries.ListJobTitles(ctx, s.cfg.Pool, part)
+		if err != nil {
+			return nil, fmt.Errorf("read the names of jobs: %w", db.Error(err))
+		}
+		for _, j := range rows {
+			if p.CanUseGroup(j.JobGroup) {
+				names[j.ID] = j.JobDesc
+			}
+		}
+	}
+	return names, nil
+}
+
 // maxParents bounds the jobs that start one, as pages name them.
 const maxParents = 50
 
