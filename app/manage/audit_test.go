@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +28,26 @@ func (b *bundle) story(t *testing.T, f AuditFilter) []string {
 		lines = append([]string{e.UserName + " " + e.Action + " " + e.ObjectKind + " " + e.ObjectName}, lines...)
 	}
 	return lines
+}
+
+// TestAnExportSaysWhatWasTaken: of one thing, not of all of its kind.
+func TestAnExportSaysWhatWasTaken(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := userBundle(t, pool), t.Context()
+		take := func(db.AuditEntry) error { return nil }
+		if _, err := b.Audit.Export(ctx, b.admin, AuditFilter{Kind: ObjectUser, ID: b.admin.UserID}, "csv", take); err != nil {
+			t.Fatal(err)
+		}
+		list, err := b.Audit.List(ctx, b.admin, AuditFilter{Action: string(ActionExport), Limit: 1})
+		if err != nil || len(list.Entries) != 1 {
+			t.Fatal(list, err)
+		}
+		_, _, after, err := b.Audit.Get(ctx, b.admin, list.Entries[0].ID)
+		if diff := cmp.Diff(Snapshot{"format": "csv", "kind": ObjectUser, "target": json.Number(strconv.FormatInt(b.admin.UserID, 10))}, after); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	})
 }
 
 func TestChangesAreWrittenDown(t *testing.T) {

@@ -24,7 +24,7 @@ func (a *Audit) Export(ctx context.Context, p auth.Principal, f AuditFilter, for
 	if err != nil {
 		return false, fmt.Errorf("find ends of the audit log: %w", err)
 	}
-	snapshot := Snapshot{"format": format, "user": f.User, "action": f.Action, "kind": f.Kind, "text": f.Text, "group": f.Group}
+	snapshot := Snapshot{"format": format, "user": f.User, "action": f.Action, "kind": f.Kind, "target": f.ID, "text": f.Text, "group": f.Group}
 	if err := a.Record(ctx, a.pool, p, Entry{Action: ActionExport, Kind: ObjectAudit, After: snapshot}); err != nil {
 		return false, err
 	}
