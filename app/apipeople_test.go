@@ -304,3 +304,31 @@ func TestSettingsAndStatisticsOfAProgram(t *testing.T) {
 		}
 	})
 }
+
+// TestATokenThatIsRefusedHasDoneNothing: to end the sessions of its owner a token needs what it needs to end anybody's.
+func TestATokenThatIsRefusedHasDoneNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		var list struct {
+			Items []struct {
+				ID   int
+				Role string
+			}
+		}
+		if c.json(200, &list, "GET", "/users", ""); len(list.Items) != 1 || list.Items[0].Role != "admin" {
+			t.Fatalf("users: %+v", list)
+		}
+		narrow := &caller{t: t, base: c.base, token: makeToken(t, root, url.Values{"name": {"narrow"}, "scope": {"view"}, "days": {"7"}})}
+		signOut := fmt.Sprintf("/users/%d/sign-out", list.Items[0].ID)
+		narrow.json(403, &refusal{}, "POST", signOut, "")
+		if got := root.get("/profile"); got.status != 200 {
+			t.Errorf("the owner of a token that was refused is signed out: %d", got.status)
+		}
+		c.json(200, &struct{}{}, "POST", signOut, "")
+		if got := root.get("/profile"); got.status != 303 {
+			t.Errorf("an administrator's token ends the sessions of its owner: %d", got.status)
+		}
+	})
+}

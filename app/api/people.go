@@ -195,6 +195,9 @@ func (a *API) users() {
 		})
 	add(a, op{method: http.MethodPost, path: "/users/{id}/sign-out", id: "signOutUser", tag: tag, summary: "End the sessions of a user", text: "Tokens go on; they are revoked one by one."},
 		func(ctx context.Context, p auth.Principal, in *UserID) (*userAnswer, error) {
+			if _, err := a.userAnswer(ctx, p, in.ID); err != nil { // who may not have the answer has nothing done: one's own sessions one ends in the console
+				return nil, err
+			}
 			if err := a.Manage.Users.SignOut(ctx, p, in.ID); err != nil {
 				return nil, err
 			}
