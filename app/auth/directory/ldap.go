@@ -201,14 +201,14 @@ func (l *LDAP) groups(conn *ldap.Conn, entry *ldap.Entry) ([]string, error) {
 	if err := l.bind(conn); err != nil {
 		return nil, l.fail(Down, err)
 	}
-	filter := strings.NewReplacer("{dn}", ldap.EscapeFilter(entry.DN), "{name}", ldap.EscapeFilter(entry.GetAttributeValue(l.cfg.Users.Name))).Replace(l.cfg.Groups.Filter)
+	filter := strings.NewReplacer("{dn}", ldap.EscapeFilter(entry.DN), "{name}", ldap.EscapeFilter(entry.GetEqualFoldAttributeValue(l.cfg.Users.Name))).Replace(l.cfg.Groups.Filter)
 	found, err := conn.Search(ldap.NewSearchRequest(l.cfg.Groups.Base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, maxGroups, int(askTime.Seconds()), false, filter, []string{l.cfg.Groups.Name}, nil))
 	if err != nil {
 		return nil, l.fail(Down, err)
 	}
 	var names []string
 	for _, g := range found.Entries {
-		names = append(names, g.GetAttributeValues(l.cfg.Groups.Name)...)
+		names = append(names, g.GetEqualFoldAttributeValues(l.cfg.Groups.Name)...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
@@ -216,8 +216,8 @@ func (l *LDAP) groups(conn *ldap.Conn, entry *ldap.Entry) ([]string, error) {
 
 func (l *LDAP) identity(entry *ldap.Entry, groups []string) (Identity, error) {
 	said := make(claims)
-	for _, a := range entry.Attributes {
-		said[a.Name] = a.Values
+	for _, r := range l.cfg.Rules {
+		said[r.Claim] = entry.GetEqualFoldAttributeValues(r.Claim) // the names of attributes have no case
 	}
 	said[claimGroups] = groups
 	id := "dn:" + strings.ToLower(entry.DN)

@@ -107,6 +107,28 @@ func TestADirectoryKnowsWhoSomebodyIs(t *testing.T) {
 	}
 }
 
+// TestNamesOfAttributesHaveNoCase: a directory answers with the spelling of its schema, whatever the file has.
+func TestNamesOfAttributesHaveNoCase(t *testing.T) {
+	t.Parallel()
+	l := directorytest.NewLDAP(t)
+	l.Modify(t, func(conn *ldap.Conn) error {
+		m := ldap.NewModifyRequest("uid=jonas,ou=people,dc=example,dc=com", nil)
+		m.Replace("employeeType", []string{"boss"})
+		return conn.Modify(m)
+	})
+	usual := described(l.URL, "    insecure: true")
+	shouted := strings.NewReplacer(
+		"employeeType", "EMPLOYEETYPE", `groups: {`, `groups: {name: CN, filter: "(&(member={dn})(!(cn={name})))", `, `users: {`, `users: {name: UID, id: ENTRYUUID, `).Replace(usual)
+	want, err := parse(t, usual).Check(t.Context(), "jonas", directorytest.Password)
+	if err != nil || !want.Grant.Admin || len(want.Grant.Rights) != 2 {
+		t.Fatal(want, err)
+	}
+	got, err := parse(t, shouted).Check(t.Context(), "jonas", directorytest.Password)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
 func TestADirectoryLetsNobodyElseIn(t *testing.T) {
 	t.Parallel()
 	l := directorytest.NewLDAP(t)
