@@ -1,9 +1,12 @@
 package manage
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -91,4 +94,44 @@ func TestADeletedGroupIsInNoListAnyMore(t *testing.T) {
 			t.Errorf("%d entries of what ended with the group; want 3", said)
 		}
 	})
+}
+
+// TestADeletedGroupLeavesTheOthersToAUser whom somebody gives another one at the same moment.
+func TestADeletedGroupLeavesTheOthersToAUser(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets them in one after the other
+	b, ctx := tokenBundle(t, pool), t.Context()
+	gone, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "gone-soon", Title: "g"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	permit := func(tx db.DBTX, groups ...int64) {
+		if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_user SET permission = ? WHERE id = ?", joinGroups(groups), b.user.UserID); err != nil {
+			t.Error(err)
+		}
+	}
+	permit(pool, b.group, gone)
+	deleted := make(chan error, 1)
+	err = pool.InTurn(ctx, ObjectUser, func(_ context.Context, tx *sql.Tx) error {
+		permit(tx, b.group, gone, b.closed)
+		go func() { deleted <- b.Groups.Delete(ctx, b.admin, gone) }()
+		waiting := 0
+		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
+			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND (info LIKE '%UPDATE xxl_job_user SET%' OR info LIKE '%INTO punctual_turn%')").Scan(&waiting)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-deleted; err != nil {
+		t.Fatal(err)
+	}
+	u, err := db.New().GetUser(ctx, pool, b.user.UserID)
+	if want := joinGroups([]int64{b.group, b.closed}); err != nil || string(u.Permission) != want {
+		t.Errorf("the user may use %q, %v; want %q", u.Permission, err, want)
+	}
 }
