@@ -333,8 +333,11 @@ func (s *Webhooks) Update(ctx context.Context, p auth.Principal, id, version int
 		if in.URL != "" {
 			settings.URL = in.URL
 		}
-		row.Name, row.Types, row.GroupIds, row.Tags, row.State = in.Name, joinTypes(in.Types), joinGroups(in.Groups), strings.Join(in.Tags, ","), string(webhook.On)
-		if in.Off {
+		row.Name, row.Types, row.GroupIds, row.Tags = in.Name, joinTypes(in.Types), joinGroups(in.Groups), strings.Join(in.Tags, ",")
+		switch {
+		case !in.Off:
+			row.State = string(webhook.On)
+		case row.State == string(webhook.On): // one that is gone stays so
 			row.State = string(webhook.Off)
 		}
 	})
@@ -413,8 +416,9 @@ func (s *Webhooks) DeleteVersion(ctx context.Context, p auth.Principal, id int64
 		if err != nil {
 			return err
 		}
+		// Nobody can give the name that it has until its deliveries are gone.
 		n, err := s.queries.SetWebhookState(ctx, tx, db.SetWebhookStateParams{
-			ID: id, State: string(webhook.Deleted), Name: "#" + strconv.FormatInt(id, 10), UpdatedAt: row.UpdatedAt + 1, Version: cmp.Or(version, row.UpdatedAt),
+			ID: id, State: string(webhook.Deleted), Name: "\n" + strconv.FormatInt(id, 10), UpdatedAt: row.UpdatedAt + 1, Version: cmp.Or(version, row.UpdatedAt),
 		})
 		if err != nil {
 			return err

@@ -1,0 +1,81 @@
+package manage
+
+import (
+	"log/slog"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/webhook"
+)
+
+// hookBundle is a bundle with webhooks, to which nothing is sent.
+func hookBundle(t *testing.T, pool *db.Pool) *bundle {
+	t.Helper()
+	b := userBundle(t, pool)
+	service, err := webhook.New(webhook.Config{Pool: pool, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Key: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Webhooks.cfg.Webhooks = service
+	return b
+}
+
+// TestAWebhookThatIsGoneStaysSo until somebody switches it on: that its receiver said so is not lost with a change of its name.
+func TestAWebhookThatIsGoneStaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := hookBundle(t, pool), t.Context()
+		id, _, err := b.Webhooks.Create(ctx, b.admin, WebhookInput{Name: "hub", URL: "http://127.0.0.1:1/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(ctx, "UPDATE punctual_webhook SET state = 'gone' WHERE id = ?", id); err != nil {
+			t.Fatal(err)
+		}
+		var states []webhook.State
+		for _, off := range []bool{true, false, true} {
+			w, err := b.Webhooks.Get(ctx, b.admin, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Webhooks.Update(ctx, b.admin, id, w.Version, WebhookInput{Name: w.Name + "!", Off: off}); err != nil {
+				t.Fatal(err)
+			}
+			if w, err = b.Webhooks.Get(ctx, b.admin, id); err != nil {
+				t.Fatal(err)
+			}
+			states = append(states, w.State)
+		}
+		if diff := cmp.Diff([]webhook.State{webhook.Gone, webhook.On, webhook.Off}, states); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestADeletedWebhookTakesNobodysName while it waits for its deliveries to go.
+func TestADeletedWebhookTakesNobodysName(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := hookBundle(t, pool), t.Context()
+		make := func(name string) int64 {
+			t.Helper()
+			id, _, err := b.Webhooks.Create(ctx, b.admin, WebhookInput{Name: name, URL: "http://127.0.0.1:1/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		first := make("hub")
+		make("#" + strconv.FormatInt(first, 10))
+		make(strconv.FormatInt(first, 10))
+		if err := b.Webhooks.Delete(ctx, b.admin, first); err != nil {
+			t.Fatal(err)
+		}
+		make("hub")
+	})
+}
