@@ -140,9 +140,9 @@ func (c *auditPages) auditRow(page layout.Page, e db.AuditRow) audit.Row {
 	return r
 }
 
-// isClearing says whether an entry is about a clearing of runs, not about one run.
+// isClearing says whether an entry is about a clearing of runs, that was begun or stopped, and not about one run.
 func isClearing(kind, action string) bool {
-	return kind == manage.ObjectRun && manage.Action(action) != manage.ActionKill
+	return kind == manage.ObjectRun && (manage.Action(action) == manage.ActionClear || manage.Action(action) == manage.ActionStop)
 }
 
 func (c *auditPages) auditEntry(ec echo.Context) error {
