@@ -406,9 +406,7 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		}
 	}
 	if webhooks {
-		if err := s.cfg.Webhooks.Reload(ctx); err != nil {
-			return err
-		}
+		s.cfg.reloadWebhooks(ctx)
 	}
 	return s.cfg.Engine.GroupsChanged(ctx)
 }

@@ -303,7 +303,16 @@ func (s *Webhooks) Create(ctx context.Context, p auth.Principal, in WebhookInput
 	if err != nil {
 		return 0, "", fmt.Errorf("make webhook: %w", err)
 	}
-	return id, settings.Secret, s.cfg.Webhooks.Reload(ctx)
+	s.cfg.reloadWebhooks(ctx)
+	return id, settings.Secret, nil
+}
+
+// reloadWebhooks has those who write events know at once what was changed. They read it every second anyway, so that it fails is no fault of the
+// change, whose secret is told once.
+func (c *Config) reloadWebhooks(ctx context.Context) {
+	if err := c.Webhooks.Reload(context.WithoutCancel(ctx)); err != nil {
+		c.Logger.Warn("read the webhooks anew", "error", err)
+	}
 }
 
 func nameTaken(err error) error {
@@ -387,7 +396,8 @@ func (s *Webhooks) change(ctx context.Context, p auth.Principal, id, version int
 	if err != nil {
 		return fmt.Errorf("change webhook: %w", err)
 	}
-	return s.cfg.Webhooks.Reload(ctx)
+	s.cfg.reloadWebhooks(ctx)
+	return nil
 }
 
 // Rotate gives a webhook a new secret, which is told this once. The one before signs too for a day.
@@ -432,7 +442,8 @@ func (s *Webhooks) DeleteVersion(ctx context.Context, p auth.Principal, id int64
 	if err != nil {
 		return fmt.Errorf("delete webhook: %w", err)
 	}
-	return s.cfg.Webhooks.Reload(ctx)
+	s.cfg.reloadWebhooks(ctx)
+	return nil
 }
 
 // Test sends an event of the type punctual.webhook.test, by the same way as any other: it waits behind what waits.

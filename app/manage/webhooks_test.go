@@ -79,3 +79,38 @@ func TestADeletedWebhookTakesNobodysName(t *testing.T) {
 		make("hub")
 	})
 }
+
+// TestAWebhookIsMadeThoughNobodyHearsOfItYet: its secret is told this once, also where the webhooks cannot be read anew at once. They are read
+// every second.
+func TestAWebhookIsMadeThoughNobodyHearsOfItYet(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := userBundle(t, pool), t.Context()
+		closed := dbtest.New(t, db.SQLite)
+		if err := closed.Close(); err != nil {
+			t.Fatal(err)
+		}
+		service, err := webhook.New(webhook.Config{Pool: closed, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Key: make([]byte, 32)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Webhooks.cfg.Webhooks, b.Groups.cfg.Webhooks = service, service
+		gone, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "gone-soon", Title: "g"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, secret, err := b.Webhooks.Create(ctx, b.admin, WebhookInput{Name: "hub", URL: "http://127.0.0.1:1/", Groups: []int64{gone}})
+		if err != nil || id == 0 || secret == "" {
+			t.Fatalf("made: %d, %v", id, err)
+		}
+		if fresh, err := b.Webhooks.Rotate(ctx, b.admin, id, b.now.UnixMilli()); err != nil || fresh == secret {
+			t.Errorf("a new secret: %v", err)
+		}
+		if err := b.Groups.Delete(ctx, b.admin, gone); err != nil {
+			t.Errorf("its group is deleted: %v", err)
+		}
+		if err := b.Webhooks.Delete(ctx, b.admin, id); err != nil {
+			t.Errorf("deleted: %v", err)
+		}
+	})
+}
