@@ -306,3 +306,45 @@ func TestARingIsNoChain(t *testing.T) {
 		}
 	})
 }
+
+// TestAWindowThatHasBegunHoldsTheFlowToo: the schedule that is taken over is held until the window ends, as it was.
+func TestAWindowThatHasBegunHoldsTheFlowToo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		last := b.create(t, nil)
+		first := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(last, 10) })
+		if err := b.Jobs.Start(ctx, b.user, first); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Pauses.Create(ctx, b.user, PauseInput{Scope: jobspec.PauseJob, Target: first, Strategy: jobspec.PauseSkip, Reason: "nights", Cron: "0 0 6 * * ?", Length: time.Hour, Zone: "UTC"}); err != nil {
+			t.Fatal(err)
+		}
+		b.now = time.Date(2026, 3, 4, 6, 30, 0, 0, time.UTC)
+		held := func(job int64) {
+			t.Helper()
+			pauses, err := b.Pauses.Of(ctx, b.user, b.read(t, job))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(pauses) != 1 || pauses[0].State != PauseActive || !pauses[0].Ends.Equal(time.Date(2026, 3, 4, 7, 0, 0, 0, time.UTC)) {
+				t.Errorf("in the window job %d is held by %+v", job, pauses)
+			}
+		}
+		held(first)
+		c, err := b.Jobs.Chain(ctx, b.user, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := b.Jobs.MakeFlow(ctx, b.user, first, ChainInput{Name: "nightly", Version: c.Version})
+		if err != nil {
+			t.Fatal(kind(err))
+		}
+		held(made)
+		if err := b.Jobs.UndoFlow(ctx, b.user, made); err != nil {
+			t.Fatal(kind(err))
+		}
+		held(first)
+	})
+}

@@ -358,10 +358,15 @@ func (s *Pauses) Faults(p auth.Principal, in PauseInput) []problem.Field {
 
 // create is Create for a caller who tells the engine of it.
 func (s *Pauses) create(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
-	now := s.cfg.Now().Truncate(time.Millisecond)
-	if in.From.IsZero() || in.From.Before(now) {
+	if now := s.cfg.Now().Truncate(time.Millisecond); in.From.Before(now) {
 		in.From = now // what has been sent already was not paused
 	}
+	return s.keep(ctx, p, in)
+}
+
+// keep is create for a pause that may have begun: a window that goes on is known by when it began.
+func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
+	now := s.cfg.Now().Truncate(time.Millisecond)
 	in.Tag, in.Reason, in.Cron, in.Zone = strings.TrimSpace(in.Tag), strings.TrimSpace(in.Reason), strings.TrimSpace(in.Cron), strings.TrimSpace(in.Zone)
 	switch in.Scope {
 	case jobspec.PauseTag, jobspec.PauseAll:
