@@ -95,6 +95,12 @@ func (s *Secrets) Set(ctx context.Context, p auth.Principal, groupID int64, name
 		return problem.InvalidFields(fields...)
 	}
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		// First, so that neither the group goes nor another secret comes meanwhile.
+		if n, err := s.queries.HoldGroup(ctx, tx, groupID); err != nil {
+			return err
+		} else if n == 0 {
+			return problem.New(problem.NotFound, "problem.group.gone")
+		}
 		rows, err := s.queries.ListSecrets(ctx, tx, groupID)
 		if err != nil {
 			return err

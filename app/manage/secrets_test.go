@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -113,4 +114,57 @@ func TestSecretsAreSetByWhoMayWriteScriptsAndUsedByWhoMayEdit(t *testing.T) {
 
 func setupSecretsWithoutKey(pool *db.Pool, b *bundle) *Secrets {
 	return New(Config{Pool: pool, Engine: b.engine}).Secrets
+}
+
+// TestNoSecretIsLeftInAGroupThatIsGone: whoever sets one in a group that is deleted at that moment is refused, or it goes with the group. Nor are
+// there more than a group may have where several are set at once.
+func TestNoSecretIsLeftInAGroupThatIsGone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx := t.Context()
+		sealing, err := seal.New(bytes.Repeat([]byte{1}, seal.KeyBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := setup(t, pool, func(c *Config) { c.Secrets = secret.NewStore(sealing) })
+		for range 40 {
+			group, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "short-lived", Title: "s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var both sync.WaitGroup
+			var gone, set error
+			both.Go(func() { gone = b.Groups.Delete(ctx, b.admin, group) })
+			both.Go(func() { set = b.Secrets.Set(ctx, b.admin, group, "KEY", "value") })
+			both.Wait()
+			if got := kind(gone) + ", " + kind(set); got != "ok, ok" && got != "ok, 404 problem.group.gone" {
+				t.Fatal(got)
+			}
+			if n, err := db.New().CountSecrets(ctx, pool, group); err != nil || n != 0 {
+				t.Fatalf("%d secrets are left of a group that is gone, %v", n, err)
+			}
+		}
+		for i := range maxSecrets - 1 {
+			if err := b.Secrets.Set(ctx, b.admin, b.group, "K"+strconv.Itoa(i), "value"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 {
+			var all sync.WaitGroup
+			for i := range 4 {
+				all.Go(func() {
+					if got := kind(b.Secrets.Set(ctx, b.admin, b.group, "LAST"+strconv.Itoa(i), "value")); got != "ok" && got != "409 problem.secret.many" {
+						t.Error(got)
+					}
+				})
+			}
+			all.Wait()
+			if n, err := db.New().CountSecrets(ctx, pool, b.group); err != nil || n != maxSecrets {
+				t.Fatalf("there are %d secrets, %v", n, err)
+			}
+			if _, err := pool.ExecContext(ctx, "DELETE FROM punctual_secret WHERE name LIKE 'LAST%'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
