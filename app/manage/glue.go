@@ -152,7 +152,16 @@ func checkGlue(in GlueInput) error {
 
 // writeGlue stores what make says as the newest version. make is called with the job as it is now.
 func (s *Jobs) writeGlue(ctx context.Context, p auth.Principal, id int64, make func(*sql.Tx, db.Job) (GlueInput, error)) error {
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	was, err := s.Script(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if was.GlueType == jobspec.GlueFlow {
+			if err := s.startsTurn(ctx, tx); err != nil {
+				return err
+			}
+		}
 		j, err := s.script(ctx, tx, p, id)
 		if err != nil {
 			return err

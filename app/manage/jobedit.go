@@ -267,14 +267,29 @@ func (s *Jobs) holdCalendar(ctx context.Context, tx *sql.Tx, name string) error 
 func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInput) error {
 	in.Job = in.Job.Normalize()
 	in.ID = id
-	if _, err := s.Need(ctx, p, id, auth.RightEdit); err != nil {
+	was, err := s.Need(ctx, p, id, auth.RightEdit)
+	if err != nil {
 		return err
 	}
-	if err := s.change(ctx, "update job", func(tx *sql.Tx) error { return s.update(ctx, tx, p, in) }); err != nil {
+	starts := in.ChildJobIDs != string(was.ChildJobIDs) || was.GlueType == jobspec.GlueFlow && in.GlueSource != string(was.GlueSource)
+	err = s.change(ctx, "update job", func(tx *sql.Tx) error {
+		if starts {
+			if err := s.startsTurn(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return s.update(ctx, tx, p, in)
+	})
+	if err != nil {
 		return err
 	}
 	s.jobsChanged(ctx)
 	return nil
+}
+
+// startsTurn comes before anything is read of what starts what: of two who each save a half of a ring neither would see that of the other.
+func (s *Jobs) startsTurn(ctx context.Context, tx *sql.Tx) error {
+	return s.queries.TakeTurn(ctx, tx, "starts")
 }
 
 // change runs do in a transaction, again when a claim came between its reading of the job and its writing: that happens at most

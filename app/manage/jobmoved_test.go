@@ -2,6 +2,8 @@ package manage
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -171,6 +173,46 @@ func TestNoJobKeepsToACalendarThatIsGone(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else if err := b.Jobs.Delete(ctx, b.admin, job); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// TestNoRingIsMadeByTwo who each save a half of it at once: it would run for ever.
+func TestNoRingIsMadeByTwo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		a, c := b.create(t, nil), b.create(t, nil)
+		plain := fmt.Sprintf("steps: [{id: a, job: {id: %d}}]", a)
+		upper, lower := b.create(t, flowOf(plain)), b.create(t, flowOf(plain))
+		child := func(of, id int64) error {
+			return b.Jobs.Update(ctx, b.admin, of, b.job(func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(id, 10) }))
+		}
+		step := func(of, id int64) error {
+			return b.Jobs.SaveGlue(ctx, b.admin, of, GlueInput{Source: fmt.Sprintf("steps: [{id: a, flow: {id: %d}}]", id), Remark: "another step"})
+		}
+		for name, do := range map[string][2]func() error{
+			"children": {func() error { return child(a, c) }, func() error { return child(c, a) }},
+			"steps":    {func() error { return step(upper, lower) }, func() error { return step(lower, upper) }},
+		} {
+			for range 40 {
+				var both sync.WaitGroup
+				var errs [2]error
+				for i := range errs {
+					both.Go(func() { errs[i] = do[i]() })
+				}
+				both.Wait()
+				if (errs[0] == nil) == (errs[1] == nil) {
+					t.Fatalf("%s: %s, %s", name, kind(errs[0]), kind(errs[1]))
+				}
+				if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET child_jobid = '', revision = revision + 1"); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET glue_source = ?, revision = revision + 1 WHERE id IN (?, ?)", plain, upper, lower); err != nil {
 					t.Fatal(err)
 				}
 			}
