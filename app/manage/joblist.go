@@ -67,19 +67,20 @@ func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList
 	var counting errgroup.Group // beside the reading
 	ids, err := s.findCounting(ctx, q, f, &list, &counting)
 	if err == nil {
-		err = s.read(ctx, ids, f.History, &list)
+		err = s.read(ctx, p, ids, f.History, &list)
 	}
 	return list, db.Error(errors.Join(err, counting.Wait()))
 }
 
-// read fills in the jobs of a page.
-func (s *Jobs) read(ctx context.Context, ids []int64, history bool, list *JobList) (err error) {
+// read fills in the jobs of a page, without those that were moved since they were found to where the principal may not see them.
+func (s *Jobs) read(ctx context.Context, p auth.Principal, ids []int64, history bool, list *JobList) (err error) {
 	if len(ids) == 0 {
 		return nil
 	}
 	if list.Jobs, err = s.queries.ListJobs(ctx, s.cfg.Pool, ids); err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
+	list.Jobs = slices.DeleteFunc(list.Jobs, func(j db.ListJobsRow) bool { return !p.CanUseGroup(j.JobGroup) })
 	slices.SortFunc(list.Jobs, func(a, b db.ListJobsRow) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
 	if history {
 		list.Outcomes, err = s.Outcomes(ctx, ids)

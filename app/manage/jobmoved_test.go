@@ -219,3 +219,31 @@ func TestNoRingIsMadeByTwo(t *testing.T) {
 		}
 	})
 }
+
+// TestATypedNameIsNotFoundWhereItWasMovedAway: names are kept for a while, and who may see their jobs is not.
+func TestATypedNameIsNotFoundWhereItWasMovedAway(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		name := func(in *JobInput) { in.Name = "日终结算" }
+		id := b.create(t, name)
+		found := func() int {
+			t.Helper()
+			jobs, err := b.Jobs.Typed(ctx, b.user, "rzjs", 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(jobs)
+		}
+		if n := found(); n != 1 {
+			t.Fatalf("%d are found", n)
+		}
+		if err := b.Jobs.Update(ctx, b.admin, id, b.job(func(in *JobInput) { name(in); in.Group = b.closed })); err != nil {
+			t.Fatal(kind(err))
+		}
+		if n := found(); n != 0 {
+			t.Errorf("%d are found in a group that is closed to who looks", n)
+		}
+	})
+}

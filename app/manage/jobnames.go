@@ -49,7 +49,7 @@ func (s *Jobs) Typed(ctx context.Context, p auth.Principal, text string, limit i
 		}
 	}
 	var list JobList
-	if err := s.read(ctx, ids, false, &list); err != nil {
+	if err := s.read(ctx, p, ids, false, &list); err != nil {
 		return nil, db.Error(err)
 	}
 	return list.Jobs, nil
