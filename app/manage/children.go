@@ -46,7 +46,7 @@ func (s *Jobs) Extend(ctx context.Context, p auth.Principal, f Family) error {
 }
 
 func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f Family) error {
-	starts := &flowJobs{ctx: ctx, tx: tx, s: s, p: p}
+	starts := &flowJobs{ctx: ctx, tx: tx, s: s, p: p, in: s.incoming}
 	for found := 0; found < maxDescendants; {
 		next := make(map[int64]bool)
 		for _, kids := range f.Kids {
@@ -65,6 +65,9 @@ func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f Famil
 		}
 		for id := range next {
 			j := jobs[id] // one that is gone starts nothing
+			if in, is := s.incoming[id]; is && !in.Gone {
+				j = in.row(id)
+			}
 			if f.Kids[id], _, _ = jobspec.ChildIDs(string(j.ChildJobIDs)); f.Steps {
 				f.Kids[id] = starts.told(j).Next
 			}

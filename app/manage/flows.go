@@ -51,7 +51,7 @@ func (s *Jobs) JudgeFlow(ctx context.Context, p auth.Principal, job jobspec.Job)
 
 func (s *Jobs) judgeFlow(ctx context.Context, tx db.DBTX, p auth.Principal, job jobspec.Job) (*flow.Definition, flow.Faults, error) {
 	next, _, _ := jobspec.ChildIDs(job.ChildJobIDs)
-	return (&flowJobs{ctx: ctx, tx: tx, s: s, p: p, found: make(map[int64]db.Job)}).judge(job, next)
+	return (&flowJobs{ctx: ctx, tx: tx, s: s, p: p, found: make(map[int64]db.Job), in: s.incoming}).judge(job, next)
 }
 
 // judge judges the definition of a job that starts others beside its steps.

@@ -117,10 +117,11 @@ func (s *Jobs) Release(ctx context.Context, p auth.Principal, id int64) error {
 	})
 }
 
-// Of are the use cases while the files of a source are applied: its jobs are changed as the files say.
-func (s *Jobs) Of(source string) *Jobs {
+// Of are the use cases while a file is imported, or the files of a source are applied: its jobs are changed as the files say, and whatever the
+// order in which they are, each is judged by what becomes of all.
+func (s *Jobs) Of(source string, in Incoming) *Jobs {
 	of := *s
-	of.source = source
+	of.source, of.incoming = source, in
 	return &of
 }
 

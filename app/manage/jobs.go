@@ -28,7 +28,8 @@ type Jobs struct {
 	names     *jobNames
 	last      *lastRuns
 	usual     *usualTimes
-	source    string // whose files are being applied; empty: somebody changes jobs by hand
+	source    string   // whose files are being applied; empty: somebody changes jobs by hand
+	incoming  Incoming // what is saved in the same transaction: what starts what is judged by all of it
 }
 
 // jobGone is what somebody hears of a job that there is not, and of one that they may not see: numbers tell nothing.

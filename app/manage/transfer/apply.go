@@ -53,7 +53,7 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 		if again, err := s.Plan(ctx, p, f, opts); err != nil || again.Digest != digest {
 			return cmp.Or[error](err, problem.New(problem.Conflict, "problem.import.changed"))
 		}
-		w := &work{s: s, jobs: s.cfg.Jobs.Of(opts.Source), p: p, opts: opts, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
+		w := &work{s: s, jobs: s.cfg.Jobs.Of(opts.Source, plan.incoming), p: p, opts: opts, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
 		for i := range w.items {
 			if err := w.do(ctx, i); err != nil {
 				return err

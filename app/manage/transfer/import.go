@@ -90,6 +90,8 @@ type Plan struct {
 	NewGroups []string
 	// Digest stands for the plan: an import is done only as long as planning it again gives the same.
 	Digest string
+
+	incoming manage.Incoming
 }
 
 // Count is how many jobs have an outcome.
@@ -328,7 +330,7 @@ func (g executor) input() manage.GroupInput {
 
 // plan ends the planning.
 func (m *importer) plan() Plan {
-	out := Plan{Items: m.items}
+	out := Plan{Items: m.items, incoming: m.incoming()}
 	var all strings.Builder
 	fmt.Fprintf(&all, "%+v", m.opts)
 	for i := range m.items {

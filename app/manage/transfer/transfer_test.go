@@ -749,3 +749,40 @@ func TestAScriptThatWaitsIsNoChangeOfItsFile(t *testing.T) {
 		wants("that is approved", true)
 	})
 }
+
+// TestAChainIsTurnedAround by a file: what starts whom is judged by what the file makes of all of them, in whichever order they are saved.
+func TestAChainIsTurnedAround(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		// file has jobs, each with the one that it starts; flows have it in a step.
+		file := func(flows bool, starts ...[2]string) jobfile.File {
+			text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n"
+			for _, s := range starts {
+				switch name, next := s[0], s[1]; {
+				case flows && next == "":
+					text += fmt.Sprintf("      - {description: %s, author: ann, schedule: NONE, kind: FLOW, script: \"steps: [{id: a, wait: {seconds: 1}}]\"}\n", name)
+				case flows:
+					text += fmt.Sprintf("      - {description: %s, author: ann, schedule: NONE, kind: FLOW, script: \"steps: [{id: a, flow: {app_name: orders, description: %s}}]\"}\n", name, next)
+				case next == "":
+					text += fmt.Sprintf("      - {description: %s, author: ann, schedule: NONE, handler: h}\n", name)
+				default:
+					text += fmt.Sprintf("      - {description: %s, author: ann, schedule: NONE, handler: h, children: [{app_name: orders, description: %s}]}\n", name, next)
+				}
+			}
+			return read(t, text)
+		}
+		for _, flows := range []bool{false, true} {
+			p := map[bool]string{false: "job-", true: "flow-"}[flows]
+			b.apply(t, b.admin, file(flows, [2]string{p + "z", p + "m"}, [2]string{p + "m", p + "a"}, [2]string{p + "a", ""}), Options{})
+			turned := file(flows, [2]string{p + "a", p + "z"}, [2]string{p + "m", ""}, [2]string{p + "z", p + "m"})
+			if plan := b.plan(t, b.admin, turned, Options{}); plan.Count(Refuse) != 0 || plan.Work() != 2 {
+				t.Fatal(outcomes(plan))
+			}
+			b.apply(t, b.admin, turned, Options{})
+			if plan := b.plan(t, b.admin, turned, Options{}); plan.Work() != 0 {
+				t.Error(outcomes(plan))
+			}
+		}
+	})
+}
