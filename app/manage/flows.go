@@ -209,7 +209,7 @@ func (f *flowJobs) named(ref flow.JobRef) (int64, error) {
 		return 0, fmt.Errorf("find the job of a step: %w", err)
 	}
 	for _, r := range rows {
-		if r.JobDesc == ref.Description && !f.in[r.ID].Gone {
+		if _, coming := f.in[r.ID]; r.JobDesc == ref.Description && !coming { // or it is gone then, or is called otherwise
 			return r.ID, nil
 		}
 	}

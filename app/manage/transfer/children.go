@@ -59,7 +59,13 @@ func (m *importer) child(ref jobfile.Ref) target {
 			found = append(found, m.named[jobName{g.ID, ref.Description}]...)
 		}
 	}
-	found = slices.DeleteFunc(found, func(id int64) bool { return m.pruned[id].ID != 0 })
+	found = slices.DeleteFunc(found, func(id int64) bool {
+		_, renamed := m.here[id] // or it would have been found in the file
+		return renamed || m.pruned[id].ID != 0
+	})
+	if i, is := m.byID[ref.ID]; is && m.opts.ByID && len(found) == 0 {
+		return target{inFile: true, item: i}
+	}
 	switch {
 	case len(found) == 1:
 		return target{id: found[0]}

@@ -258,14 +258,18 @@ func (m *importer) match(i int) {
 				return
 			}
 			m.is(i, j)
+			return
 		}
-		return
 	}
 	if item.group.id == 0 {
 		return
 	}
 	found := m.named[jobName{item.group.id, item.Name}]
 	same := m.inFile[fileName{item.AppName, item.Name}]
+	if m.opts.ByID { // those that the file finds by their ids are no others
+		found = slices.DeleteFunc(slices.Clone(found), func(id int64) bool { _, is := m.byID[id]; return is })
+		same = slices.DeleteFunc(slices.Clone(same), func(k int) bool { return m.stored[m.items[k].file.ID].ID != 0 })
+	}
 	switch {
 	case len(found) == 0:
 	case len(found) == 1 && len(same) == 1:

@@ -786,3 +786,31 @@ func TestAChainIsTurnedAround(t *testing.T) {
 		}
 	})
 }
+
+// TestAFileByIDIsAppliedTwice, and the second time nothing is left to do: also where a job's id is gone, and where a child is named as it was
+// before the file gave it another name.
+func TestAFileByIDIsAppliedTwice(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		child := b.create(t, func(in *manage.JobInput) { in.Name = "child" })
+		parent := b.create(t, func(in *manage.JobInput) { in.Name, in.ChildJobIDs = "parent", strconv.FormatInt(child, 10) })
+		twin := b.create(t, func(in *manage.JobInput) { in.Name = "twin" })
+		gone := b.create(t, func(in *manage.JobInput) { in.Name = "twin" })
+		if err := b.Jobs.Delete(t.Context(), b.admin, gone); err != nil {
+			t.Fatal(err)
+		}
+		const job = "      - {description: %s, id: %d, author: ann, schedule: NONE, handler: closeDay}\n"
+		f := read(t, "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n"+
+			fmt.Sprintf("      - {description: parent, id: %d, author: ann, schedule: NONE, handler: closeDay, children: [{app_name: orders, description: child, id: %d}]}\n", parent, child)+
+			fmt.Sprintf(job, "renamed", child)+fmt.Sprintf(job, "twin", twin)+fmt.Sprintf(job, "twin", gone)+fmt.Sprintf(job, "lost", gone+1000))
+		opts := Options{ByID: true}
+		first := b.apply(t, b.admin, f, opts)
+		if first.Count(Create) != 2 || first.Count(Change) != 3 {
+			t.Fatal(outcomes(first))
+		}
+		if again := b.plan(t, b.admin, f, opts); again.Work() != 0 || again.Count(Refuse) != 0 {
+			t.Error(outcomes(again))
+		}
+	})
+}
