@@ -511,7 +511,11 @@ func (c *command) address(call *httpcall.Call) string {
 	if len(c.query) > 0 {
 		before, fragment, has := strings.Cut(text, "#")
 		join := "?"
-		if strings.Contains(before, "?") {
+		switch {
+		case !strings.Contains(before, "?"):
+		case strings.HasSuffix(before, "?"), strings.HasSuffix(before, "&"):
+			join = ""
+		default:
 			join = "&"
 		}
 		if text = before + join + strings.Join(c.query, "&"); has {
@@ -570,6 +574,9 @@ func (c *command) putHeaders(call *httpcall.Call) {
 	own := map[string]bool{}     // were written, and not implied
 	for _, h := range c.headers {
 		key := http.CanonicalHeaderKey(h.name)
+		if h.implied && h.value == "" && key == "Referer" { // -e '' takes back the one before
+			continue
+		}
 		if h.implied && slices.ContainsFunc(c.headers, func(o header) bool { return !o.implied && http.CanonicalHeaderKey(o.name) == key }) {
 			continue
 		}
@@ -624,9 +631,10 @@ func suffixOf(scheme string) string {
 	return "TOKEN"
 }
 
-// parameter is a call as a parameter. A body that is JSON stands there as JSON, so that a secret in it is put in as JSON has it.
+// parameter is a call as a parameter. A body that is JSON stands there as JSON, so that a secret in it is put in as JSON has it. One that ends its
+// line is one of many, as bulk calls have them, and stays a line.
 func parameter(call httpcall.Call, body string) string {
-	if !strings.HasPrefix(strings.TrimSpace(body), "{") && !strings.HasPrefix(strings.TrimSpace(body), "[") || !json.Valid([]byte(body)) {
+	if strings.HasSuffix(body, "\n") || !strings.HasPrefix(strings.TrimSpace(body), "{") && !strings.HasPrefix(strings.TrimSpace(body), "[") || !json.Valid([]byte(body)) {
 		call.Data = httpcall.Body(body)
 		return call.String()
 	}
