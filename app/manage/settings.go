@@ -181,7 +181,7 @@ func checkPublicURL(value string) (string, *problem.Field) {
 		return "", nil
 	}
 	u, err := url.Parse(value)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return "", &problem.Field{Key: "settings.error.url"}
 	}
 	return strings.TrimRight(u.String(), "/"), nil

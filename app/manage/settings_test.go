@@ -43,6 +43,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{SettingPublicURL, "javascript:alert(1)", "", "settings.error.url"},
 		{SettingPublicURL, "https://me:secret@jobs.example.com", "", "settings.error.url"},
 		{SettingPublicURL, "https://jobs.example.com?a=b", "", "settings.error.url"},
+		{SettingPublicURL, "https://jobs.example.com/?", "", "settings.error.url"},
 		{SettingPublicURL, long, "", "job.error.too_long"},
 		{SettingAllow, " 10.0.0.0/8 , .lab ,", "10.0.0.0/8,.lab", ""},
 		{SettingAllow, "10.0.0.0/8,http://x", "", "settings.error.allow"},
