@@ -164,15 +164,29 @@ type PlacedJob struct {
 	Place db.JobPlace
 }
 
+// followingTries is how often a page is read of which a job was deleted or moved between its two reads.
+const followingTries = 5
+
 // Following are the jobs of a page with everything that is known of them, and without counting how many there are.
-func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) ([]PlacedJob, error) {
+func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) (jobs []PlacedJob, err error) {
 	q, ok, err := s.query(ctx, p, f)
 	if err != nil || !ok {
 		return nil, err
 	}
+	for range followingTries {
+		var whole bool
+		if jobs, whole, err = s.following(ctx, p, q, int64(f.Offset), int64(f.Limit)); err != nil || whole {
+			break // one with a gap would be taken for the last
+		}
+	}
+	return jobs, err
+}
+
+// following reads a page once, and says whether every job of it was there at both reads.
+func (s *Jobs) following(ctx context.Context, p auth.Principal, q db.JobFilter, offset, limit int64) (jobs []PlacedJob, whole bool, err error) {
 	var ids []int64
 	last := map[int64]int64{}
-	switch offset, limit := int64(f.Offset), int64(f.Limit); {
+	switch {
 	case q.Order == db.OrderLast:
 		var found []lastRun
 		found, err = s.byLastRun(ctx, q, offset, limit)
@@ -185,19 +199,19 @@ func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) ([]
 		ids, err = db.SortJobs(ctx, s.cfg.Pool, q, offset, limit)
 	}
 	if err != nil {
-		return nil, db.Error(err)
+		return nil, false, db.Error(err)
 	}
 	byID, err := s.ByID(ctx, ids)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	jobs := make([]PlacedJob, 0, len(ids))
+	jobs = make([]PlacedJob, 0, len(ids))
 	for _, id := range ids {
 		if j, ok := byID[id]; ok && p.CanUseGroup(j.JobGroup) { // else it was deleted or moved just now
 			jobs = append(jobs, PlacedJob{j, db.JobPlace{Name: j.JobDesc, Started: jobspec.Started(j.TriggerStatus), Next: j.TriggerNextTime, Last: last[id], ID: id}})
 		}
 	}
-	return jobs, nil
+	return jobs, len(jobs) == len(ids), nil
 }
 
 // find finds the jobs of a page, and notes how many there are in all.

@@ -55,3 +55,32 @@ func TestASortedListSaysHowFarItGoes(t *testing.T) {
 		}
 	})
 }
+
+// TestAPageHasNoGapForAJobThatIsDeletedMeanwhile, between the reads of its ids and of its jobs, in whatever order: programs would take it for
+// the last.
+func TestAPageHasNoGapForAJobThatIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		watched := dbtest.Watch(t, pool)
+		b := setup(t, pool, nil)
+		for range 8 {
+			b.create(t, func(*JobInput) {})
+		}
+		for _, order := range []db.JobOrder{db.OrderNewest, db.OrderName, db.OrderNext, db.OrderLast} {
+			gone := false
+			watched.Before("ListJobsByID", func() {
+				if gone {
+					return
+				}
+				gone = true
+				if _, err := pool.ExecContext(t.Context(), "DELETE FROM xxl_job_info WHERE id = (SELECT id FROM (SELECT MAX(id) AS id FROM xxl_job_info) AS newest)"); err != nil {
+					t.Error(err)
+				}
+			})
+			jobs, err := b.Jobs.Following(t.Context(), b.admin, JobFilter{Status: AnyStatus, Order: order, Desc: true, Limit: 3})
+			if err != nil || len(jobs) != 3 || !gone {
+				t.Errorf("by %q: %d jobs, %v", order, len(jobs), err)
+			}
+		}
+	})
+}

@@ -17,8 +17,9 @@ import (
 type Watched struct {
 	pool *sql.DB
 
-	mu   sync.Mutex
-	done [][]string
+	mu     sync.Mutex
+	done   [][]string
+	before map[string]func()
 }
 
 // Watch has a pool note what it sends, so that a test can count it: how long a round trip takes hangs on the machine, how many there are
@@ -47,6 +48,13 @@ func (w *Watched) Transactions(name string) (list [][]string) {
 		}
 	}
 	return list
+}
+
+// Before has something done before each statement of a name, as somebody else would do it meanwhile.
+func (w *Watched) Before(name string, do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.before = map[string]func(){name: do}
 }
 
 // Connect implements [driver.Connector] with a connection of the pool.
@@ -104,6 +112,12 @@ func (c *watchedConn) note(query string) {
 		name = strings.Join(words[:2], " ")
 	case name == "INSERT":
 		name += " " + words[slices.Index(words, "INTO")+1]
+	}
+	c.w.mu.Lock()
+	before := c.w.before[name]
+	c.w.mu.Unlock()
+	if before != nil {
+		before()
 	}
 	if c.tx != nil {
 		c.tx = append(c.tx, name)
