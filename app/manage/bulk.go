@@ -126,7 +126,7 @@ func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 		}
 	}
 	if b.Do == BulkPause || b.Do == BulkResume {
-		return items, s.cfg.Engine.PausesChanged(ctx) // once for all
+		s.cfg.pausesChanged(ctx) // once for all
 	}
 	return items, nil
 }

@@ -240,11 +240,7 @@ func (s *Jobs) carryPauses(ctx context.Context, p auth.Principal, from db.Job, t
 		carried = true
 	}
 	if carried {
-		s.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) {
-			if err := s.cfg.Engine.PausesChanged(ctx); err != nil {
-				s.cfg.Logger.Warn("go by the pauses of a flow", "error", err) // each claim looks
-			}
-		})
+		s.cfg.Pool.AfterCommit(ctx, s.cfg.pausesChanged)
 	}
 	return nil
 }

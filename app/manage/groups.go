@@ -238,8 +238,15 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 	if err != nil {
 		return 0, fmt.Errorf("create group: %w", err)
 	}
-	s.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) { err = s.cfg.Engine.GroupsChanged(ctx) })
-	return id, err
+	s.cfg.Pool.AfterCommit(ctx, s.changed)
+	return id, nil
+}
+
+// changed has this admin go by groups that were changed. That it could not is no reason to do again what is done.
+func (s *Groups) changed(ctx context.Context) {
+	if err := s.cfg.Engine.GroupsChanged(ctx); err != nil {
+		s.cfg.Logger.Warn("go by groups that were changed", "error", err) // they are read anew soon
+	}
 }
 
 // Update changes a group. An automatic group keeps the addresses that the registry gave it. A group that gets another app
@@ -308,7 +315,8 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 			return err
 		}
 	}
-	return s.cfg.Engine.GroupsChanged(ctx)
+	s.changed(ctx)
+	return nil
 }
 
 // Delete removes a group that no job belongs to, and what its executors registered. The last group stays, as upstream
@@ -408,7 +416,8 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 	if webhooks {
 		s.cfg.reloadWebhooks(ctx)
 	}
-	return s.cfg.Engine.GroupsChanged(ctx)
+	s.changed(ctx)
+	return nil
 }
 
 // appNameRule is upstream's form rule (docs/compat.md §5.7) with its length.

@@ -43,6 +43,7 @@ type engine struct {
 	retention int
 	deeds     []string // to runs of flows
 	refuse    error    // the answer to them
+	deaf      error    // the answer to what it is told
 }
 
 func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64, error) {
@@ -97,8 +98,8 @@ func (e *engine) RefusedCalls(context.Context) ([]scheduler.RefusedCalls, error)
 }
 func (e *engine) Load() scheduler.Load                { return e.load }
 func (e *engine) JobsChanged()                        { e.jobs++ }
-func (e *engine) GroupsChanged(context.Context) error { e.groups++; return nil }
-func (e *engine) PausesChanged(context.Context) error { return nil }
+func (e *engine) GroupsChanged(context.Context) error { e.groups++; return e.deaf }
+func (e *engine) PausesChanged(context.Context) error { return e.deaf }
 
 func (e *engine) DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (int, error) {
 	res, err := e.pool.ExecContext(ctx, "DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?", jobID, limit)
