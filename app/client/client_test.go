@@ -438,3 +438,12 @@ func TestWhoInterruptsAWaitForOutput(t *testing.T) {
 		interrupt()
 	}
 }
+
+// TestNamesThatMoveACursorAreNotSuggested to a shell, which prints them as they come.
+func TestNamesThatMoveACursorAreNotSuggested(t *testing.T) {
+	t.Parallel()
+	url := admin(t, map[string]string{"GET /api/v1/jobs": `{"items":[` + pulse + `,` + closeDay + `]}`})
+	if got := Suggest(t.Context(), "jobs", Admin{URL: url, Token: "pnc_good"}, ""); len(got) != 1 || got[0] != "日终结算" {
+		t.Errorf("%q", got)
+	}
+}

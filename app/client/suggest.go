@@ -58,7 +58,9 @@ func Suggest(ctx context.Context, kind string, of Admin, word string) (names []s
 		}
 		switch value := item[from.field].(type) {
 		case string:
-			names = append(names, value)
+			if value == plain(value) { // else it would do something to the terminal, or be another name
+				names = append(names, value)
+			}
 		case float64:
 			names = append(names, strconv.FormatInt(int64(value), 10))
 		}
