@@ -325,3 +325,41 @@ func TestExecutorsThatComeTogetherShareAReading(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// TestAListOfAddressesThatIsRefusedKeepsNoOtherFromBeingWritten: the column of MySQL holds 64 KB.
+func TestAListOfAddressesThatIsRefusedKeepsNoOtherFromBeingWritten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		exec := func(statement string, args ...any) {
+			t.Helper()
+			if _, err := pool.ExecContext(t.Context(), statement, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		register := func(name string, n int) {
+			var rows strings.Builder
+			for i := range n {
+				if i > 0 {
+					rows.WriteByte(',')
+				}
+				fmt.Fprintf(&rows, "('EXECUTOR', '%s', 'http://10.1.%d.%d:9999/')", name, i/250, i%250)
+			}
+			exec("INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value) VALUES " + rows.String())
+			exec("UPDATE xxl_job_registry SET update_time = ? WHERE registry_key = ?", pool.Wall(b.engine.now()), name)
+			exec("INSERT INTO xxl_job_group (app_name, title, address_type) VALUES (?, ?, 0)", name, name)
+		}
+		const others = 12
+		for i := range others {
+			register(fmt.Sprintf("small%d", i), 1)
+		}
+		register("huge", 4000)
+		if err := b.engine.directory.reload(t.Context()); (err != nil) != (pool.Dialect() == db.MySQL) {
+			t.Errorf("the list of 80 KB: %v", err)
+		}
+		var written int
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_group WHERE app_name LIKE 'small%' AND address_list = 'http://10.1.0.0:9999/'").Scan(&written); err != nil || written != others {
+			t.Errorf("%d of %d others are written, %v", written, others, err)
+		}
+	})
+}

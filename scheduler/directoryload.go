@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -150,18 +152,23 @@ func dialectsOf(executors []db.Executor) map[registration]wire.Dialect {
 	return dialects
 }
 
-// writeAddresses writes the address lists of automatic groups that have changed.
+// writeAddresses writes the address lists of automatic groups that have changed. One that the database refuses, such as a list that is too
+// long, keeps no other from it.
 func (d *directory) writeAddresses(ctx context.Context, groups map[int64]*group, now time.Time) error {
 	pool := d.e.cfg.Pool
+	var errs []error
 	for _, g := range groups {
 		if list := strings.Join(g.listed, ","); !g.manual && list != g.stored {
 			_, err := d.e.queries.SetGroupAddresses(ctx, pool, db.SetGroupAddressesParams{
 				ID: g.id, AddressList: db.Text(list), UpdateTime: nullTime(pool.Wall(now)),
 			})
 			if err != nil {
-				return err
+				errs = append(errs, fmt.Errorf("write the addresses of group %d: %w", g.id, err))
+			}
+			if db.IsUnavailable(err) || ctx.Err() != nil {
+				break
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
