@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
@@ -504,5 +506,33 @@ func TestWhoSaysHowLongAResultWaitedIsToldWhichAdminThisIs(t *testing.T) {
 	e.sender, e.err = 7, errors.New("the database is away")
 	if got := post(api, "POST", "/api/callback", token, ours).Body.String(); !strings.Contains(got, `"code":500`) || !strings.Contains(got, `"data":null`) {
 		t.Errorf("a failure is answered with %s", got)
+	}
+}
+
+// movedJobs are changed by somebody else so many times before a change counts.
+type movedJobs struct {
+	Jobs
+	moves int
+}
+
+func (*movedJobs) Get(context.Context, auth.Principal, int64) (db.Job, error) {
+	return db.Job{ID: 3, JobGroup: 1}, nil
+}
+
+func (m *movedJobs) Update(context.Context, auth.Principal, int64, manage.JobInput) error {
+	if m.moves--; m.moves >= 0 {
+		return fmt.Errorf("update job: %w", problem.New(problem.Conflict, "problem.changed"))
+	}
+	return nil
+}
+
+// TestAChangeOfAJobIsTriedAgain where somebody else was faster: what a program did not name it has not read either.
+func TestAChangeOfAJobIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for moves, taken := range map[int]bool{0: true, 2: true, 3: false} {
+		api := New(Config{Jobs: &movedJobs{moves: moves}})
+		if _, err := api.updateJob(t.Context(), auth.Principal{}, jobRequest{ID: number{3, true}}); (err == nil) != taken {
+			t.Errorf("changed %d times meanwhile: %v", moves, err)
+		}
 	}
 }

@@ -371,17 +371,29 @@ func (a *API) addJob(ctx context.Context, p auth.Principal, req jobRequest) (any
 	return strconv.FormatInt(id, 10), err
 }
 
+// changeTries is how often a change is tried that is made of what is stored and of what was sent, where somebody else is faster.
+const changeTries = 3
+
 func (a *API) updateJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
+	for try := 1; ; try++ {
+		err := a.updateOnce(ctx, p, req)
+		if f := problem.From(err); f == nil || f.Key != "problem.changed" || try == changeTries {
+			return nil, err
+		}
+	}
+}
+
+func (a *API) updateOnce(ctx context.Context, p auth.Principal, req jobRequest) error {
 	old, err := a.Jobs.Get(ctx, p, req.ID.value)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	job, err := req.over(old.Spec())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), FixParam: req.ParamFixed, Job: job}
-	return nil, a.Jobs.Update(ctx, p, old.ID, in)
+	return a.Jobs.Update(ctx, p, old.ID, in)
 }
 
 // removeJob succeeds for a job that is not there, as upstream's does.
