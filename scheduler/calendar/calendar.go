@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/punctual-job/punctual/scheduler/cron"
 	"github.com/punctual-job/punctual/scheduler/document"
 )
 
@@ -151,8 +152,8 @@ func (c *Calendar) Check() error {
 	}
 	c.loc = nil
 	if c.Zone != "" {
-		loc, err := time.LoadLocation(c.Zone)
-		if err != nil || c.Zone == "Local" {
+		loc, err := cron.Zone(c.Zone)
+		if err != nil {
 			return refuse(ReasonZone, c.Zone)
 		}
 		c.loc = loc

@@ -91,7 +91,7 @@ func TestFilesAreRefused(t *testing.T) {
 	}{
 		{``, calendar.ReasonFormat}, {`[]`, calendar.ReasonFormat}, {`{"name":"x","week":[],"days":[]} {}`, calendar.ReasonFormat},
 		{`{"name":"x","colour":1}`, calendar.ReasonFormat}, {`{"name":"","days":[]}`, calendar.ReasonName}, {`{"name":"A b"}`, calendar.ReasonName},
-		{`{"name":"x","title":"a\u202eb"}`, calendar.ReasonText}, {`{"name":"x","zone":"Local"}`, calendar.ReasonZone}, {`{"name":"x","zone":"Mars/Base"}`, calendar.ReasonZone},
+		{`{"name":"x","title":"a\u202eb"}`, calendar.ReasonText}, {`{"name":"x","zone":"Local"}`, calendar.ReasonZone}, {`{"name":"x","zone":"localtime"}`, calendar.ReasonZone}, {`{"name":"x","zone":"Mars/Base"}`, calendar.ReasonZone},
 		{`{"name":"x","week":["monday"]}`, calendar.ReasonWeek}, {`{"name":"x","week":["mon","mon"]}`, calendar.ReasonWeek},
 		{`{"name":"x","years":[{"year":1}]}`, calendar.ReasonYear}, {`{"name":"x","years":[{"year":2026},{"year":2026}]}`, calendar.ReasonYear},
 		{span(`{"from":"2026-02-30","kind":"off"}`), calendar.ReasonDay}, {span(`{"from":"0001-01-01","kind":"off"}`), calendar.ReasonDay},

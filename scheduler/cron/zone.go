@@ -1,6 +1,24 @@
 package cron
 
-import "time"
+import (
+	"errors"
+	"path"
+	"strings"
+	"time"
+)
+
+// Zone is the zone of an IANA name. Unlike [time.LoadLocation] it knows none that is another on another machine, as "Local" and the names of the
+// files in which a system keeps its own, and each by one name only: "Asia/./Shanghai" is the name of a file, and there is no end of those.
+func Zone(name string) (*time.Location, error) {
+	switch strings.ToLower(name) {
+	case "", "local", "localtime", "posixrules":
+		return nil, errors.New("unknown time zone " + name)
+	}
+	if path.Clean(name) != name {
+		return nil, errors.New("unknown time zone " + name)
+	}
+	return time.LoadLocation(name)
+}
 
 // maxShift is more than any two offsets of one zone differ (-12 h to +14 h are in use, local mean times reach -16 h).
 // Wall clock read as if it were UTC is never farther than this from the instant it stands for.

@@ -79,6 +79,7 @@ func TestFaultsNameTheirPart(t *testing.T) {
 		"${{ planned | yyyy, +1d+1d+1d+1d+1d+1d+1d+1d+1d }}": {PartOffset, "+1d"},
 		"${{ planned | yyyy, -1d, Mars/Base }}":              {PartZone, "Mars/Base"},
 		"${{ planned | yyyy, -1d, Local }}":                  {PartZone, "Local"},
+		"${{ planned | yyyy, -1d, localtime }}":              {PartZone, "localtime"},
 	} {
 		fault := CheckPlanned(text)
 		if want == (Fault{PartFormat, ""}) { // "-1d" is a format: a dash, a one, the day

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
 // Planned is the expression ${{ planned | format, offset, zone }}: a run's planned time as a text. Each part may be left out.
@@ -96,8 +98,8 @@ func plannedOf(parts []string) (p Planned, fault *Fault) {
 		}
 	}
 	if len(parts) > 2 && parts[2] != "" {
-		zone, err := time.LoadLocation(parts[2])
-		if err != nil || parts[2] == "Local" { // whatever the admin's machine is set to
+		zone, err := cron.Zone(parts[2])
+		if err != nil {
 			return Planned{}, &Fault{PartZone, parts[2]}
 		}
 		p.zone = zone

@@ -1,16 +1,16 @@
 package jobspec
 
 import (
-	"path"
 	"sync"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
 // locations keeps the zones that were looked up, because each look-up reads the zone's file.
 var locations sync.Map // name → *time.Location
 
-// Location is the zone of an IANA name; "" is nil, which stands for the installation's. Unlike [time.LoadLocation] it does
-// not know "Local": what a job says must not depend on the machine that reads it.
+// Location is the zone of an IANA name as [cron.Zone] knows it; "" is nil, which stands for the installation's.
 func Location(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
@@ -18,10 +18,7 @@ func Location(name string) (*time.Location, error) {
 	if loc, ok := locations.Load(name); ok {
 		return loc.(*time.Location), nil
 	}
-	if name == "Local" || path.Clean(name) != name { // "Asia/./Shanghai" is the name of a file, and there is no end of those
-		name = "not a zone: " + name
-	}
-	loc, err := time.LoadLocation(name)
+	loc, err := cron.Zone(name)
 	if err != nil {
 		return nil, err
 	}
