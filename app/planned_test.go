@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 )
@@ -59,8 +60,16 @@ func TestAParameterWithThePlannedTime(t *testing.T) {
 			}
 			return nil
 		})
-		if got := b.get(path+"/run?from="+strings.TrimPrefix(run, "/runs/")).document(t).Find("#run-planned").AttrOr("value", ""); got != "2026-03-01T00:30:00" {
+		again := b.get(path + "/run?from=" + strings.TrimPrefix(run, "/runs/")).document(t)
+		if got := again.Find("#run-planned").AttrOr("value", ""); got != "2026-03-01T00:30:00" {
 			t.Errorf("run again for %q", got)
+		}
+		at, err := time.Parse(time.RFC3339, "2026-03-01T00:30:00+08:00")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := again.Find("input[name=meant]").AttrOr("value", ""), strconv.FormatInt(at.UnixMilli(), 10); got != want {
+			t.Errorf("run again for the moment %q, want %s", got, want)
 		}
 
 		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, b, url.Values{"name": {"p"}, "scope": {"run"}, "days": {"7"}})}

@@ -391,7 +391,7 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 		}
 		if r.JobID == jobID {
 			if ms := cmp.Or(r.PlannedFor, r.PlannedAt); ms > 0 {
-				page.Planned = time.UnixMilli(ms).In(c.zoneOf(j.TimeZone)).Format("2006-01-02T15:04:05")
+				page.Planned, page.Meant = time.UnixMilli(ms).In(c.zoneOf(j.TimeZone)).Format(secondLayout), strconv.FormatInt(ms, 10)
 			}
 			if !page.OwnParam {
 				page.Param = string(r.ExecutorParam)
@@ -425,7 +425,8 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	// Those that were ticked come beside what was typed.
 	param, addresses := ec.FormValue(jobs.FieldParam), strings.TrimSpace(strings.Join(form[jobs.FieldAddresses], "\n"))
 	typed := strings.TrimSpace(ec.FormValue(jobs.FieldPlanned))
-	planned := link.LocalTime(typed, c.zoneOf(j.TimeZone), 0)
+	meant := ec.FormValue(jobs.FieldMeant)
+	planned := plannedTime(typed, meant, c.zoneOf(j.TimeZone))
 	if typed != "" && planned.IsZero() {
 		err = problem.InvalidFields(problem.Field{Name: jobs.FieldPlanned, Key: jobspec.CodeMoment})
 	}
@@ -439,13 +440,34 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 		if !ok {
 			return err
 		}
-		page.Param, page.Addresses, page.Planned, page.Errors = param, addresses, typed, errs
+		page.Param, page.Addresses, page.Planned, page.Meant, page.Errors = param, addresses, typed, meant, errs
 		return renderPart(ec, http.StatusUnprocessableEntity, jobs.RunOnce(page), ui.FragmentDialog)
 	}
 	if len(ids) == 1 {
 		return c.goTo(ec, link.Run(ids[0]), done("jobs.flash.triggered", "Name", j.JobDesc))
 	}
 	return c.goTo(ec, link.RunsOfJob(j.JobGroup, jobID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
+}
+
+const secondLayout = "2006-01-02T15:04:05"
+
+// plannedTime reads the planned time of a run by hand: the moment that the field was drawn with where it is as it was, since a field has neither
+// milliseconds nor an offset. What is typed of an hour that comes twice is the second one, as it is to schedules.
+func plannedTime(typed, meant string, zone *time.Location) time.Time {
+	t := link.LocalTime(typed, zone, 0)
+	if t.IsZero() {
+		return t
+	}
+	clock := link.LocalTime(typed, time.UTC, 0).Format(secondLayout)
+	if ms, err := strconv.ParseInt(meant, 10, 64); err == nil && time.UnixMilli(ms).In(zone).Format(secondLayout) == clock {
+		return time.UnixMilli(ms)
+	}
+	_, before := t.Zone()
+	_, after := t.Add(24 * time.Hour).Zone()
+	if second := t.Add(time.Duration(before-after) * time.Second); second.Format(secondLayout) == clock {
+		return second
+	}
+	return t
 }
 
 // addFavourites marks the rows that the reader has marked.

@@ -201,8 +201,9 @@ const (
 	FieldCallAsync    = "call_async"   // "1"
 	// FieldAddresses belongs to the run-once dialog only.
 	FieldAddresses = "addresses"
-	// FieldPlanned is its planned time.
+	// FieldPlanned is its planned time, and FieldMeant the moment that was drawn there, epoch ms: a time of an hour that comes twice is two.
 	FieldPlanned = "planned"
+	FieldMeant   = "meant"
 )
 
 // FieldErrors are messages ready to print, by field name.
@@ -248,6 +249,7 @@ type RunPage struct {
 	Param     string
 	OwnParam  bool             // the job can be run with its own parameter only
 	Planned   string           // as typed, of a form's date and time; empty means now
+	Meant     string           // the moment of the run that is run again, epoch ms; empty: it is none
 	Addresses string           // as typed, separated by commas or lines; empty means the registered ones
 	Online    []groups.Address // the group's live addresses, and those that were typed, offered as suggestions
 	Errors    FieldErrors
