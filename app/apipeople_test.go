@@ -206,6 +206,14 @@ func TestAlarmsAreLookedAfterByAProgram(t *testing.T) {
 		if c.json(200, &hook, "PATCH", at, `{"quiet_from":""}`); hook.QuietFrom != "" {
 			t.Errorf("quiet hours that were taken away begin at %s", hook.QuietFrom)
 		}
+		for _, half := range []string{`{"quiet_from":"22:00"}`, `{"quiet_to":"07:00"}`, `{"quiet_from":"22:00","quiet_to":""}`} {
+			if c.json(422, &r, "PATCH", at, half); !slices.Equal(r.fields(), []string{"body quiet_from alarm.error.half"}) {
+				t.Errorf("quiet hours with one end, %s: %q", half, r.fields())
+			}
+		}
+		if c.json(200, &hook, "PATCH", at, `{"quiet_from":"","quiet_to":""}`); hook.QuietFrom != "" {
+			t.Errorf("no quiet hours begin at %s", hook.QuietFrom)
+		}
 
 		var mail channel
 		answers = append(answers, c.json(201, &mail, "POST", "/alarms/channels", `{"name":"mail","kind":"mail","group_id":1,"host":"127.0.0.1","port":1,"security":"none","username":"u","password":"xxHIDDENxx","from":"a@example.com","recipients":["b@example.com"]}`))

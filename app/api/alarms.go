@@ -357,20 +357,31 @@ func (a *API) alarmMessages(tag string) {
 		})
 }
 
-// over writes what is named over a channel. An empty secret of a channel is one that stays.
-func (in ChannelChange) over(c *alarm.Channel) {
-	set(&c.Enabled, in.Enabled)
-	set(&c.ForJobs, in.ForJobs)
-	set(&c.Language, in.Language)
+// quietHours writes the ends that are named over those of a channel. One that has no quiet hours has neither end.
+func (in ChannelChange) quietHours(c *alarm.Channel) {
+	if in.QuietFrom == nil && in.QuietTo == nil {
+		return
+	}
+	if c.QuietFrom == c.QuietTo {
+		c.QuietFrom, c.QuietTo = alarm.NoTime, alarm.NoTime
+	}
 	if in.QuietFrom != nil {
 		c.QuietFrom = minuteOf(*in.QuietFrom)
 	}
 	if in.QuietTo != nil {
 		c.QuietTo = minuteOf(*in.QuietTo)
 	}
-	if in.QuietFrom != nil && *in.QuietFrom == "" {
-		c.QuietFrom, c.QuietTo = 0, 0 // there are none, wherever they ended
+	if c.QuietFrom == alarm.NoTime && in.QuietFrom != nil {
+		c.QuietTo = alarm.NoTime // there are none, wherever they ended
 	}
+}
+
+// over writes what is named over a channel. An empty secret of a channel is one that stays.
+func (in ChannelChange) over(c *alarm.Channel) {
+	set(&c.Enabled, in.Enabled)
+	set(&c.ForJobs, in.ForJobs)
+	set(&c.Language, in.Language)
+	in.quietHours(c)
 	if in.QuietMode != nil {
 		c.QuietMode = alarm.QuietMode(*in.QuietMode)
 	}
@@ -397,6 +408,9 @@ func (in ChannelChange) over(c *alarm.Channel) {
 
 // minuteOf is a time of day in minutes after midnight. The schema has seen to its form.
 func minuteOf(text string) int {
+	if text == "" {
+		return alarm.NoTime
+	}
 	hour, minute, _ := strings.Cut(text, ":")
 	h, _ := strconv.Atoi(hour)
 	m, _ := strconv.Atoi(minute)

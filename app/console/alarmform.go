@@ -258,16 +258,16 @@ func channelInput(page alarms.FormPage) alarm.Channel {
 	return ch
 }
 
-// minutes after midnight; nothing is midnight, and what is no time of day lies outside of any day.
+// minutes after midnight; what is no time of day lies outside of any day.
 func minutes(text string) int {
 	if text = strings.TrimSpace(text); text == "" {
-		return 0
+		return alarm.NoTime
 	}
 	hour, minute, ok := strings.Cut(text, ":")
 	h, err := strconv.Atoi(hour)
 	m, bad := strconv.Atoi(minute)
 	if !ok || err != nil || bad != nil || h < 0 || h > 23 || m < 0 || m > 59 {
-		return -1
+		return 24 * 60
 	}
 	return h*60 + m
 }

@@ -24,7 +24,7 @@ type Channel struct {
 	Language  string // of its messages; "" for the installation's
 	Enabled   bool
 	ForJobs   bool // carries the mails to the addresses that jobs name; one mail channel at most
-	QuietFrom int  // minutes after midnight; equal to QuietTo: no quiet hours
+	QuietFrom int  // minutes after midnight; equal to QuietTo, or both NoTime: no quiet hours
 	QuietTo   int
 	QuietMode QuietMode
 

@@ -11,6 +11,9 @@ const (
 	QuietCount QuietMode = "count" // the end tells only how many there were
 )
 
+// NoTime is a time of day that nobody has given.
+const NoTime = -1
+
 // minutesADay is the end of the range of a time of day in minutes.
 const minutesADay = 24 * 60
 

@@ -19,6 +19,7 @@ const (
 	CodeTooLong       = "alarm.error.too_long"       // Max: how many characters fit
 	CodeUnknown       = "alarm.error.unknown"        // Value: not one of the values offered
 	CodeOutOfRange    = "alarm.error.out_of_range"   // Min, Max
+	CodeHalf          = "alarm.error.half"           // quiet hours have only one of their ends
 	CodeNoPassword    = "alarm.error.nopassword"     // a user name has none
 	CodeNoGroup       = "alarm.error.nogroup"        // the group of a route does not exist
 	CodeNoJob         = "alarm.error.nojob"          // nor does its job
@@ -122,11 +123,13 @@ func (a *Alarmer) validChannel(c *Channel) error {
 		c.QuietMode = QuietQueue
 	}
 	v.oneOf(FieldQuietMode, string(c.QuietMode), string(QuietQueue), string(QuietCount))
-	if c.QuietFrom < 0 || c.QuietFrom >= minutesADay || c.QuietTo < 0 || c.QuietTo >= minutesADay {
-		v.add(FieldQuiet, CodeOutOfRange, "Min", "00:00", "Max", "23:59")
-	}
-	if c.QuietFrom == c.QuietTo { // there are none, whatever time that is
+	switch {
+	case c.QuietFrom == c.QuietTo && c.QuietFrom >= NoTime && c.QuietFrom < minutesADay: // there are none, whatever time that is
 		c.QuietFrom, c.QuietTo = 0, 0
+	case c.QuietFrom == NoTime || c.QuietTo == NoTime:
+		v.add(FieldQuiet, CodeHalf)
+	case c.QuietFrom < 0 || c.QuietFrom >= minutesADay || c.QuietTo < 0 || c.QuietTo >= minutesADay:
+		v.add(FieldQuiet, CodeOutOfRange, "Min", "00:00", "Max", "23:59")
 	}
 	s := &c.Settings
 	switch kind, known := c.Kind.Info(); {
