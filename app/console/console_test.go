@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/alarms"
@@ -32,6 +33,37 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
 )
+
+// TestStepsHaveTheirDay draws a run that was planned before midnight of the reader's zone, and ended two days later.
+func TestStepsHaveTheirDay(t *testing.T) {
+	t.Parallel()
+	planned := time.Date(2026, 11, 25, 15, 59, 59, 0, time.UTC)
+	c := &timelines{frame: &frame{zone: time.FixedZone("UTC+8", 8*60*60)}}
+	run := &runstate.Run{
+		Planned: planned.UnixMilli(), Sent: planned.Add(2 * time.Second).UnixMilli(), Finished: planned.Add(49 * time.Hour).UnixMilli(), TriggerCode: wire.CodeSuccess, HandleCode: wire.CodeSuccess,
+		Address: "http://10.0.0.1:9999/",
+	}
+	var at []string
+	for _, s := range c.steps(layout.Page{Printer: locales.New().Printer(locales.English)}, run, runstate.Success) {
+		at = append(at, s.At)
+	}
+	if diff := cmp.Diff([]string{"23:59:59.000", "2026-11-26 00:00:01.000", "2026-11-28 00:59:59.000"}, at); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestQuietHoursHaveTwoEnds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		from, to         string
+		wantFrom, wantTo int
+	}{{"", "", alarm.NoTime, alarm.NoTime}, {"", "07:00", alarm.NoTime, 7 * 60}, {"22:30", " ", 22*60 + 30, alarm.NoTime}, {"00:00", "24:00", 0, 24 * 60}} {
+		c := channelInput(alarms.FormPage{Values: alarms.FormValues{QuietFrom: tt.from, QuietTo: tt.to}})
+		if c.QuietFrom != tt.wantFrom || c.QuietTo != tt.wantTo {
+			t.Errorf("from %q to %q: got %d to %d, want %d to %d", tt.from, tt.to, c.QuietFrom, c.QuietTo, tt.wantFrom, tt.wantTo)
+		}
+	}
+}
 
 func TestEndsAreSaidToTheSecond(t *testing.T) {
 	t.Parallel()

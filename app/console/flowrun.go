@@ -270,7 +270,8 @@ func (v *flowView) time(out *runs.FlowRun) {
 		bar := timeline.Bar{URL: out.Graph.Nodes[i].URL, Title: s.Title + " · " + out.Graph.Nodes[i].Note, Tone: tone, X: x(began), Run: x(began), W: x(end) - x(began)}
 		out.Time.Rows = append(out.Time.Rows, timeline.Row{Name: s.Title, URL: bar.URL, Lanes: 1, Bars: []timeline.Bar{bar}})
 	}
-	out.Began, out.Ended = format.Clock(from.In(v.timesOf(v.page))), format.Clock(until.In(v.timesOf(v.page)))
+	zone := v.timesOf(v.page)
+	out.Began, out.Ended = v.clock(v.page, from), format.Clock(until.In(zone), from.In(zone))
 	for i := 1; i < 5; i++ {
 		out.Time.Ticks = append(out.Time.Ticks, timeline.Tick{X: float64(i) * 20, Label: format.Duration(v.page.Printer, span*time.Duration(i)/5)})
 	}

@@ -265,6 +265,12 @@ func (c *frame) at(page layout.Page, t time.Time) format.Time {
 	return format.At(page.Printer, t.In(c.timesOf(page)), c.now())
 }
 
+// clock is a time of today in the page's zone, or one with its date.
+func (c *frame) clock(page layout.Page, t time.Time) string {
+	zone := c.timesOf(page)
+	return format.Clock(t.In(zone), c.now().In(zone))
+}
+
 // zoneFor is the zone in which somebody sees times and types those of a filter: their own, or the installation's.
 func (c *frame) zoneFor(p auth.Principal) *time.Location {
 	if zone, err := jobspec.Location(p.Zone); err == nil && zone != nil {

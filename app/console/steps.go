@@ -53,12 +53,13 @@ var stepOf = map[event.Key]struct {
 
 // stepList gathers the steps of a run.
 type stepList struct {
-	page   layout.Page
-	zone   *time.Location
-	teller event.Teller
-	steps  []timedStep
-	seen   map[string]bool
-	routed string // the address that was chosen last, as a step has said
+	page    layout.Page
+	zone    *time.Location
+	planned time.Time // whose day stands above the steps
+	teller  event.Teller
+	steps   []timedStep
+	seen    map[string]bool
+	routed  string // the address that was chosen last, as a step has said
 }
 
 // timedStep is a step and its moment; zero while it is still to come.
@@ -70,7 +71,7 @@ type timedStep struct {
 func (t *stepList) add(name string, state runs.StepState, at time.Time, detail string) {
 	s := timedStep{Step: runs.Step{Name: name, State: state, Detail: detail}, at: at}
 	if !at.IsZero() {
-		s.At = format.Clock(at.In(t.zone))
+		s.At = format.Clock(at.In(t.zone), t.planned.In(t.zone))
 	}
 	t.seen[name] = true
 	t.steps = append(t.steps, s)
@@ -78,7 +79,7 @@ func (t *stepList) add(name string, state runs.StepState, at time.Time, detail s
 
 // inOrder is the steps in the order in which they happened: what was noted late stands where it belongs. All admins go by one
 // clock. The first step tells how far ahead of the planned time it was, the later ones how long after the step before.
-func (t *stepList) inOrder(planned time.Time) []runs.Step {
+func (t *stepList) inOrder() []runs.Step {
 	slices.SortStableFunc(t.steps, func(a, b timedStep) int {
 		if a.at.IsZero() || b.at.IsZero() {
 			return cmp.Compare(b.at.UnixMilli(), a.at.UnixMilli()) // what is to come is last
@@ -90,8 +91,8 @@ func (t *stepList) inOrder(planned time.Time) []runs.Step {
 	for i, s := range t.steps {
 		switch {
 		case s.at.IsZero() || s.Name == runs.StepPlanned:
-		case before.IsZero() && s.at.Before(planned):
-			s.Delta = t.page.T("runs.step.ahead", "By", format.Duration(t.page.Printer, planned.Sub(s.at)))
+		case before.IsZero() && s.at.Before(t.planned):
+			s.Delta = t.page.T("runs.step.ahead", "By", format.Duration(t.page.Printer, t.planned.Sub(s.at)))
 		case !before.IsZero():
 			s.Delta = format.Delta(t.page.Printer, s.at.Sub(before))
 		}
@@ -102,10 +103,9 @@ func (t *stepList) inOrder(planned time.Time) []runs.Step {
 
 // steps draws the timeline: what is written down, and what is still to come.
 func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.State) []runs.Step {
-	t := &stepList{page: page, zone: c.timesOf(page), teller: c.teller(page), seen: make(map[string]bool)}
-	planned := run.Start()
+	t := &stepList{page: page, zone: c.timesOf(page), planned: run.Start(), teller: c.teller(page), seen: make(map[string]bool)}
 	began, ended := run.Span()
-	t.add(runs.StepPlanned, runs.StepDone, planned, "")
+	t.add(runs.StepPlanned, runs.StepDone, t.planned, "")
 	for _, e := range run.Events {
 		if follows(e.Key) {
 			t.result(run, state, ended)
@@ -117,7 +117,7 @@ func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.St
 	}
 	t.result(run, state, ended)
 	t.toCome(state)
-	return t.inOrder(planned)
+	return t.inOrder()
 }
 
 // follows says whether an event tells of what came of a run's result.

@@ -117,7 +117,7 @@ func (c *timelines) awaits(ctx context.Context, page layout.Page, s *runs.Timeli
 	}
 	s.Why = page.T("runs.awaits", "Until", c.at(page, waits.Until).Absolute)
 	if waits.Progress != "" {
-		s.Advice = page.T("runs.awaits.progress", "Text", waits.Progress, "At", format.Clock(waits.ProgressAt.In(c.timesOf(page))))
+		s.Advice = page.T("runs.awaits.progress", "Text", waits.Progress, "At", c.clock(page, waits.ProgressAt))
 	}
 	return nil
 }
@@ -158,11 +158,11 @@ func (c *timelines) killing(ctx context.Context, page layout.Page, r db.Run, eve
 		return "", err
 	}
 	if ok {
-		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.timesOf(page)))), nil
+		return page.T("runs.killing.since", "User", user, "At", c.clock(page, at)), nil
 	}
 	if r.KillAskedAt > 0 {
 		asked, _ := events.Last(event.KillAsked)
-		return page.T("runs.killing.since", "User", asked.Text(0), "At", format.Clock(time.UnixMilli(r.KillAskedAt).In(c.timesOf(page)))), nil
+		return page.T("runs.killing.since", "User", asked.Text(0), "At", c.clock(page, time.UnixMilli(r.KillAskedAt))), nil
 	}
 	return "", nil
 }

@@ -72,7 +72,7 @@ func (c *timePages) timeline(ec echo.Context) error {
 	} else if err != nil {
 		return err
 	} else {
-		view := timeView{timePages: c, page: &page, from: from, until: until, layout: "15:04:05"}
+		view := timeView{timePages: c, page: &page, from: from, until: until}
 		view.draw(list)
 		if err := view.addNotes(ctx, p, groups, list); err != nil {
 			return err
@@ -114,7 +114,6 @@ type timeView struct {
 	*timePages
 	page        *timeline.Page
 	from, until time.Time
-	layout      string // of moments
 }
 
 func (v *timeView) draw(list manage.Timeline) {
@@ -122,7 +121,7 @@ func (v *timeView) draw(list manage.Timeline) {
 	page.Live = v.until.After(now)
 	page.From, page.Until = v.from.Format("01-02 15:04"), v.until.Format("15:04")
 	if v.from.Format(time.DateOnly) != v.until.Format(time.DateOnly) {
-		page.Until, v.layout = v.until.Format("01-02 15:04"), "01-02 15:04:05"
+		page.Until = v.until.Format("01-02 15:04")
 	}
 	if !now.Before(v.from) && page.Live {
 		page.Now = v.x(now)
@@ -176,7 +175,15 @@ func (v *timeView) x(at time.Time) float64 {
 	return 100 * float64(at.Sub(v.from)) / float64(v.until.Sub(v.from))
 }
 
-func (v *timeView) clock(at time.Time) string { return at.In(v.from.Location()).Format(v.layout) }
+// clock is a moment, and its day where that is not the one of the whole picture: what goes on may have begun days before.
+func (v *timeView) clock(at time.Time) string {
+	at = at.In(v.from.Location())
+	day := v.from.Format(time.DateOnly)
+	if v.until.Format(time.DateOnly) == day && at.Format(time.DateOnly) == day {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format("01-02 15:04:05")
+}
 
 // row draws a job or an address.
 func (v *timeView) row(r *manage.TimelineRow) timeline.Row {

@@ -38,6 +38,24 @@ func TestBarsAtTheSameTimeStandAboveEachOther(t *testing.T) {
 	}
 }
 
+func TestMomentsOfAnotherDayHaveIt(t *testing.T) {
+	t.Parallel()
+	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		from, until, at time.Time
+		want            string
+	}{
+		{at(27, 9), at(27, 11), at(27, 10), "10:00:00"},
+		{at(27, 9), at(27, 11), at(25, 10), "11-25 10:00:00"}, // when a pause began that goes on
+		{at(26, 23), at(27, 1), at(27, 0), "11-27 00:00:00"},
+	} {
+		v := timeView{from: tt.from, until: tt.until}
+		if got := v.clock(tt.at.In(time.FixedZone("UTC+8", 8*60*60))); got != tt.want {
+			t.Errorf("%v in a picture from %v to %v: got %s, want %s", tt.at, tt.from, tt.until, got, tt.want)
+		}
+	}
+}
+
 func TestTheGridStandsAtFullTimesOfTheClock(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")

@@ -97,12 +97,18 @@ func largest(d time.Duration) (unit string, n int64) {
 // Duration writes how long something took, see [locales.Printer.Duration].
 func Duration(p *locales.Printer, d time.Duration) string { return p.Duration(d) }
 
-// Clock writes the time of day to the millisecond, as the timeline of a run shows it.
-func Clock(t time.Time) string {
-	if t.IsZero() {
+// Clock writes the time of day to the millisecond, as the timeline of a run shows it, and the date where that is not the one of day, of
+// which the reader knows. Both are in the zone of the page.
+func Clock(t, day time.Time) string {
+	const clock, date = "15:04:05.000", "2006-01-02"
+	switch {
+	case t.IsZero():
 		return ""
+	case t.Format(date) == day.Format(date):
+		return t.Format(clock)
+	default:
+		return t.Format(date + " " + clock)
 	}
-	return t.Format("15:04:05.000")
 }
 
 // Delta writes a step's distance from the one before: "+3 ms". Clocks of two machines may disagree: "−2 ms".

@@ -69,8 +69,9 @@ func TestSmallForms(t *testing.T) {
 	at := time.Date(2026, 11, 21, 2, 0, 0, 3e6, time.FixedZone("CST", 8*3600))
 	stamp := At(p, at, at.Add(-3*time.Minute))
 	tests := []struct{ name, got, want string }{
-		{"clock", Clock(at), "02:00:00.003"},
-		{"no clock", Clock(time.Time{}), ""},
+		{"clock", Clock(at, at.Add(time.Hour)), "02:00:00.003"},
+		{"a clock of another day", Clock(at, at.AddDate(0, 0, -1)), at.Format("2006-01-02") + " 02:00:00.003"},
+		{"no clock", Clock(time.Time{}, at), ""},
 		{"delta", Delta(p, 3*time.Millisecond), "+3 ms"},
 		{"delta of clocks that disagree", Delta(p, -3*time.Millisecond), "−3 ms"},
 		{"weekday", Weekday(p, at), "Sat"},
