@@ -147,6 +147,7 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
 	page.Zone, page.NoMail = page.Home, !c.channels.CarryJobs(ec.Request().Context())
+	page.CanRun = page.ID != 0 && who(ec).Can(selected, auth.RightRun)
 	page.CanScript = page.ID != 0 && c.jobs.CanScript(who(ec), wire.Glue(values[jobs.FieldGlue]), selected)
 	page.Zones, page.Calendars = commonZones, c.jobs.CalendarNames()
 	kids, pickable, err := c.jobs.Children(ec.Request().Context(), who(ec), values[jobs.FieldChildren])

@@ -71,7 +71,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	f := link.JobsFrom(ec.QueryParams())
 	f.Group = groups.known(f.Group)
 	address := link.Jobs(f)
-	f.Page = min(max(f.Page, 1), maxPage)
+	f.Page = max(f.Page, 1)
 	filter := c.jobFilter(f, c.zoneFor(who(ec)))
 	page := jobs.ListPage{Page: c.pageOfList(ec, address), Filter: f, Groups: groups.options(f.Group), CanCreate: p.CanAnywhere(auth.RightEdit)}
 	page.Look = look(page.Page, p, manage.ViewJobs)
@@ -378,8 +378,8 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := c.runOncePage(ec, j)
-	if page.OwnParam, err = c.jobs.OwnParam(ec.Request().Context(), who(ec), j); err != nil {
+	page, err := c.runOncePage(ec, j)
+	if err != nil {
 		return err
 	}
 	page.Param = string(j.ExecutorParam)
@@ -401,10 +401,11 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.RunOnce(page), ui.FragmentDialog)
 }
 
-func (c *jobPages) runOncePage(ec echo.Context, j db.Job) jobs.RunPage {
-	page := jobs.RunPage{Page: c.Page(ec), ID: j.ID, Name: j.JobDesc}
+func (c *jobPages) runOncePage(ec echo.Context, j db.Job) (page jobs.RunPage, err error) {
+	page = jobs.RunPage{Page: c.Page(ec), ID: j.ID, Name: j.JobDesc, Flow: j.GlueType == jobspec.GlueFlow}
 	page.Online = c.reachable(page.Page, who(ec), j.JobGroup)
-	return page
+	page.OwnParam, err = c.jobs.OwnParam(ec.Request().Context(), who(ec), j)
+	return page, err
 }
 
 // jobRun runs a job once and leads to the run, whose output can be followed there.
@@ -435,7 +436,10 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 		ids, err = c.jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Planned: planned, Type: jobspec.TriggerManual})
 	}
 	if err != nil {
-		page := c.runOncePage(ec, j)
+		page, fault := c.runOncePage(ec, j)
+		if fault != nil {
+			return fault
+		}
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {
 			return err

@@ -99,6 +99,7 @@ type FormPage struct {
 	Preview   Preview        // the next times of Values, as for the preview
 	Zone      string         // in which the schedule is read
 	CanScript bool           // the script editor is open to the user
+	CanRun    bool           // so is the dialog to run it once
 	Changes   []Change       // what differs where somebody else stored something meanwhile
 	Saved     []ui.Change    // who stored it, and when; at most the newest
 	Children  []ui.PickedJob // of Values
@@ -248,6 +249,7 @@ type RunPage struct {
 	Name      string
 	Param     string
 	OwnParam  bool             // the job can be run with its own parameter only
+	Flow      bool             // no executor runs it
 	Planned   string           // as typed, of a form's date and time; empty means now
 	Meant     string           // the moment of the run that is run again, epoch ms; empty: it is none
 	Addresses string           // as typed, separated by commas or lines; empty means the registered ones

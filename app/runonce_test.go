@@ -1,0 +1,46 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+)
+
+// TestTheFormOfARunByHand is that of a flow, which no executor runs; of a job whose parameter stays as it is, also where something else was
+// mistyped; and of somebody who may change jobs and not run them.
+func TestTheFormOfARunByHand(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+		for _, job := range []url.Values{
+			{"name": {"as it is"}, "param": {"all"}, "param_fixed": {"1"}},
+			{"name": {"a flow"}, "glue": {"FLOW"}, "handler": {""}, "source": {"steps:\n  - {id: first, job: 1}\n"}, "schedule_type": {"NONE"}, "cron": {""}},
+		} {
+			if got := admin.post("/jobs", form(job)); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		if doc := admin.get("/jobs/2/run").document(t); doc.Find("[name=addresses], .addresses").Length() != 0 || doc.Find("#run-param").Length() != 1 {
+			t.Error("a flow is to be sent to an address")
+		}
+		got := admin.post("/jobs/1/run", url.Values{"param": {"all"}, "planned": {"yesterday"}})
+		doc := got.document(t)
+		if _, fixed := doc.Find("#run-param").Attr("readonly"); got.status != http.StatusUnprocessableEntity || !fixed || doc.Find("#run-addresses").Length() != 1 {
+			t.Errorf("after a mistyped time: %d, the parameter is fixed: %v", got.status, fixed)
+		}
+		for name, right := range map[string]string{"editor": "1.edit", "runner": "1.run"} {
+			rights := []string{"1.view", "1.edit", right}
+			if got := admin.post("/users", url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": rights}); got.status != http.StatusSeeOther {
+				t.Fatalf("create %s: %d %s", name, got.status, got.body)
+			}
+			user := open(t, a)
+			user.login(name, testPassword)
+			offered := user.get("/jobs/1/edit").document(t).Find(`.page-head [href="/jobs/1/run"]`).Length() == 1
+			if may := user.get("/jobs/1/run").status == http.StatusOK; offered != may || may != (name == "runner") {
+				t.Errorf("the form offers the %s to run the job: %v, who may: %v", name, offered, may)
+			}
+		}
+	})
+}
