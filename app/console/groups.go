@@ -54,7 +54,7 @@ const groupsPerPage = 50
 func (c *groupPages) groupList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.ExecutorsFrom(ec.QueryParams())
-	f.Page = min(max(f.Page, 1), maxPage)
+	f.Page = max(f.Page, 1)
 	all, err := c.groups.List(ctx, p)
 	if err != nil {
 		return err

@@ -56,9 +56,6 @@ func (c *jobPages) routes(g *echo.Group) {
 	c.bulkRoutes(g)
 }
 
-// maxPage bounds what a list reads.
-const maxPage = 100_000
-
 // lastPage is the last page of a list that is in memory.
 func lastPage(total int64, perPage int) int { return max(1, (int(total)+perPage-1)/perPage) }
 

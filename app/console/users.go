@@ -49,7 +49,7 @@ func (c *userPages) routes(g *echo.Group) {
 func (c *userPages) userList(ec echo.Context) error {
 	p := who(ec)
 	f := link.UsersFrom(ec.QueryParams())
-	f.Page = min(max(f.Page, 1), maxPage)
+	f.Page = max(f.Page, 1)
 	all, err := c.users.List(ec.Request().Context(), p)
 	if err != nil {
 		return err

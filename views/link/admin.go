@@ -83,7 +83,7 @@ type UserFilter struct {
 
 // UsersFrom reads a user filter from a query.
 func UsersFrom(q url.Values) UserFilter {
-	f := UserFilter{Text: text(q, "q"), Role: q.Get("role"), State: q.Get("state"), Page: int(Number(q, "page"))}
+	f := UserFilter{Text: text(q, "q"), Role: q.Get("role"), State: q.Get("state"), Page: pageNumber(q)}
 	if f.Role != UserAdmin && f.Role != UserNormal {
 		f.Role = ""
 	}

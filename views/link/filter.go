@@ -89,7 +89,7 @@ const (
 func JobsFrom(q url.Values) JobFilter {
 	f := JobFilter{
 		Group: Number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: moment(q, "at"), Until: moment(q, "until"), Sort: q.Get("sort"), Page: int(Number(q, "page")),
+		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: moment(q, "at"), Until: moment(q, "until"), Sort: q.Get("sort"), Page: pageNumber(q),
 	}
 	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
 		f.State = ""
@@ -284,7 +284,7 @@ const (
 
 // ExecutorsFrom reads a group filter from a query.
 func ExecutorsFrom(q url.Values) GroupFilter {
-	f := GroupFilter{Text: text(q, "q"), State: q.Get("state"), Page: int(Number(q, "page"))}
+	f := GroupFilter{Text: text(q, "q"), State: q.Get("state"), Page: pageNumber(q)}
 	if f.State != ExecutorsOnline && f.State != ExecutorsLost {
 		f.State = ""
 	}
@@ -347,6 +347,12 @@ func Number(q url.Values, name string) int64 {
 	}
 	return n
 }
+
+// maxPage is the last page of a list that an address can name.
+const maxPage = 100_000
+
+// pageNumber is the page of a list, from 1; 0 for none.
+func pageNumber(q url.Values) int { return int(min(Number(q, "page"), maxPage)) }
 
 func setText(q url.Values, name, value string) {
 	if value != "" {

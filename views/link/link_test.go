@@ -34,6 +34,16 @@ func TestFiltersReadBackWhatTheyWrite(t *testing.T) {
 	}
 }
 
+func TestPagesHaveABound(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "-1": 0, "7": 7, "4294967297": maxPage, "9223372036854775807": maxPage, "9223372036854775808": 0} {
+		q := url.Values{"page": {text}}
+		if jobs, groups, users := JobsFrom(q).Page, ExecutorsFrom(q).Page, UsersFrom(q).Page; jobs != want || groups != want || users != want {
+			t.Errorf("page %q of jobs, executors and users: %d, %d, %d, want %d", text, jobs, groups, users, want)
+		}
+	}
+}
+
 func TestFiltersIgnoreWhatTheyCannotRead(t *testing.T) {
 	t.Parallel()
 	q := url.Values{"group": {"x"}, "state": {"maybe"}, "page": {"-2"}, "q": {strings.Repeat("长", 500)}, "result": {"?"}, "range": {"2y"},
