@@ -70,6 +70,7 @@ var scriptValues = []struct{ argument, variable, key string }{
 // addresses are what programs call.
 var addresses = []struct{ address, key string }{
 	{"/api/*, /xxl-job-admin/api/*", "help.api.executors"},
+	{"/api/v1/*", "help.api.v1"},
 	{"/api/addJob, updateJob, removeJob, startJob, stopJob, triggerJob", "help.api.jobs"},
 	{"/jobinfo/*, /joblog/*, /jobgroup/*", "help.api.former"},
 	{"/healthz, /readyz", "help.api.health"},

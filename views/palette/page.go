@@ -54,6 +54,7 @@ var keys = []struct {
 	{"keys.anywhere", []key{{"Ctrl K", "keys.palette"}, {"?", "keys.help"}, {"Esc", "keys.close"}}},
 	{"keys.go", []key{{"g d", "nav.dashboard"}, {"g j", "nav.jobs"}, {"g r", "nav.runs"}, {"g e", "nav.executors"}, {"g h", "help.title"}}},
 	{"keys.lists", []key{{"/", "keys.search"}, {"j", "keys.down"}, {"k", "keys.up"}, {"Enter", "keys.open"}, {"x", "keys.pick"}, {"r", "jobs.run"}, {"s", "keys.switch"}, {"e", "action.edit"}}},
+	{"keys.job", []key{{"r", "jobs.run"}, {"s", "keys.switch"}, {"e", "action.edit"}, {"f", "jobs.favourite"}}},
 	{"keys.run", []key{{"[", "keys.run.previous"}, {"]", "keys.run.next"}, {"l", "keys.run.good"}, {"r", "runs.again"}}},
 	{"keys.output", []key{{"/", "log.find"}, {"Enter", "log.find.next"}, {"Shift Enter", "log.find.previous"}, {"Esc", "keys.output.end"}}},
 	{"keys.editor", []key{{"Ctrl S", "keys.save"}, {"Ctrl F", "keys.find"}}},
