@@ -27,7 +27,9 @@ func TestBrowserMeanwhile(t *testing.T) {
 	}{
 		{"a wrong clock", (*night).hasAWrongClock},
 		{"two trials", (*night).triesTwice},
+		{"a trial that cannot start", (*night).triesInVain},
 		{"a late answer", (*night).hearsLate},
+		{"a late list", (*night).switchesMeanwhile},
 		{"picked runs", (*night).keepsPicks},
 		{"a dialog", (*night).selectsToTheEdge},
 		{"a form", (*night).leavesByMenu},
@@ -74,6 +76,30 @@ func (n *night) triesTwice(slow int64) {
 	n.do(click(".glue-run button"), holds(`window.sources.length === 1 && document.querySelectorAll("#glue-output li").length > 100`), chromedp.Evaluate(`window.first = `+shown, nil),
 		click(".glue-run button"), holds(shown+` !== window.first && document.querySelectorAll("#glue-output li").length > 100`),
 		holds(shown+` !== window.first && sources[0].readyState === 2 && sources.at(-1).readyState === 1`))
+}
+
+// triesInVain tries a script while its first trial goes on, and nothing can run it: nothing listens to the first any more either.
+func (n *night) triesInVain(slow int64) {
+	n.expect("422")
+	n.before(`{ const Source = window.EventSource; window.sources = []; window.EventSource = class extends Source { constructor(...all) { super(...all); sources.push(this); } }; }`)
+	n.visit(link.JobGlue(slow))
+	n.do(click(".glue-run button"), holds(`window.sources.length === 1 && document.querySelectorAll("#glue-output li").length > 100`),
+		chromedp.Evaluate(`document.querySelector("#glue-address").replaceChildren()`, nil),
+		click(".glue-run button"), holds(`document.querySelector("#glue-output .notice.error") && sources[0].readyState === 2`))
+}
+
+// switchesMeanwhile starts a job while its list, as it was before, is on its way: the job is not drawn as stopped again. The round that comes
+// next is asked for once that list has been looked at.
+func (n *night) switchesMeanwhile(int64) {
+	planned := n.schedule("Switched", "exit 0", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"3600"}})
+	n.before(`{ const ask = window.fetch; window.rounds = 0; window.fetch = async (...all) => { const list = all[0] === location.href; rounds += list; const answer = await ask(...all); if (list && window.slow) { await answer.clone().text(); window.answered = true; await slow; } return answer; }; }`)
+	n.visit("/jobs")
+	state := fmt.Sprintf(`document.querySelector("#switch-%d").ariaChecked`, planned)
+	n.do(holds(pageIs+`"live" && `+state+` === "false"`),
+		chromedp.Evaluate(`window.slow = new Promise((done) => (window.release = done)); document.dispatchEvent(new Event("visibilitychange"))`, nil), holds(`window.answered`),
+		click(fmt.Sprintf("#switch-%d", planned)), holds(state+` === "true"`),
+		chromedp.Evaluate(`window.back = false; new MutationObserver(() => (back ||= `+state+` === "false")).observe(document.querySelector("#results"), { attributes: true, childList: true, subtree: true })`, nil),
+		chromedp.Evaluate(`window.seen = rounds; window.slow = null; release()`, nil), holds(`rounds > seen`), holds(`!back && `+state+` === "true"`))
 }
 
 // hearsLate has a run end while the list that is drawn anew is on its way: the run does not go on again with it.

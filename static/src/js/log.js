@@ -14,15 +14,15 @@ const most = 2 * keep; // while somebody reads further up, from whom no line is 
 const hides = { e: ":not(.e)", w: ":not(.e, .w)", i: ".d" }; // the lines that each choice of a level leaves out, as in the style sheet
 
 export function logViewers(root) {
+  if (!document.querySelector("[data-log]")) current = current?.end(); // what stood beside the editor has gone
   if (root.matches?.("[data-log]")) open(root); // beside the script editor it comes by itself
   for (const viewer of root.querySelectorAll("[data-log]")) open(viewer);
 }
 
-let current = null; // the stream of the output that is shown
+let current; // the stream of the output that is shown
 
 function open(viewer) {
-  current?.end();
-  current = null;
+  current = current?.end();
   const box = viewer.querySelector("[data-log-lines]");
   const list = box.querySelector("ol");
   const empty = box.querySelector("[data-log-empty]");

@@ -15,11 +15,13 @@ export function rounds(draw) {
   let asking = false;
   let failed = 0;
   let due; // when the part is to be drawn again
+  let deeds = 0; // that were answered: what was asked for before the last of them is older than it
   let listed = ""; // the address whose list was drawn last
 
   // Without a part it asks whether the server is there.
   const ask = async (shown) => {
     const address = location.href;
+    const before = deeds;
     try {
       const answer = await fetch(shown ? (shown.dataset.liveFrom ?? address) : "/healthz", { headers: { "HX-Request": "true", "Punctual-Live": "1" }, signal: AbortSignal.timeout(patience) });
       if (own.over(answer.redirected ? 401 : answer.status)) return;
@@ -28,7 +30,7 @@ export function rounds(draw) {
       failed = 0;
       heard(Date.parse(answer.headers.get("Punctual-Time")));
       // Another filter may have been drawn meanwhile.
-      if (fresh && shown.isConnected && address === location.href) {
+      if (fresh && shown.isConnected && address === location.href && before === deeds) {
         if (shown.matches("[data-results]")) {
           known(shown, listed !== address);
           listed = address;
@@ -64,6 +66,7 @@ export function rounds(draw) {
     timer = setTimeout(round, Math.min(every, failed ? again * failed : glance));
   };
   round();
+  document.addEventListener("htmx:afterRequest", ({ detail }) => (deeds += detail.requestConfig.verb === "post"));
   document.addEventListener("visibilitychange", () => {
     due = 0;
     round();
