@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,12 @@ func TestTheFormOfARunByHand(t *testing.T) {
 		}
 		if doc := admin.get("/jobs/2/run").document(t); doc.Find("[name=addresses], .addresses").Length() != 0 || doc.Find("#run-param").Length() != 1 {
 			t.Error("a flow is to be sent to an address")
+		}
+		if got := admin.get("/jobs/2").document(t).Find(".facts-list").Text(); strings.Contains(got, "First") || !strings.Contains(got, "Flow") {
+			t.Errorf("a flow has an executor chosen: %q", got)
+		}
+		if list := admin.get("/jobs").document(t); list.Find(`#job-2 .tag, #job-2 .switch`).Length() != 0 || list.Find("#job-1 .switch").Length() != 1 {
+			t.Errorf("a job without a schedule has one that is stopped: %q", list.Find("#job-2").Text())
 		}
 		got := admin.post("/jobs/1/run", url.Values{"param": {"all"}, "planned": {"yesterday"}})
 		doc := got.document(t)

@@ -97,7 +97,9 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		page.Missing = page.T("job.calendar.missing", "Name", j.Calendar, "Year", strconv.Itoa(year))
 	}
 	page.When = c.jobWhen(page.Page, j, &held)
-	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool { return !elsewhere[f.Name] && !ofSchedule[f.Name] })
+	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool {
+		return !elsewhere[f.Name] && !ofSchedule[f.Name] && (f.Name != jobspec.FieldRoute || j.GlueType != jobspec.GlueFlow)
+	})
 	if err := c.jobFamily(ctx, &page, p, j); err != nil {
 		return err
 	}

@@ -1635,7 +1635,7 @@ func execution(p FormPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Select(p.Printer, p.field(FieldRoute).With(ui.Field{More: "route"})).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(p.Printer, p.field(FieldRoute).With(ui.Field{More: "route", Wrap: "not-flow"})).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
