@@ -276,6 +276,9 @@ func TestTheAlarmPages(t *testing.T) {
 			t.Fatalf("create: %d %.300s", got.status, got.body)
 		}
 		edit := b.get("/alarms/1/edit")
+		if !strings.Contains(edit.body, "Times are those of UTC") {
+			t.Error("the form does not say in which zone the quiet hours are")
+		}
 		if strings.Contains(edit.body, "secret-token") || edit.document(t).Find("#url[required]").Length() != 0 {
 			t.Error("the form shows the secret, or asks for it again")
 		}
