@@ -2,8 +2,10 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,4 +187,141 @@ func TestADeedLeavesWhatIsChangedWhileItIsDone(t *testing.T) {
 			t.Errorf("what was changed meanwhile is %+v", j)
 		}
 	})
+}
+// TestAPreviewSaysWhatADeedWouldMean for each job, which the deed itself would be refused for, or would not change.
+func TestAPreviewSaysWhatADeedWouldMean(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		job := b.create(t, func(in *JobInput) { in.Tags = "night" })
+		byHand := b.create(t, func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleNone, "" })
+		kept := b.create(t, nil)
+		if err := db.New().SaveFileJob(ctx, pool, db.SaveFileJobParams{JobID: kept, Source: "git/jobs"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Settings.Save(ctx, b.admin, map[string]string{SettingFilesHold: SettingOn}, ""); err != nil {
+			t.Fatal(err)
+		}
+		reader := auth.NewPrincipal(3, "eve", auth.RoleUser, "").Grant(b.group, auth.RightView)
+		for _, tt := range []struct {
+			who  auth.Principal
+			deed Bulk
+			want []string // of the three jobs
+		}{
+			{b.user, Bulk{Do: BulkStart}, []string{"true ok", "false 409 problem.job.noschedule", "true ok"}},
+			{reader, Bulk{Do: BulkStart}, []string{"false 403", "false 403", "false 403"}},
+			{b.user, Bulk{Do: BulkStop}, []string{"false ok", "false ok", "false ok"}},
+			{b.user, Bulk{Do: BulkPause}, []string{"false 409 problem.bulk.stopped", "false 409 problem.bulk.stopped", "false 409 problem.bulk.stopped"}},
+			{b.user, Bulk{Do: BulkResume}, []string{"false ok", "false ok", "false ok"}},
+			{b.user, Bulk{Do: BulkTag, Add: []string{"night"}}, []string{"false ok", "true ok", "false 409 problem.job.held"}},
+			{b.user, Bulk{Do: BulkEdit, Field: jobspec.FieldTimeout, To: " 5 "}, []string{"true ok", "true ok", "false 409 problem.job.held"}},
+			{b.user, Bulk{Do: BulkEdit, Field: jobspec.FieldTimeout, To: "soon"}, []string{"false 422 timeout:job.error.out_of_range", "false 422 timeout:job.error.out_of_range", "false 422 timeout:job.error.out_of_range"}},
+			{b.user, Bulk{Do: BulkMove, Group: 0}, []string{"false 403", "false 403", "false 403"}},
+			{b.user, Bulk{Do: BulkMove, Group: -1}, []string{"true ok", "true ok", "false 409 problem.job.held"}},
+			{b.user, Bulk{Do: BulkMove, Group: b.group}, []string{"false ok", "false ok", "false 409 problem.job.held"}},
+			{b.user, Bulk{Do: BulkDelete}, []string{"true ok", "true ok", "false 409 problem.job.held"}},
+		} {
+			tt.deed.IDs = []int64{job, byHand, kept}
+			items, err := b.Jobs.Preview(ctx, tt.who, tt.deed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for i, id := range tt.deed.IDs {
+				want = append(want, strconv.FormatInt(id, 10)+" "+tt.want[i])
+			}
+			if diff := cmp.Diff(want, toldOf(items)); diff != "" {
+				t.Errorf("%s %+v (-want +got):\n%s", tt.who.Name, tt.deed, diff)
+			}
+		}
+		// Those that apply the files change what is in them.
+		items, err := b.Jobs.Of("git/jobs", Incoming{}).Preview(ctx, b.user, Bulk{Do: BulkDelete, IDs: []int64{kept}})
+		if err != nil || items[0].Err != nil {
+			t.Errorf("for its own files: %v, %v", toldOf(items), err)
+		}
+		before := JobVersion(b.read(t, job))
+		if items, err := b.Jobs.Bulk(ctx, b.user, Bulk{Do: BulkTag, IDs: []int64{job}, Add: []string{"night"}}); err != nil || items[0].Changes || JobVersion(b.read(t, job)) != before {
+			t.Errorf("a tag that it has: %v, %v", toldOf(items), err)
+		}
+	})
+}
+
+// TestADeedThatIsCutShortSaysWhatWasDone.
+func TestADeedThatIsCutShortSaysWhatWasDone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ids := []int64{b.create(t, nil), b.create(t, nil), b.create(t, nil)}
+		ctx, cancel := context.WithCancel(t.Context())
+		b.engine.jobsChanged = cancel // who asked goes away when the first is started
+		items, err := b.Jobs.Bulk(ctx, b.user, Bulk{Do: BulkStart, IDs: ids})
+		if !errors.Is(err, context.Canceled) || len(items) != 1 || !items[0].Changes || items[0].ID != ids[0] {
+			t.Errorf("done: %v, %v", toldOf(items), err)
+		}
+		if started := b.read(t, ids[1]).TriggerStatus; started != 0 {
+			t.Errorf("the next one is started")
+		}
+	})
+}
+
+// TestManyPausesAreToldOnce: the engine reads them anew once for a deed, and for no other deed.
+func TestManyPausesAreToldOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	ids := []int64{b.create(t, nil), b.create(t, nil)}
+	deed := func(deed Bulk, want int) []BulkItem {
+		t.Helper()
+		before := b.engine.pauses
+		items, err := b.Jobs.Bulk(t.Context(), b.user, deed)
+		if err != nil || !items[0].Changes || !items[1].Changes || b.engine.pauses-before != want {
+			t.Errorf("%s: %v, %v; the engine is told of pauses %d times, want %d", deed.Do, toldOf(items), err, b.engine.pauses-before, want)
+		}
+		return items
+	}
+	deed(Bulk{Do: BulkStart, IDs: ids}, 0)
+	pause := Bulk{Do: BulkPause, IDs: ids, Pause: PauseInput{Strategy: jobspec.PauseSkip, Reason: "moving", Until: b.now.Add(time.Hour)}}
+	undo, ok := pause.Undo(deed(pause, 1))
+	if !ok || undo.Do != BulkResume {
+		t.Fatalf("undo %+v", undo)
+	}
+	deed(undo, 1)
+}
+
+// TestWhatAnUndoGoesBackTo: a version stands before it, unless it was kept by an older program.
+func TestWhatAnUndoGoesBackTo(t *testing.T) {
+	t.Parallel()
+	version := strings.Repeat("0", digestLength)
+	b := Bulk{Was: map[int64]string{1: version + "|Holidays|ONLY_ON", 2: "Holidays|ONLY_ON", 3: "night", 4: version + "|"}}
+	for id, want := range map[int64][2]string{1: {"Holidays|ONLY_ON", version}, 2: {"Holidays|ONLY_ON", ""}, 3: {"night", ""}, 4: {"", version}} {
+		if was, left, ok := b.was(id); was != want[0] || left != want[1] || !ok {
+			t.Errorf("job %d: %q, %q, %v", id, was, left, ok)
+		}
+	}
+	if _, _, ok := b.was(5); ok {
+		t.Error("of a job that is not undone")
+	}
+}
+
+// TestOfAllThatMatchSoManyAreTaken and not one more.
+func TestOfAllThatMatchSoManyAreTaken(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	b.create(t, nil)
+	many := func(n int) {
+		t.Helper()
+		q := "INSERT INTO xxl_job_info (job_group, job_desc, author, schedule_type, misfire_strategy, executor_route_strategy, executor_handler, executor_block_strategy, glue_type)" +
+			" WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT ?, 'job ' || i, 'ann', 'NONE', 'DO_NOTHING', 'FIRST', 'x', 'SERIAL_EXECUTION', 'BEAN' FROM n"
+		if _, err := b.pool.ExecContext(t.Context(), q, n, b.group); err != nil {
+			t.Fatal(err)
+		}
+	}
+	many(MaxMatching - 1)
+	if ids, err := b.Jobs.Matching(t.Context(), b.user, JobFilter{Limit: 5, Offset: 7}); err != nil || len(ids) != MaxMatching {
+		t.Errorf("%d match, %v", len(ids), err)
+	}
+	many(1)
+	if _, err := b.Jobs.Matching(t.Context(), b.user, JobFilter{}); kind(err) != "400 problem.bulk.matching" {
+		t.Errorf("one more: %s", kind(err))
+	}
 }

@@ -2,7 +2,10 @@ package manage
 
 import (
 	"context"
+	"fmt"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -17,6 +20,9 @@ func (e *engine) PreviewClear(_ context.Context, r upkeep.ClearRequest) (upkeep.
 
 func (e *engine) Clear(_ context.Context, r upkeep.ClearRequest, _ string) (int64, error) {
 	e.clears = append(e.clears, r)
+	if e.idle {
+		return 0, nil
+	}
 	return 1, nil
 }
 
@@ -24,9 +30,55 @@ func (e *engine) Clearings(context.Context, int) ([]upkeep.Clearing, error) {
 	return append([]upkeep.Clearing(nil), e.clearings...), nil
 }
 
-func (e *engine) StopClearing(context.Context, int64) (bool, error) { return true, nil }
+func (e *engine) StopClearing(context.Context, int64) (bool, error) { return !e.idle, nil }
 
 func (e *engine) RetentionDays(context.Context) (int, error) { return e.retention, nil }
+
+// TestAClearingIsInTheAuditLog with what was asked for, if there was something to delete; so is its end, if somebody's wish was it.
+func TestAClearingIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		mine := b.create(t, nil)
+		id, err := db.New().InsertClearing(t.Context(), pool, db.InsertClearingParams{UserName: "ann", JobGroup: b.group, FirstID: 1, UptoID: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b.engine.idle = range []bool{true, false} {
+			for _, tt := range []struct {
+				who auth.Principal
+				in  ClearInput
+			}{
+				{b.user, ClearInput{Group: b.group, Job: mine, Type: 8}}, {b.admin, ClearInput{Type: 9}},
+			} {
+				if some, err := b.Runs.Clear(t.Context(), tt.who, tt.in); err != nil || some == b.engine.idle {
+					t.Errorf("%+v: some %v, %v", tt.in, some, err)
+				}
+			}
+			if err := b.Runs.StopClearing(t.Context(), b.user, id); err != nil {
+				t.Error(err)
+			}
+		}
+		list, err := b.Audit.List(t.Context(), b.admin, AuditFilter{Kind: ObjectRun, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range list.Entries {
+			_, _, now, err := b.Audit.Get(t.Context(), b.admin, e.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("%s %s %s %s", e.UserName, e.Action, e.ObjectName, encode(now)))
+		}
+		want := []string{
+			fmt.Sprintf("ann stop clearing %d ", id), `root clear clearing 1 {"type":9}`, fmt.Sprintf(`ann clear clearing 1 {"group":%d,"job_id":%d,"type":8}`, b.group, mine),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the log (-want +got):\n%s", diff)
+		}
+	})
+}
 
 func TestWhoMayClear(t *testing.T) {
 	t.Parallel()

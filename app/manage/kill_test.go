@@ -7,11 +7,49 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 )
+
+// TestFewRunsAreKilledAtATime: an executor that is away keeps its question waiting. More than may be ended in one go are left.
+func TestFewRunsAreKilledAtATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	job := b.create(t, nil)
+	ids := make([]int64, MaxKill+1)
+	for i := range ids {
+		ids[i] = insertRun(t, b.pool, b.group, job, b.now, 200, 0, "")
+	}
+	b.engine.full = make(chan struct{})
+	if ended, err := b.Runs.KillAll(t.Context(), b.user, ids); ended != MaxKill || err != nil || slices.Contains(b.engine.killed, ids[MaxKill]) {
+		t.Errorf("%d of %d are ended, %v", ended, len(ids), err)
+	}
+	if b.engine.most != killsAtOnce {
+		t.Errorf("%d were asked for at a time, want %d", b.engine.most, killsAtOnce)
+	}
+}
+
+func TestWhoMayEndWhatStandsWhere(t *testing.T) {
+	t.Parallel()
+	reader := auth.NewPrincipal(3, "eve", auth.RoleUser, "").Grant(1, auth.RightView)
+	runner := reader.Grant(1, auth.RightRun)
+	for _, tt := range []struct {
+		who   auth.Principal
+		group int64
+		state runstate.State
+		want  bool
+	}{
+		{runner, 1, runstate.Sent, true}, {runner, 1, runstate.Success, false}, {runner, 2, runstate.Sent, false}, {reader, 1, runstate.Sent, false},
+	} {
+		if got := CanKill(tt.who, tt.group, tt.state); got != tt.want {
+			t.Errorf("%s of group %d: %v", tt.state, tt.group, got)
+		}
+	}
+}
 
 func TestSeveralRunsAreKilled(t *testing.T) {
 	t.Parallel()

@@ -28,26 +28,38 @@ import (
 
 // engine remembers what it was asked.
 type engine struct {
-	triggered []scheduler.TriggerRequest
-	mu        sync.Mutex // guards killed: several runs are ended at once
-	killed    []int64
-	unkilled  map[int64]error // what ending one of these gives
-	pool      *db.Pool
-	live      []scheduler.AddressState
-	refused   []scheduler.RefusedCalls
-	jobs      int
-	groups    int
-	load      scheduler.Load
-	clears    []upkeep.ClearRequest
-	clearings []upkeep.Clearing
-	retention int
-	deeds     []string // to runs of flows
-	refuse    error    // the answer to them
-	deaf      error    // the answer to what it is told
+	onTrigger   func() error // what a trigger gives; nil: a run
+	triggered   []scheduler.TriggerRequest
+	mu          sync.Mutex // guards killed and what follows: several runs are ended at once
+	killed      []int64
+	killing     int             // how many are being ended
+	most        int             // and how many were at a time
+	full        chan struct{}   // ends wait for it, which is closed when as many go on as may; nil: none does
+	unkilled    map[int64]error // what ending one of these gives
+	pool        *db.Pool
+	live        []scheduler.AddressState
+	refused     []scheduler.RefusedCalls
+	jobs        int
+	groups      int
+	pauses      int
+	jobsChanged func() // is called when they have; nil: nothing is
+	load        scheduler.Load
+	clears      []upkeep.ClearRequest
+	clearings   []upkeep.Clearing
+	idle        bool // there is nothing to clear
+	retention   int
+	deeds       []string // to runs of flows
+	refuse      error    // the answer to them
+	deaf        error    // the answer to what it is told
 }
 
 func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64, error) {
 	e.triggered = append(e.triggered, r)
+	if e.onTrigger != nil {
+		if err := e.onTrigger(); err != nil {
+			return nil, err
+		}
+	}
 	return []int64{7}, nil
 }
 
@@ -56,8 +68,19 @@ func (e *engine) Kill(_ context.Context, logID int64, _ string) error {
 		return err
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.killed = append(e.killed, logID)
+	e.killing++
+	e.most = max(e.most, e.killing)
+	if e.full != nil && len(e.killed) == killsAtOnce {
+		time.AfterFunc(100*time.Millisecond, func() { close(e.full) }) // in which more would come if they could
+	}
+	e.mu.Unlock()
+	if e.full != nil {
+		<-e.full
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.killing--
 	return nil
 }
 
@@ -96,10 +119,15 @@ func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
 func (e *engine) RefusedCalls(context.Context) ([]scheduler.RefusedCalls, error) {
 	return e.refused, nil
 }
-func (e *engine) Load() scheduler.Load                { return e.load }
-func (e *engine) JobsChanged()                        { e.jobs++ }
+func (e *engine) Load() scheduler.Load { return e.load }
+func (e *engine) JobsChanged() {
+	e.jobs++
+	if e.jobsChanged != nil {
+		e.jobsChanged()
+	}
+}
 func (e *engine) GroupsChanged(context.Context) error { e.groups++; return e.deaf }
-func (e *engine) PausesChanged(context.Context) error { return e.deaf }
+func (e *engine) PausesChanged(context.Context) error { e.pauses++; return e.deaf }
 
 func (e *engine) DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (int, error) {
 	res, err := e.pool.ExecContext(ctx, "DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?", jobID, limit)
@@ -860,8 +888,12 @@ func TestDeletingAJobTakesItsRuns(t *testing.T) {
 		b := setup(t, pool, nil)
 		gone := b.create(t, nil)
 		stays := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(gone, 10) })
-		for range 5 {
-			insertRun(t, pool, b.group, gone, b.now, 200, 200, "")
+		ended := make([]db.NewRun, deleteRound) // with what waits, one more than go in a round
+		for i := range ended {
+			ended[i] = db.NewRun{JobGroup: b.group, JobID: gone, TriggerTime: pool.Wall(b.now), PlannedAt: b.now.UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: 200}
+		}
+		if _, err := db.InsertRuns(t.Context(), pool, ended); err != nil {
+			t.Fatal(err)
 		}
 		waiting := insertRun(t, pool, b.group, gone, b.now, 0, 0, "")
 		kept := insertRun(t, pool, b.group, stays, b.now, 200, 200, "")

@@ -1,12 +1,15 @@
 package manage
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler/event"
@@ -104,6 +107,94 @@ func TestManyRunsAreRunAgain(t *testing.T) {
 		items, err := b.Jobs.Rerun(t.Context(), reader, Rerun{IDs: []int64{failed}})
 		if diff := cmp.Diff([]string{toldOf([]BulkItem{{ID: failed, Err: forbidden()}})[0]}, toldOf(items)); err != nil || diff != "" || len(b.engine.triggered) != 8 {
 			t.Errorf("without the right: %v %s", err, diff)
+		}
+		if items, err := b.Jobs.PreviewRerun(t.Context(), reader, Rerun{IDs: []int64{failed}}); err != nil || kind(items[0].Err) != "403" {
+			t.Errorf("before that they are told %v, %v", toldOf(items), err)
+		}
+
+		// A part of a broadcast that goes on keeps no other from being run again; nor does one run the others of its moment.
+		const together = ", planned_at = 1772600001000"
+		goesOn := insert(b.group, job, event.Open, ", executor_sharding_param = '0/2'"+together)
+		ended := insert(b.group, job, event.Failed, ", executor_sharding_param = '1/2'"+together)
+		alone, beside := insert(b.group, fixed, event.Failed, together), insert(b.group, fixed, event.Failed, together)
+		items, err = b.Jobs.PreviewRerun(t.Context(), b.user, Rerun{IDs: []int64{goesOn, ended, alone, beside}})
+		if err != nil || kind(items[0].Err) != "409 problem.rerun.open" || items[1].Err != nil || items[2].Err != nil || items[3].Err != nil {
+			t.Errorf("beside one that goes on, and of one moment: %v, %v", toldOf(items), err)
+		}
+
+		// One alone, which XXL-JOB has planned for no time that is known.
+		unplanned := insert(b.group, job, event.Failed, ", planned_at = 0")
+		if ids, err := b.Jobs.RunAgain(t.Context(), b.user, unplanned, jobspec.TriggerManual); err != nil || len(ids) != 1 || ids[0] != 7 {
+			t.Errorf("alone: %v, %v", ids, err)
+		}
+		if sent := b.engine.triggered[len(b.engine.triggered)-1]; !sent.Planned.IsZero() || *sent.Param != "day 3" {
+			t.Errorf("sent %+v", sent)
+		}
+		for _, tt := range []struct {
+			who  auth.Principal
+			id   int64
+			want string
+		}{
+			{reader, unplanned, "403"}, {b.user, hidden, "404 problem.run.gone"}, {b.user, 1 << 40, "404 problem.run.gone"}, {b.user, tried, "409 problem.run.trial"}, {b.user, orphan, "404 problem.job.gone"},
+		} {
+			if _, err := b.Jobs.RunAgain(t.Context(), tt.who, tt.id, jobspec.TriggerManual); kind(err) != tt.want {
+				t.Errorf("run %d again, by %s: %s, want %s", tt.id, tt.who.Name, kind(err), tt.want)
+			}
+		}
+	})
+}
+
+// TestAllThatMatchAreFound over more than one page of the list.
+func TestAllThatMatchAreFound(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		runs := make([]db.NewRun, 1001)
+		for i := range runs {
+			runs[i] = db.NewRun{JobGroup: b.group, JobID: job, TriggerTime: pool.Wall(b.now), PlannedAt: b.now.UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: 500, Outcome: event.NotSent}
+		}
+		first, err := db.InsertRuns(t.Context(), pool, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := b.Runs.Matching(t.Context(), b.user, RunFilter{Job: job, Limit: 3, Before: first + 5})
+		if err != nil || len(ids) != len(runs) || ids[len(ids)-1] != first || ids[0] <= ids[1] {
+			t.Errorf("%d of %d are found, %v", len(ids), len(runs), err)
+		}
+	})
+}
+
+// TestWhoGoesAwayHasTheRunOnce: what was begun is done and noted, so that the same wish does not run it again; the others wait for it. So many
+// as may be asked for are.
+func TestWhoGoesAwayHasTheRunOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		ids := make([]int64, MaxBulk)
+		for i := range ids {
+			ids[i] = insertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Second), 200, 500, "")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		b.engine.onTrigger = func() error { cancel(); return nil }
+		wish := Rerun{IDs: ids, Type: jobspec.TriggerManual, Batch: NewBatch()}
+		items, err := b.Jobs.Rerun(ctx, b.user, wish)
+		if !errors.Is(err, context.Canceled) || len(items) != 1 || !items[0].Changes || items[0].Was != "7" {
+			t.Fatalf("done: %v, %v", toldOf(items), err)
+		}
+		b.engine.onTrigger = func() error {
+			if len(b.engine.triggered) == 3 {
+				return problem.New(problem.Conflict, "refused")
+			}
+			return nil
+		}
+		items, err = b.Jobs.Rerun(t.Context(), b.user, wish)
+		if err != nil || len(items) != MaxBulk || items[0].Was != "7" || len(b.engine.triggered) != MaxBulk {
+			t.Errorf("again: %d are done, %d are sent in all, %v", len(items), len(b.engine.triggered), err)
+		}
+		if items[2].Changes || kind(items[2].Err) != "409 refused" {
+			t.Errorf("one that is refused: %v", toldOf(items[2:3]))
 		}
 	})
 }

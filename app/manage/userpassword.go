@@ -169,7 +169,7 @@ func (s *Users) SetZone(ctx context.Context, p auth.Principal, zone string) erro
 	if p.Zero() {
 		return forbidden()
 	}
-	if _, err := jobspec.Location(zone); err != nil || len(zone) > maxZone {
+	if _, err := jobspec.Location(zone); err != nil { // no name of one is longer than the column
 		return problem.InvalidFields(problem.Field{Name: "time_zone", Key: jobspec.CodeZone, Args: []any{"Value", zone}})
 	}
 	if err := s.queries.SetUserZone(ctx, s.cfg.Pool, db.SetUserZoneParams{ID: p.UserID, TimeZone: zone}); err != nil {
@@ -195,9 +195,6 @@ func (s *Users) SetPreferences(ctx context.Context, p auth.Principal, prefs auth
 
 // maxPreferences is the size of the column.
 const maxPreferences = 2000
-
-// maxZone is how long the name of a zone may be.
-const maxZone = 64
 
 // SignOut ends every session of a user, or of the principal themselves all but the one in use.
 func (s *Users) SignOut(ctx context.Context, p auth.Principal, id int64) error {

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,6 +108,40 @@ func TestRightsKeepXXLJobsList(t *testing.T) {
 			t.Errorf("an administrator has a list: %+v", u)
 		}
 	})
+}
+
+// TestXXLJobsListIsFilledToItsLastCharacter, in the order of the groups; what has no room there is written down as our own rights are.
+func TestXXLJobsListIsFilledToItsLastCharacter(t *testing.T) {
+	t.Parallel()
+	in := UserInput{Rights: make(map[int64]auth.Rights)}
+	var whole []string
+	for id := int64(100); id < 164; id++ { // 64 numbers of three digits and the commas between them are 255
+		in.Rights[id] = auth.AllRights
+		whole = append(whole, strconv.FormatInt(id, 10))
+	}
+	in.Rights[99] = auth.RightRun
+	in.Rights[164] = auth.AllRights
+	in.Rights[165] = 0
+	list, finer := split(in)
+	if want := strings.Join(whole, ","); list != want || len(list) != maxPermission {
+		t.Errorf("the list has %d characters, %s", len(list), list)
+	}
+	if diff := cmp.Diff(map[int64]auth.Rights{99: auth.RightRun.Normal(), 164: auth.AllRights}, finer); diff != "" {
+		t.Errorf("the others (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int64]auth.Rights{99: auth.RightRun.Normal()}, normal(map[int64]auth.Rights{99: auth.RightRun, 165: 0})); diff != "" {
+		t.Errorf("what is nothing is kept (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatATeamGivesIsAdded(t *testing.T) {
+	t.Parallel()
+	u := User{Rights: map[int64]auth.Rights{1: auth.RightView}, Teams: []TeamRights{{Rights: map[int64]auth.Rights{1: auth.RightRun}}, {Rights: map[int64]auth.Rights{2: auth.RightEdit}}}}
+	for group, want := range map[int64]auth.Rights{1: auth.RightView | auth.RightRun, 2: auth.RightEdit, 3: 0} {
+		if got := u.May(group); got != want {
+			t.Errorf("group %d: %v, want %v", group, got, want)
+		}
+	}
 }
 
 func TestNobodyLocksEverybodyOut(t *testing.T) {
@@ -325,6 +360,76 @@ func TestPasswordsAndSessions(t *testing.T) {
 		login("last")
 		if err := b.Users.Delete(ctx, b.admin, id); err != nil || open() != 0 {
 			t.Errorf("deleted: %v, %d sessions", err, open())
+		}
+	})
+}
+
+// TestSessionsAreLookedAfterByWhoseTheyAre, and by administrators. Who ends all of their own keeps the one in use; that one had ended already is
+// written down nowhere.
+func TestSessionsAreLookedAfterByWhoseTheyAre(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: " ann1 ", Password: "first-lamp-otter-9", Rights: map[int64]auth.Rights{b.group: auth.RightRun}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ann := auth.NewPrincipal(id, "ann1", auth.RoleUser, "")
+		ann.Session = "here"
+		of := map[string]int64{"here": id, "there": id, "phone": id, "root": b.admin.UserID}
+		for session, user := range of {
+			now := time.Now().UnixMilli()
+			if err := db.New().InsertSession(ctx, pool, db.InsertSessionParams{ID: session, UserID: user, CreatedAt: now, SeenAt: now, ExpiresAt: now + time.Hour.Milliseconds()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sessions := func(p auth.Principal, id int64) string {
+			list, err := b.Users.Sessions(ctx, p, id)
+			var ids []string
+			for _, s := range list {
+				ids = append(ids, s.ID)
+			}
+			slices.Sort(ids)
+			return kind(err) + " " + strings.Join(ids, " ")
+		}
+		before := len(b.story(t, AuditFilter{}))
+		for _, tt := range []struct {
+			what string
+			got  func() string
+			want string
+		}{
+			{"one's own", func() string { return sessions(ann, id) }, "ok here phone there"},
+			{"an administrator's", func() string { return sessions(ann, b.admin.UserID) }, "403 "},
+			{"nobody's", func() string { return sessions(auth.Principal{}, 0) }, "403 "},
+			{"anybody's, by an administrator", func() string { return sessions(b.admin, id) }, "ok here phone there"},
+			{"end an administrator's", func() string { return kind(b.Users.EndSession(ctx, ann, b.admin.UserID, "root")) }, "403"},
+			{"end nobody's", func() string { return kind(b.Users.EndSession(ctx, auth.Principal{}, 0, "here")) }, "403"},
+			{"end an administrator's as one's own", func() string { return kind(b.Users.EndSession(ctx, ann, id, "root")) }, "ok"},
+			{"which goes on", func() string { return sessions(b.admin, b.admin.UserID) }, "ok root"},
+			{"end one's own", func() string { return kind(b.Users.EndSession(ctx, ann, id, "phone")) }, "ok"},
+			{"end it again", func() string { return kind(b.Users.EndSession(ctx, ann, id, "phone")) }, "ok"},
+			{"which are left", func() string { return sessions(ann, id) }, "ok here there"},
+			{"end all of one's own", func() string { return kind(b.Users.SignOut(ctx, ann, id)) }, "ok"},
+			{"but the one in use", func() string { return sessions(ann, id) }, "ok here"},
+			{"end all of nobody's", func() string { return kind(b.Users.SignOut(ctx, auth.Principal{}, 0)) }, "403"},
+		} {
+			if got := tt.got(); got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.what, got, tt.want)
+			}
+		}
+		if diff := cmp.Diff([]string{"ann1 signout user ann1", "ann1 signout user ann1"}, b.story(t, AuditFilter{})[before:]); diff != "" {
+			t.Errorf("the log (-want +got):\n%s", diff)
+		}
+		one, err := b.Users.Get(ctx, b.admin, id)
+		list, listed := b.Users.List(ctx, b.admin)
+		i := slices.IndexFunc(list, func(u User) bool { return u.ID == id })
+		if err != nil || listed != nil || i < 0 || list[i].Sessions != 1 {
+			t.Fatalf("%+v, %v, %v", list, err, listed)
+		}
+		one.Sessions = 1
+		if diff := cmp.Diff(one, list[i]); diff != "" || one.Rights[b.group] != auth.RightRun.Normal() {
+			t.Errorf("in the list they are another (-alone +listed):\n%s", diff)
 		}
 	})
 }
