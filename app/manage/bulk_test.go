@@ -188,6 +188,7 @@ func TestADeedLeavesWhatIsChangedWhileItIsDone(t *testing.T) {
 		}
 	})
 }
+
 // TestAPreviewSaysWhatADeedWouldMean for each job, which the deed itself would be refused for, or would not change.
 func TestAPreviewSaysWhatADeedWouldMean(t *testing.T) {
 	t.Parallel()
