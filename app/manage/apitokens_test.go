@@ -396,3 +396,42 @@ func TestATokenBehindTheListIsRevoked(t *testing.T) {
 		}
 	})
 }
+
+// TestAServiceAccountIsNobodysLogin: it has tokens, which administrators make and revoke, and no password; all of it is in the log, once.
+func TestAServiceAccountIsNobodysLogin(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := tokenBundle(t, pool)
+		ctx := t.Context()
+		before := len(b.story(t, AuditFilter{}))
+		id, err := b.APITokens.CreateAccount(ctx, b.admin, " deploy1 ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]string{"": "422 name:job.error.required", "Deploy": "422 name:user.error.name", "deploy1": "422 name:user.error.taken"} {
+			if _, err := b.APITokens.CreateAccount(ctx, b.admin, name); kind(err) != want {
+				t.Errorf("%q: %s, want %s", name, kind(err), want)
+			}
+		}
+		accounts, err := b.APITokens.Accounts(ctx, b.admin)
+		if diff := cmp.Diff([]ServiceAccount{{ID: id, Name: "deploy1", Role: auth.RoleUser}}, accounts); err != nil || diff != "" {
+			t.Errorf("accounts %v (-want +got):\n%s", err, diff)
+		}
+		if _, err := b.Users.ResetPassword(ctx, b.admin, id, ""); kind(err) != "409 problem.user.service" {
+			t.Errorf("a password for it: %s", kind(err))
+		}
+		token := b.token(t, b.admin, APITokenInput{Owner: id, Name: "ci"})
+		if token.OwnerID != id || !token.Service {
+			t.Errorf("its token: %+v", token)
+		}
+		for range 2 {
+			if err := b.APITokens.Revoke(ctx, b.admin, token.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		want := []string{"root create user deploy1", "root create apitoken ci", "root delete apitoken ci"}
+		if diff := cmp.Diff(want, b.story(t, AuditFilter{})[before:]); diff != "" {
+			t.Errorf("the log (-want +got):\n%s", diff)
+		}
+	})
+}

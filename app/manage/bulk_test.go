@@ -289,6 +289,22 @@ func TestManyPausesAreToldOnce(t *testing.T) {
 	deed(undo, 1)
 }
 
+func TestWhatTakesADeedBack(t *testing.T) {
+	t.Parallel()
+	done := []BulkItem{{ID: 1, Changes: true, Was: "x"}, {ID: 2}}
+	for do, want := range map[BulkDo]BulkDo{
+		BulkStart: BulkStop, BulkStop: BulkStart, BulkPause: BulkResume, BulkMove: BulkMove, BulkTag: BulkTag, BulkEdit: BulkEdit, BulkSpread: BulkSpread, BulkResume: "", BulkDelete: "",
+	} {
+		undo, ok := Bulk{Do: do, Field: "author"}.Undo(done)
+		if undo.Do != want || ok != (want != "") || ok && (len(undo.IDs) != 1 || undo.Was[1] != "x") || do == BulkEdit && undo.Field != "author" {
+			t.Errorf("%s: %+v, %v", do, undo, ok)
+		}
+		if _, ok := (Bulk{Do: do}).Undo(done[1:]); ok {
+			t.Errorf("%s, which changed nothing, is taken back", do)
+		}
+	}
+}
+
 // TestWhatAnUndoGoesBackTo: a version stands before it, unless it was kept by an older program.
 func TestWhatAnUndoGoesBackTo(t *testing.T) {
 	t.Parallel()

@@ -896,6 +896,7 @@ func TestDeletingAJobTakesItsRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		waiting := insertRun(t, pool, b.group, gone, b.now, 0, 0, "")
+		other := insertRun(t, pool, b.group, gone, b.now, 0, 0, "")
 		kept := insertRun(t, pool, b.group, stays, b.now, 200, 200, "")
 		if used, err := b.Jobs.UsedBy(t.Context(), b.user, b.read(t, gone)); err != nil || len(used.Parents.Jobs) != 1 || used.Parents.Jobs[0].ID != stays {
 			t.Errorf("used by %+v, %v", used, err)
@@ -903,8 +904,8 @@ func TestDeletingAJobTakesItsRuns(t *testing.T) {
 		if err := b.Jobs.Delete(t.Context(), b.user, gone); err != nil {
 			t.Fatal(err)
 		}
-		if wishes, err := db.New().ListKills(t.Context(), pool); err != nil || len(wishes) != 1 || wishes[0].LogID != waiting {
-			t.Errorf("what is to be forgotten: %v, %v; want run %d", wishes, err, waiting)
+		if wishes, err := db.New().ListKills(t.Context(), pool); err != nil || len(wishes) != 2 || wishes[0].LogID+wishes[1].LogID != waiting+other {
+			t.Errorf("what is to be forgotten: %v, %v; want runs %d and %d", wishes, err, waiting, other)
 		}
 		if _, err := b.Jobs.Get(t.Context(), b.user, gone); kind(err) != "404 problem.job.gone" {
 			t.Errorf("deleted: %s", kind(err))

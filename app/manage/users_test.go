@@ -134,6 +134,42 @@ func TestXXLJobsListIsFilledToItsLastCharacter(t *testing.T) {
 	}
 }
 
+// TestWhatAProviderSaysIsLeftAlone: it would say it again at the next login. Whether somebody is kept out is an administrator's to say.
+func TestWhatAProviderSaysIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	rights := map[int64]auth.Rights{1: auth.RightRun.Normal()}
+	here := User{Rights: rights}
+	user, admin := User{Provider: "company", Rights: rights}, User{Provider: "company", Admin: true}
+	same := UserInput{Rights: map[int64]auth.Rights{1: auth.RightRun, 2: 0}}
+	for _, tt := range []struct {
+		what   string
+		of     User
+		change func(*UserInput)
+		want   string
+	}{
+		{"nothing", user, func(*UserInput) {}, "ok"},
+		{"kept out", user, func(in *UserInput) { in.Disabled = true }, "ok"},
+		{"a password", user, func(in *UserInput) { in.Password = "x" }, "409 problem.user.provider"},
+		{"break-glass", admin, func(in *UserInput) { in.Admin, in.BreakGlass = true, true }, "409 problem.user.provider"},
+		{"an administrator", user, func(in *UserInput) { in.Admin = true }, "409 problem.user.provider"},
+		{"none any more", admin, func(in *UserInput) {}, "409 problem.user.provider"},
+		{"other rights", user, func(in *UserInput) { in.Rights = map[int64]auth.Rights{1: auth.RightEdit} }, "409 problem.user.provider"},
+		{"rights of an administrator, who has all", admin, func(in *UserInput) { in.Admin, in.Rights = true, map[int64]auth.Rights{1: auth.RightEdit} }, "ok"},
+		{"somebody whom nobody vouches for", here, func(in *UserInput) { in.Password, in.Admin = "x", true }, "ok"},
+	} {
+		in := same
+		tt.change(&in)
+		if got := kind(in.leaves(tt.of)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.what, got, tt.want)
+		}
+	}
+	for _, admin := range []bool{true, false} {
+		if row := (UserInput{Admin: admin, BreakGlass: true}).row(1, ""); (row.BreakGlass != 0) != admin {
+			t.Errorf("an administrator %v is marked for the day when the provider is away: %d", admin, row.BreakGlass)
+		}
+	}
+}
+
 func TestWhatATeamGivesIsAdded(t *testing.T) {
 	t.Parallel()
 	u := User{Rights: map[int64]auth.Rights{1: auth.RightView}, Teams: []TeamRights{{Rights: map[int64]auth.Rights{1: auth.RightRun}}, {Rights: map[int64]auth.Rights{2: auth.RightEdit}}}}
