@@ -174,6 +174,39 @@ func TestAWebhookIsChangedAsItWasSeen(t *testing.T) {
 	})
 }
 
+// TestAWebhookOfAnotherKeyNeedsItsAddressAgain, and has a new secret then.
+func TestAWebhookOfAnotherKeyNeedsItsAddressAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := hookBundle(t, pool)
+		ctx := t.Context()
+		id, secret := b.hook(t, "orders", nil)
+		if _, err := pool.ExecContext(ctx, "UPDATE punctual_webhook SET config = 'sealed by others' WHERE id = ?", id); err != nil {
+			t.Fatal(err)
+		}
+		w, err := b.Webhooks.Get(ctx, b.admin, id)
+		if err != nil || w.Unsealed() {
+			t.Errorf("it can be read: %+v, %v", w, err)
+		}
+		in := WebhookInput{Name: "orders"}
+		if err := b.Webhooks.Update(ctx, b.admin, id, w.Version, in); kind(err) != "422 url:webhooks.error.url" {
+			t.Errorf("without an address: %s", kind(err))
+		}
+		in.URL = "https://example.com/again"
+		if err := b.Webhooks.Update(ctx, b.admin, id, w.Version, in); err != nil {
+			t.Error(err)
+		}
+		row, err := db.New().GetWebhook(ctx, pool, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings, err := b.Webhooks.cfg.Webhooks.Open(&row)
+		if err != nil || settings.URL != in.URL || len(settings.Secret) != len(secret) || settings.Secret == secret || settings.Old != "" {
+			t.Errorf("it has %+v, %v", settings, err)
+		}
+	})
+}
+
 // TestWhatWaitsForAWebhook is counted as far as it is told, and listed with what is tried again, the newest first, a page after the other.
 func TestWhatWaitsForAWebhook(t *testing.T) {
 	t.Parallel()
