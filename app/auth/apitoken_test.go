@@ -27,6 +27,9 @@ func TestAMistypedAPITokenIsTold(t *testing.T) {
 			t.Errorf("%q passes for %q", typo, token)
 		}
 	}
+	if got := APITokenHint(token); got != token[:8]+"…" {
+		t.Errorf("it is shown as %q", got)
+	}
 	for _, text := range []string{"", "pnc_", token[:39], token + "0", "Pnc_" + token[4:], " " + token} {
 		if IsAPIToken(text) {
 			t.Errorf("%q passes", text)
@@ -122,4 +125,129 @@ func TestRightTokensAreKeptWaitingForNobody(t *testing.T) {
 			t.Errorf("after a pause: %v", err)
 		}
 	})
+}
+
+// TestWhoAnAPITokenActsFor goes by its row and its owner's at each call, and tells what it is refused for, with what is known of it.
+func TestWhoAnAPITokenActsFor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		var noted []string
+		tokens := NewAPITokens(pool, func() time.Time { return now }, slog.New(slog.DiscardHandler), func(_ context.Context, p Principal, id int64, name string, err error) {
+			noted = append(noted, fmt.Sprintf("%d %q %s %d %q %v", p.UserID, p.Name, p.Address, id, name, err))
+		})
+		ann, root := addUser(t, pool, "ann", weakHash, RoleUser, "7,8"), addUser(t, pool, "root", weakHash, RoleAdmin, "")
+		made := func(change func(*db.InsertAPITokenParams)) (int64, string) {
+			t.Helper()
+			token := NewAPIToken()
+			row := db.InsertAPITokenParams{UserID: ann, Name: "ci", Hash: HashAPIToken(token), Hint: APITokenHint(token), Rights: int64(RightRun)}
+			change(&row)
+			id, err := db.New().InsertAPIToken(t.Context(), pool, row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id, token
+		}
+		plain, plainToken := made(func(*db.InsertAPITokenParams) {})
+		limited, limitedToken := made(func(r *db.InsertAPITokenParams) { r.ExpiresAt, r.GroupIds = now.UnixMilli()+1, "8" })
+		_, whole := made(func(r *db.InsertAPITokenParams) { r.UserID, r.Admin = root, 1 })
+		_, part := made(func(r *db.InsertAPITokenParams) { r.UserID = root })
+		unknown := NewAPIToken()
+		find := func(token, address string, want error) Principal {
+			t.Helper()
+			noted = nil
+			p, err := tokens.Find(t.Context(), token, address)
+			if !errors.Is(err, want) || (len(noted) > 0) != IsTokenRefusal(err) {
+				t.Errorf("%.8s: %v, want %v; noted are %s", token, err, want, noted)
+			}
+			return p
+		}
+		said := func(want string) {
+			t.Helper()
+			if len(noted) != 1 || noted[0] != want {
+				t.Errorf("noted: %s, want %s", noted, want)
+			}
+		}
+		if p := find(plainToken, "192.0.2.1", nil); p.UserID != ann || p.Name != "ann via token ci" || p.Address != "192.0.2.1" || !p.Can(7, RightRun) || p.Can(7, RightEdit) || p.Can(9, RightView) || p.Admin {
+			t.Errorf("it acts for %+v", p)
+		}
+		if p := find(limitedToken, "192.0.2.1", nil); !p.Can(8, RightRun) || p.Can(7, RightView) {
+			t.Errorf("limited to a group, it acts for %+v", p)
+		}
+		if p := find(whole, "192.0.2.1", nil); !p.Admin {
+			t.Errorf("an administrator's acts for %+v", p)
+		}
+		if p := find(part, "192.0.2.1", nil); p.Admin || !p.Can(9, RightRun) {
+			t.Errorf("a part of an administrator's acts for %+v", p)
+		}
+		find("pnc_copied", "192.0.2.1", ErrTokenForm)
+		said(`0 "" 192.0.2.1 0 "" ` + ErrTokenForm.Error())
+		find(unknown, "192.0.2.1", ErrTokenUnknown)
+		said(fmt.Sprintf(`0 "" 192.0.2.1 0 %q %v`, APITokenHint(unknown), ErrTokenUnknown))
+		now = now.Add(time.Millisecond)
+		find(limitedToken, "192.0.2.1", ErrTokenExpired)
+		said(fmt.Sprintf(`%d "ann" 192.0.2.1 %d "ci" %v`, ann, limited, ErrTokenExpired))
+
+		// When it was used is written once a minute.
+		used := func() int64 {
+			t.Helper()
+			row, err := db.New().GetAPIToken(t.Context(), pool, plain)
+			if err != nil || row.UsedFrom != "192.0.2.1" {
+				t.Fatalf("%+v, %v", row, err)
+			}
+			return row.UsedAt
+		}
+		first := used()
+		now = time.UnixMilli(first).Add(touchTokenEvery - 1)
+		find(plainToken, "192.0.2.1", nil)
+		if used() != first {
+			t.Error("its use is written before a minute is over")
+		}
+		now = time.UnixMilli(first).Add(touchTokenEvery)
+		if find(plainToken, "192.0.2.1", nil); used() != now.UnixMilli() {
+			t.Error("its use after a minute is not written")
+		}
+
+		// Who guesses is shut out, and not who is right from there, until that counts no more.
+		for i := 0; ; i++ {
+			if _, err := tokens.Find(t.Context(), unknown, "192.0.2.2"); errors.Is(err, ErrTooManyTokens) {
+				if i != tokensPerAddress {
+					t.Errorf("%d guesses are looked at", i)
+				}
+				break
+			}
+		}
+		find(unknown, "192.0.2.2", ErrTooManyTokens)
+		said(`0 "" 192.0.2.2 0 "" ` + ErrTooManyTokens.Error())
+		find(plainToken, "192.0.2.2", nil)
+		find(limitedToken, "192.0.2.2", ErrTooManyTokens)
+		for q, want := range map[string]error{
+			"UPDATE xxl_job_user SET disabled = 1 WHERE id = ?": ErrTokenOwner, "UPDATE punctual_api_token SET revoked_at = 5 WHERE user_id = ?": ErrTokenRevoked,
+		} {
+			if _, err := pool.ExecContext(t.Context(), q, ann); err != nil {
+				t.Fatal(err)
+			}
+			find(plainToken, "192.0.2.3", want)
+			find(plainToken, "192.0.2.2", ErrTooManyTokens)
+			for _, undo := range []string{"UPDATE xxl_job_user SET disabled = 0 WHERE id = ?", "UPDATE punctual_api_token SET revoked_at = 0 WHERE user_id = ?"} {
+				if _, err := pool.ExecContext(t.Context(), undo, ann); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+func TestTheHashesOfGoodTokensAreBounded(t *testing.T) {
+	t.Parallel()
+	a := &APITokens{good: make(map[string]struct{})}
+	for i := range maxGoodTokens {
+		a.setGood(fmt.Sprint(i), true)
+	}
+	if len(a.good) != maxGoodTokens || !a.isGood("0") {
+		t.Errorf("%d are kept", len(a.good))
+	}
+	if a.setGood("more", true); len(a.good) != 1 || !a.isGood("more") {
+		t.Errorf("then %d are kept", len(a.good))
+	}
 }

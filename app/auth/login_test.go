@@ -315,3 +315,197 @@ func TestWhoIsKnownDoesNotWaitForStrangers(t *testing.T) {
 		}
 	})
 }
+
+// asking is a directory in which one person is.
+type asking struct {
+	fault error
+	asked int
+}
+
+func (a *asking) CheckPassword(_ context.Context, name, password string) (Principal, error) {
+	a.asked++
+	if a.fault != nil {
+		return Principal{}, a.fault
+	}
+	if password != "in the directory" {
+		return Principal{}, ErrWrongLogin
+	}
+	return Principal{UserID: 77, Name: name}, nil
+}
+
+// TestWhoIsKnownElsewhereIsAskedForThere: all who have no password here. A fault of the directory costs no attempt, and a wrong password does.
+func TestWhoIsKnownElsewhereIsAskedForThere(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setupLogins(t, pool)
+		bob := addUser(t, pool, "bob", "-", RoleUser, "")
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET provider = 'company' WHERE id = ?", bob); err != nil {
+			t.Fatal(err)
+		}
+		a := Attempt{Name: "bob", Password: "in the directory", Address: "10.0.0.1"}
+		b.is(b.try(0, a), ErrWrongLogin, "without a directory")
+		away, there := errors.New("away"), &asking{}
+		b.admin[0].Ask(there, false)
+		p, err := b.admin[0].Check(t.Context(), a)
+		if err != nil || p.UserID != 77 {
+			t.Errorf("bob is %+v, %v", p, err)
+		}
+		b.is(b.try(0, Attempt{Name: "carl", Password: "in the directory", Address: "10.0.0.1"}), nil, "who is not known here yet")
+		b.is(b.try(0, Attempt{Name: "ann", Password: "in the directory", Address: "10.0.0.1"}), ErrWrongLogin, "who has a password here")
+		if there.asked != 2 {
+			t.Errorf("the directory was asked %d times, want 2", there.asked)
+		}
+		there.fault = away
+		for range 2 * attemptsHere {
+			b.is(b.try(0, a), away, "while the directory is away")
+		}
+		there.fault = nil
+		a.Password = "wrong"
+		for i := range attemptsHere - 1 {
+			b.is(b.try(0, a), ErrWrongLogin, "attempt %d", i)
+		}
+		a.Password = "in the directory"
+		b.is(b.try(0, a), nil, "with the last attempt")
+		a.Password = "wrong"
+		for i := range attemptsHere {
+			b.is(b.try(0, a), ErrWrongLogin, "a success gives the attempts back: attempt %d", i)
+		}
+		a.Password = "in the directory"
+		b.is(b.try(0, a), ErrTooManyLogins, "after all of them")
+	})
+}
+
+// TestPasswordsThatAreClosedOpenForBreakGlass administrators, or for every one as long as none is marked.
+func TestPasswordsThatAreClosedOpenForBreakGlass(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setupLogins(t, pool)
+		addUser(t, pool, "bob", weakHash, RoleUser, "")
+		root := addUser(t, pool, "root", weakHash, RoleAdmin, "")
+		b.admin[0].Ask(nil, true)
+		opens := func(what string, want map[string]error) {
+			t.Helper()
+			for name, err := range want {
+				b.is(b.try(0, Attempt{Name: name, Password: "123456", Address: "10.0.0.1"}), err, "%s: %s", what, name)
+			}
+		}
+		opens("nobody is marked", map[string]error{"ann": nil, "root": nil, "bob": ErrPasswordClosed})
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET break_glass = 1 WHERE id = ?", root); err != nil {
+			t.Fatal(err)
+		}
+		opens("root is", map[string]error{"ann": ErrPasswordClosed, "root": nil, "bob": ErrPasswordClosed})
+		b.admin[0].Ask(nil, false)
+		opens("they are not closed", map[string]error{"ann": nil, "root": nil, "bob": nil})
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET break_glass = 1, role = 0 WHERE id = ?", root); err != nil {
+			t.Fatal(err)
+		}
+		b.admin[0].Ask(nil, true)
+		opens("one who is no administrator is marked", map[string]error{"root": ErrPasswordClosed})
+	})
+}
+
+// TestSoManyLoginsAreLookedAtAtATime, unless they come from a device that was there before or from somebody who is logged in.
+func TestSoManyLoginsAreLookedAtAtATime(t *testing.T) {
+	t.Parallel()
+	b := setupLogins(t, dbtest.New(t, db.SQLite))
+	for range maxUnderWay {
+		b.admin[0].underWay <- struct{}{}
+	}
+	a := Attempt{Name: "ann", Password: "123456", Address: "10.0.0.1"}
+	b.is(b.try(0, a), ErrTooManyLogins, "one more")
+	a.Device = "phone"
+	b.is(b.try(0, a), nil, "from a device")
+	a.Device, a.Session = "", "s"
+	b.is(b.try(0, a), nil, "in a session")
+	a.Session = ""
+	<-b.admin[0].underWay
+	for range 2 { // it makes room again
+		b.is(b.try(0, a), nil, "when there is room")
+	}
+}
+
+// TestWhatIsTakenInVainIsGivenBack: a limit has no attempt left when it is taken, although a look said so.
+func TestWhatIsTakenInVainIsGivenBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		a := attempts{pool: pool, queries: db.New()}
+		now := time.Unix(1_800_000_000, 0)
+		first, one := limit{key: "first", burst: 2, pause: time.Second}, limit{key: "one", burst: 1, pause: time.Second}
+		for range 3 { // as if somebody had taken it since the look
+			if ok, err := a.take(t.Context(), "n", []limit{first, one, one}, now); err != nil || ok {
+				t.Fatalf("two are taken where there is one: %v, %v", ok, err)
+			}
+		}
+		for i, want := range []bool{true, true, false} {
+			if ok, err := a.take(t.Context(), "n", []limit{first}, now); err != nil || ok != want {
+				t.Errorf("attempt %d: %v, %v", i, ok, err)
+			}
+		}
+	})
+}
+
+func TestWhoAnAddressStandsFor(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "no address": "no address", "": "",
+	} {
+		if got := addressKey(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+// TestGuessesAreLimitedAndWhoIsRightIsNot.
+func TestGuessesAreLimitedAndWhoIsRightIsNot(t *testing.T) {
+	t.Parallel()
+	g, now := NewGuesses(time.Second, 3), time.Unix(1_800_000_000, 0)
+	for i := range 3 {
+		for range 5 { // they ask, and are right
+			if !g.Allowed("192.0.2.7", now) {
+				t.Fatalf("after %d wrong ones nobody may try", i)
+			}
+		}
+		g.Wrong("192.0.2.7", now)
+	}
+	for address, want := range map[string]bool{"192.0.2.7": false, "::ffff:192.0.2.7": false, "192.0.2.8": true} {
+		if got := g.Allowed(address, now); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	if now = now.Add(999 * time.Millisecond); g.Allowed("192.0.2.7", now) {
+		t.Error("it may try again before the pause is over")
+	}
+	if now = now.Add(time.Millisecond); !g.Allowed("192.0.2.7", now) {
+		t.Error("it may not try after a pause")
+	}
+}
+
+// TestLimitersForgetWhatIsFullAgain first, and otherwise a tenth, of those that were not used for long.
+func TestLimitersForgetWhatIsFullAgain(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	l := newLimiters(time.Second, 10, 100) // full again after 10 s
+	for i := range 100 {
+		at := now
+		if i < 3 {
+			at = now.Add(-10 * time.Second)
+		}
+		l.allow(fmt.Sprint(i), at)
+	}
+	l.allow("0", now) // it was used again
+	l.allow("new", now)
+	if _, kept := l.byKey["0"]; len(l.byKey) != 99 || !kept {
+		t.Errorf("%d are left, the one that was used again: %v", len(l.byKey), kept)
+	}
+	for i := range 2 {
+		l.allow(fmt.Sprint("more", i), now.Add(6*time.Second))
+	}
+	if n := len(l.byKey); n < 88 || n > 91 {
+		t.Errorf("when nothing is full again, %d of 101 are left", n)
+	}
+	for _, key := range []string{"more0", "more1"} {
+		if l.byKey[key] == nil {
+			t.Errorf("%s, the newest, is forgotten", key)
+		}
+	}
+}
