@@ -78,13 +78,11 @@ func (t *Tokens) load(ctx context.Context) error {
 	}
 	if _, ok := byApp[""]; !ok && t.fixed == "" && !t.open {
 		// Of several admins that start together one decides; all read what it was.
-		n, err := t.queries.InsertTokenIfAbsent(ctx, t.pool, db.InsertTokenIfAbsentParams{Token: t.closed("", newToken()), UpdatedAt: t.now().UnixMilli()})
-		if err != nil {
+		made := db.InsertTokenIfAbsentParams{Token: t.closed("", newToken()), UpdatedAt: t.now().UnixMilli()}
+		if _, err := t.queries.InsertTokenIfAbsent(ctx, t.pool, made); err != nil {
 			return fmt.Errorf("make the access token: %w", db.Error(err))
 		}
-		if n >= 0 {
-			return t.load(ctx)
-		}
+		return t.load(ctx)
 	}
 	t.mu.Lock()
 	t.byApp = byApp
