@@ -123,7 +123,7 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 	}
 	j.seen.begins(began)
 	if len(names) == 0 {
-		return j, j.rotate()
+		return j, j.rotate(nil)
 	}
 	newest := names[len(names)-1]
 	if j.number, err = strconv.Atoi(strings.TrimSuffix(newest, journalSuffix)); err != nil {
@@ -136,7 +136,7 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 		_ = os.Remove(filepath.Join(dir, old))
 	}
 	if j.size > compactAtStart {
-		if err := j.rotate(); err != nil { // the file that is there does as well
+		if err := j.rotate(nil); err != nil { // the file that is there does as well
 			j.logger.Warn("compact journal", "error", err)
 		}
 	}
@@ -220,11 +220,11 @@ func (j *journal) run() {
 		case <-j.kick:
 			j.flush()
 		case <-mend:
-			_ = j.noteFailure(j.rotate()) // which says so
+			j.mend()
 		case <-j.quit:
 			j.flush()
 			if j.broken {
-				_ = j.noteFailure(j.rotate())
+				j.mend()
 			}
 			if err := j.file.Close(); err != nil {
 				j.logger.Error("close journal", "error", err)
@@ -246,33 +246,62 @@ func (j *journal) close() {
 	<-j.done
 }
 
+// batch is what is written together.
+type batch struct {
+	records []byte
+	accepts []int64   // ids accepted in it, to be taken back if it cannot be written
+	commits []*commit // of those who wait for it
+}
+
 // flush makes everything appended so far safe and tells those who wait.
 func (j *journal) flush() {
-	j.mu.Lock()
-	batch, accepts, c := j.pending, j.accepts, j.next
-	if len(batch) == 0 {
-		j.mu.Unlock()
-		return
+	if b := j.take(); b != nil {
+		j.settle(b, j.store(b))
 	}
-	j.pending, j.accepts, j.next = j.spare[:0], nil, &commit{done: make(chan struct{})}
-	j.spare = nil
-	j.mu.Unlock()
+}
 
-	err := j.store(batch)
+// mend writes the state into a new file. That it cannot is said there.
+func (j *journal) mend() {
+	b := &batch{}
+	j.settle(b, j.noteFailure(j.rotate(b)))
+}
 
+// take takes what was appended, nil if nothing was.
+func (j *journal) take() *batch {
 	j.mu.Lock()
-	if cap(batch) <= 4<<20 {
-		j.spare = batch[:0]
+	defer j.mu.Unlock()
+	if len(j.pending) == 0 {
+		return nil
+	}
+	b := &batch{records: j.pending}
+	j.pending, j.spare = j.spare[:0], nil
+	j.join(b)
+	return b
+}
+
+// join has those who wait for what was appended wait for a batch. The caller holds mu.
+func (j *journal) join(b *batch) {
+	b.accepts, b.commits = append(b.accepts, j.accepts...), append(b.commits, j.next)
+	j.accepts, j.next = nil, &commit{done: make(chan struct{})}
+}
+
+// settle tells those who wait what became of a batch.
+func (j *journal) settle(b *batch, err error) {
+	j.mu.Lock()
+	if b.records != nil && cap(b.records) <= 4<<20 {
+		j.spare = b.records[:0]
 	}
 	if err != nil {
 		// These runs are refused. They must not come back with the next snapshot.
-		for _, id := range accepts {
+		for _, id := range b.accepts {
 			if entry := j.live[id]; entry != nil && entry.result == nil {
 				delete(j.live, id)
 			}
 		}
 	}
 	j.mu.Unlock()
-	c.err = err
-	close(c.done)
+	for _, c := range b.commits {
+		c.err = err
+		close(c.done)
+	}
 }

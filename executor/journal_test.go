@@ -79,8 +79,8 @@ func TestJournalRemembers(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*testing.T, string, *journal){
 		"after it was closed": func(*testing.T, string, *journal) {},
-		"from a snapshot":     func(t *testing.T, _ string, j *journal) { must(t, j.rotate()) },
-		"from two snapshots":  func(t *testing.T, _ string, j *journal) { must(t, j.rotate()); must(t, j.rotate()) },
+		"from a snapshot":     func(t *testing.T, _ string, j *journal) { must(t, j.rotate(nil)) },
+		"from two snapshots":  func(t *testing.T, _ string, j *journal) { must(t, j.rotate(nil)); must(t, j.rotate(nil)) },
 		"with a torn record": func(t *testing.T, dir string, _ *journal) {
 			appendTo(t, dir, appendRecord(nil, recordStarted, appendID(nil, 1))[:14])
 		},
@@ -222,6 +222,92 @@ func TestAJournalIsMendedWithoutAnotherRun(t *testing.T) {
 		}
 		_ = j.file.Close()
 	}
+}
+
+// TestARunThatWasRefusedDoesNotComeBack: it came when the journal was being written anew, as a full disk had room again, and had none any more when
+// its turn came. Whoever was refused sends it elsewhere.
+func TestARunThatWasRefusedDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(*testing.T, *journal) *commit{
+		"with another one": func(t *testing.T, j *journal) *commit {
+			first := j.accept(1, 1000, runBody(1), false)
+			b := j.take()
+			second := j.accept(2, 1000, runBody(2), false) // before the snapshot is taken
+			j.settle(b, j.store(b))
+			must(t, first.wait())
+			return second
+		},
+		"as it is mended": func(_ *testing.T, j *journal) *commit {
+			second := j.accept(2, 1000, runBody(2), false)
+			j.mend()
+			return second
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			j := openTestJournal(t, dir)
+			j.broken = true // what comes goes into a new file
+			second := write(t, j)
+			j.writeAt = func(*os.File, []byte, int64) (int, error) { return 0, syscall.ENOSPC }
+			j.flush()
+			want := j.states()
+			if _, known := want[2]; known != (second.wait() == nil) {
+				t.Errorf("it is known: %v, and was refused with %v", known, second.err)
+			}
+			wantStates(t, j, want)
+			must(t, j.file.Close()) // and the executor is started anew
+			again := openTestJournal(t, dir)
+			defer again.file.Close()
+			wantStates(t, again, want)
+		})
+	}
+}
+
+// TestAResultOutlivesTheRefusalOfItsRun: both were in one batch that could not be written, and the result is in the next snapshot.
+func TestAResultOutlivesTheRefusalOfItsRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := openTestJournal(t, dir)
+	write := j.writeAt
+	j.writeAt = func(*os.File, []byte, int64) (int, error) { return 0, syscall.ENOSPC }
+	j.accept(1, 1000, runBody(1), true)
+	j.accept(2, 1000, runBody(2), true)
+	both := j.finished(&wire.Callback{LogID: 1, HandleCode: 200})
+	j.flush()
+	if both.wait() == nil {
+		t.Error("they are said to be safe")
+	}
+	wantStates(t, j, map[int64]string{1: "finished 200"})
+	j.writeAt, j.failedAt = write, time.Time{}
+	must(t, func() error { c := j.accept(3, 1000, runBody(3), false); j.flush(); return c.wait() }())
+	must(t, j.file.Close())
+	again := openTestJournal(t, dir)
+	defer again.file.Close()
+	wantStates(t, again, map[int64]string{1: "finished 200", 3: "waiting"})
+}
+
+// TestWhatLiesBehindADamagedRecordStaysForgotten, also when what is written over the damaged one is as long.
+func TestWhatLiesBehindADamagedRecordStaysForgotten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := openTestJournal(t, dir)
+	c := j.accept(1, 1000, runBody(1), false)
+	j.flush()
+	must(t, c.wait())
+	must(t, j.file.Close())
+	damaged := appendRecord(nil, recordStarted, appendID(nil, 1))
+	damaged[recordHeader+1]++
+	appendTo(t, dir, appendRecord(damaged, recordAcked, appendID(nil, 1)))
+	j = openTestJournal(t, dir)
+	wantStates(t, j, map[int64]string{1: "waiting"})
+	c = j.started(1)
+	j.flush()
+	must(t, c.wait())
+	must(t, j.file.Close())
+	again := openTestJournal(t, dir)
+	defer again.file.Close()
+	wantStates(t, again, map[int64]string{1: "started"})
 }
 
 func TestJournalRotates(t *testing.T) {

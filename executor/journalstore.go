@@ -11,19 +11,19 @@ import (
 
 // store writes a batch. After a failure the file lacks records, though what they did to the state in memory stands, so
 // the way back is a new file with a snapshot; it is tried once in mendAfter, and at the end.
-func (j *journal) store(batch []byte) error {
+func (j *journal) store(b *batch) error {
 	if j.broken {
 		if time.Since(j.failedAt) < mendAfter {
 			return j.lastErr
 		}
 		// The snapshot is taken after this batch was applied to the state, so it contains the batch.
-		return j.noteFailure(j.rotate())
+		return j.noteFailure(j.rotate(b))
 	}
 	if j.size > rotateAfter+2*j.snapshot {
-		return j.noteFailure(j.rotate())
+		return j.noteFailure(j.rotate(b))
 	}
-	j.extend(int64(len(batch)))
-	_, err := j.writeAt(j.file, batch, j.size)
+	j.extend(int64(len(b.records)))
+	_, err := j.writeAt(j.file, b.records, j.size)
 	if err == nil && j.sync {
 		err = syncData(j.file)
 	}
@@ -32,7 +32,7 @@ func (j *journal) store(batch []byte) error {
 		_ = j.file.Truncate(j.size) // these records are refused, so none of them may be found
 		return j.noteFailure(err)
 	}
-	j.size += int64(len(batch))
+	j.size += int64(len(b.records))
 	return nil
 }
 
@@ -65,8 +65,9 @@ func (j *journal) noteFailure(err error) error {
 	return nil
 }
 
-// rotate begins a new file with a snapshot of the state and removes the old one.
-func (j *journal) rotate() error {
+// rotate begins a new file with a snapshot of the state and removes the old one. What was appended since the batch was taken is in the
+// snapshot too, so it becomes part of the batch: refused later, it would come back after a restart.
+func (j *journal) rotate(b *batch) error {
 	image := []byte(journalMagic)
 	j.mu.Lock()
 	j.seen.each(func(key int64, b *seenBlock) {
@@ -83,6 +84,10 @@ func (j *journal) rotate() error {
 	slices.Sort(ids) // runs are resumed in the order they came
 	for _, id := range ids {
 		image = j.live[id].appendTo(image, id)
+	}
+	if b != nil && len(j.pending) > 0 {
+		j.pending = j.pending[:0]
+		j.join(b)
 	}
 	j.mu.Unlock()
 
