@@ -1,7 +1,13 @@
 package db_test
 
 import (
+	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -19,6 +25,55 @@ func TestAServerWithoutRoomIsAway(t *testing.T) {
 		err := fmt.Errorf("insert: %w", &mysql.MySQLError{Number: number, Message: "The table is full"})
 		if db.IsUnavailable(err) != away {
 			t.Errorf("%v: away is %v", err, !away)
+		}
+	}
+}
+
+// TestWhatADriversErrorStandsFor is found by its number, wrapped or not.
+func TestWhatADriversErrorStandsFor(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]func(error) bool{
+		"duplicate":   func(err error) bool { return errors.Is(db.Error(err), db.ErrDuplicate) },
+		"unsupported": func(err error) bool { return errors.Is(db.Error(err), db.ErrUnsupported) },
+		"transient":   db.IsTransient,
+		"locked":      db.IsLocked,
+	}
+	for number, want := range map[uint16]string{
+		1062: "duplicate", 1586: "duplicate", 1064: "unsupported", 1235: "unsupported", 1213: "transient", 1205: "transient locked", 3572: "transient locked", 1146: "",
+	} {
+		err := fmt.Errorf("step: %w", &mysql.MySQLError{Number: number})
+		got := ""
+		for _, kind := range []string{"duplicate", "unsupported", "transient", "locked"} {
+			if kinds[kind](err) {
+				got += kind + " "
+			}
+		}
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%d is %q, want %q", number, got, want)
+		}
+		if again := db.Error(db.Error(err)); again.Error() != err.Error() {
+			t.Errorf("%d says %q", number, again)
+		}
+	}
+}
+
+// TestWhatALostConnectionIs, and what only somebody's patience was.
+func TestWhatALostConnectionIs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		away bool
+	}{
+		{driver.ErrBadConn, true}, {mysql.ErrInvalidConn, true}, {io.EOF, true}, {io.ErrUnexpectedEOF, true}, {&net.OpError{Op: "dial", Err: errors.New("refused")}, true},
+		{nil, false}, {context.Canceled, false}, {context.DeadlineExceeded, false}, {&net.OpError{Op: "read", Err: context.DeadlineExceeded}, false},
+		{fmt.Errorf("%w: %w", context.Canceled, driver.ErrBadConn), false}, {errors.New("wrong"), false},
+	} {
+		err := tt.err
+		if err != nil {
+			err = fmt.Errorf("step: %w", err)
+		}
+		if got := db.IsUnavailable(err); got != tt.away {
+			t.Errorf("%v: away is %v", err, got)
 		}
 	}
 }

@@ -30,6 +30,9 @@ func TestAMistypedAPITokenIsTold(t *testing.T) {
 	if got := APITokenHint(token); got != token[:8]+"…" {
 		t.Errorf("it is shown as %q", got)
 	}
+	if got := apiTokenChecksum("0123456789abcdefghijABCDEFGHIJ"); got != "3mpbCX" { // CRC-32 in base 62, as scanners for secrets work it out
+		t.Errorf("the checksum is %q", got)
+	}
 	for _, text := range []string{"", "pnc_", token[:39], token + "0", "Pnc_" + token[4:], " " + token} {
 		if IsAPIToken(text) {
 			t.Errorf("%q passes", text)
