@@ -359,16 +359,18 @@ func (q *Queries) ListDeliveries(ctx context.Context, db DBTX, arg ListDeliverie
 }
 
 const listFreshDeliveries = `-- name: ListFreshDeliveries :many
-SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer, refusals FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at = 0 ORDER BY id LIMIT ?
+SELECT id, webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts, state, tries, next_at, tried_at, status, reason, answer, refusals FROM punctual_webhook_delivery FORCE INDEX (i_webhook_delivery)
+WHERE webhook_id = ? AND state = 0 AND next_at = 0 AND id > ? ORDER BY id LIMIT ?
 `
 
 type ListFreshDeliveriesParams struct {
 	WebhookID int64
+	AfterID   int64
 	Limit     int32
 }
 
 func (q *Queries) ListFreshDeliveries(ctx context.Context, db DBTX, arg ListFreshDeliveriesParams) ([]WebhookDelivery, error) {
-	rows, err := db.QueryContext(ctx, listFreshDeliveries, arg.WebhookID, arg.Limit)
+	rows, err := db.QueryContext(ctx, listFreshDeliveries, arg.WebhookID, arg.AfterID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,8 @@ WHERE id = sqlc.arg(id) AND updated_at = sqlc.arg(version);
 UPDATE punctual_webhook SET dropped = dropped + sqlc.arg(n) WHERE id = sqlc.arg(id);
 
 -- name: ListFreshDeliveries :many
-SELECT * FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at = 0 ORDER BY id LIMIT ?;
+SELECT * FROM punctual_webhook_delivery FORCE INDEX (i_webhook_delivery)
+WHERE webhook_id = sqlc.arg(webhook_id) AND state = 0 AND next_at = 0 AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
 
 -- name: ListRefusedDeliveries :many
 -- Those that were refused and are tried again; what follows about the same thing waits behind them.

@@ -43,8 +43,9 @@ const (
 
 const (
 	pageSize   = 500
-	maxBlocked = 1000 // refused events that wait for another try, from which on nothing else is sent
-	maxAnswer  = 255  // bytes of an answer that are kept
+	maxHeld    = 20 * pageSize // events behind refused ones that are passed over for others
+	maxBlocked = 1000          // refused events that wait for another try, from which on nothing else is sent
+	maxAnswer  = 255           // bytes of an answer that are kept
 	grace      = 3 * time.Second
 )
 
@@ -106,17 +107,18 @@ func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page 
 			page = append(page, *d)
 		}
 	}
+	held := func(d db.WebhookDelivery) bool {
+		first, there := blocked[keyOf(&d)]
+		return there && first < d.ID
+	}
+	page = slices.DeleteFunc(page, held)
 	if len(refused) < maxBlocked {
-		fresh, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: h.ID, Limit: pageSize})
+		fresh, err := s.fresh(ctx, h.ID, held)
 		if err != nil {
 			return nil, err
 		}
 		page = append(page, fresh...)
 	}
-	page = slices.DeleteFunc(page, func(d db.WebhookDelivery) bool {
-		first, there := blocked[keyOf(&d)]
-		return there && first < d.ID
-	})
 	slices.SortFunc(page, func(a, b db.WebhookDelivery) int { return cmp.Compare(a.ID, b.ID) })
 	there := make(map[key]bool, len(page))
 	page = slices.DeleteFunc(page, func(d db.WebhookDelivery) bool {
@@ -129,6 +131,23 @@ func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page 
 		page = page[:1] // whether it is well again
 	}
 	return page, nil
+}
+
+// fresh reads events that were not refused yet and are not held back by others: so many that are held back are passed over.
+func (s *Service) fresh(ctx context.Context, webhookID int64, held func(db.WebhookDelivery) bool) ([]db.WebhookDelivery, error) {
+	after := int64(0)
+	for range maxHeld / pageSize {
+		page, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: webhookID, AfterID: after, Limit: pageSize})
+		if err != nil || len(page) == 0 {
+			return nil, err
+		}
+		read := len(page)
+		after = page[read-1].ID
+		if page = slices.DeleteFunc(page, held); len(page) > 0 || read < pageSize {
+			return page, nil
+		}
+	}
+	return nil, nil
 }
 
 // key is what events are kept in order by.

@@ -929,6 +929,35 @@ func TestAnOutageIsNoRefusal(t *testing.T) {
 	})
 }
 
+// TestManyThatWaitForOneHoldUpNothingElse: a receiver refuses an event about a group, of which more are behind it than are read at once.
+func TestManyThatWaitForOneHoldUpNothingElse(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, nil), newReceiver(t)
+		id := b.hook(r, nil)
+		r.answer = func(e envelope) int {
+			if e.Subject == "groups/2" {
+				return http.StatusUnprocessableEntity
+			}
+			return http.StatusNoContent
+		}
+		b.write(Event{Type: ExecutorRegistered, Group: 2})
+		b.look(b.s)
+		events := slices.Repeat([]Event{{Type: ExecutorSilent, Group: 2, At: b.s.cfg.Now()}}, pageSize)
+		if err := pool.Tx(t.Context(), func(tx *sql.Tx) error { return b.s.Write(t.Context(), tx, events...) }); err != nil {
+			t.Fatal(err)
+		}
+		b.write(finished(1))
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"groups/2 registered 422", "runs/1 finished 204"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+		if n := b.count(id, Waiting); n != pageSize+1 {
+			t.Errorf("%d wait", n)
+		}
+	})
+}
+
 // TestADeletedWebhook takes its deliveries with it.
 func TestADeletedWebhook(t *testing.T) {
 	t.Parallel()
