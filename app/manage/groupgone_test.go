@@ -114,7 +114,7 @@ func TestADeletedGroupLeavesTheOthersToAUser(t *testing.T) {
 	deleted := make(chan error, 1)
 	err = pool.InTurn(ctx, ObjectUser, func(_ context.Context, tx *sql.Tx) error {
 		permit(tx, b.group, gone, b.closed)
-		go func() { deleted <- b.Groups.Delete(ctx, b.admin, gone) }()
+		go func() { deleted <- b.Groups.Delete(db.Patient(ctx), b.admin, gone) }()
 		waiting := 0
 		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
 			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND (info LIKE '%UPDATE xxl_job_user SET%' OR info LIKE '%INTO punctual_turn%')").Scan(&waiting)

@@ -95,6 +95,7 @@ func TestAWebhookIsMadeThoughNobodyHearsOfItYet(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Webhooks.cfg.Webhooks, b.Groups.cfg.Webhooks = service, service
+		b.Webhooks.cfg.Logger, b.Groups.cfg.Logger = slog.New(slog.DiscardHandler), slog.New(slog.DiscardHandler)
 		gone, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "gone-soon", Title: "g"})
 		if err != nil {
 			t.Fatal(err)
