@@ -42,6 +42,10 @@ func (c *jobPages) merge(ec echo.Context, page *jobs.FormPage, mine jobs.FormVal
 		return nil, err
 	}
 	in, theirs := whole(in, j)
+	hidden := c.hidesScript(who(ec), j)
+	if hidden {
+		in.GlueSource = theirs.GlueSource // and no difference is told
+	}
 	manage.TakeJobPart(mine[jobs.FieldTake], &in, theirs)
 	out, parts := manage.MergeJobs(mine[jobs.FieldBase], in, theirs, c.zone)
 	groups, err := c.groupTitles(ec)
@@ -63,8 +67,11 @@ func (c *jobPages) merge(ec echo.Context, page *jobs.FormPage, mine jobs.FormVal
 		}
 		page.Changes = append(page.Changes, change)
 	}
-	merged := c.storedValues(j)
+	merged := c.storedValues(who(ec), j)
 	maps.Copy(merged, c.valuesOf(out.Job))
+	if hidden {
+		delete(merged, jobs.FieldSource)
+	}
 	merged[jobs.FieldGroup], merged[jobs.FieldRemark], merged[jobs.FieldBoth] = strconv.FormatInt(out.Group, 10), mine[jobs.FieldRemark], strings.Join(both, ",")
 	if out.Param == in.Param && out.Handler == in.Handler {
 		for name, value := range mine {

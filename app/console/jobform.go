@@ -37,7 +37,7 @@ func (c *jobPages) jobNew(ec echo.Context) error {
 		if err != nil {
 			return err
 		}
-		values = c.storedValues(j)
+		values = c.storedValues(who(ec), j)
 		delete(values, jobs.FieldVersion)
 		delete(values, jobs.FieldBase)
 		page.CopyOf, page.Name = from, j.JobDesc
@@ -54,7 +54,7 @@ func (c *jobPages) jobEdit(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}, c.storedValues(j))
+	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}, c.storedValues(who(ec), j))
 }
 
 func (c *jobPages) jobCreate(ec echo.Context) error {
@@ -93,6 +93,9 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 	values := typedValues(ec)
 	in, err := c.jobInput(ctx, p, values)
 	in.KeepOptions = !ec.Request().PostForm.Has(jobs.FieldZone) // a script that posts what XXL-JOB's form had
+	if !ec.Request().PostForm.Has(jobs.FieldSource) {
+		in.GlueSource = string(j.GlueSource)
+	}
 	page := jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}
 	if err == nil && values[jobs.FieldTake] != "" {
 		merged, err := c.merge(ec, &page, values, in)
@@ -217,8 +220,16 @@ func (c *jobPages) declared(ctx context.Context, jobID int64, groups groupTitles
 	return jobs.Declared{Program: groups.title(row.GroupID), Dropped: row.DroppedAt != 0, Fields: strings.Split(row.Fields, ",")}, nil
 }
 
-func (c *jobPages) storedValues(j db.Job) jobs.FormValues {
+// hidesScript says whether a job has a script that is not for who looks: its form is without it then.
+func (c *jobPages) hidesScript(p auth.Principal, j db.Job) bool {
+	return jobspec.IsScript(j.GlueType) && !c.jobs.CanScript(p, j.GlueType, j.JobGroup)
+}
+
+func (c *jobPages) storedValues(p auth.Principal, j db.Job) jobs.FormValues {
 	v := c.valuesOf(j.Spec())
+	if c.hidesScript(p, j) {
+		delete(v, jobs.FieldSource)
+	}
 	v[jobs.FieldGroup], v[jobs.FieldVersion] = strconv.FormatInt(j.JobGroup, 10), manage.JobVersion(j)
 	v[jobs.FieldBase] = manage.JobMarks(manage.JobInput{Job: j.Spec(), Group: j.JobGroup}, c.zone)
 	delete(v, jobs.FieldRemark) // each change has its own

@@ -82,6 +82,12 @@ func (p FormPage) heading() string {
 // isGlue says whether the form is for a script, as far as it is known when the page is drawn.
 func (p FormPage) isGlue() bool { return p.Values[FieldGlue] != "" && p.Values[FieldGlue] != "BEAN" }
 
+// hasSource says whether the form asks for a script or a definition. That of a job is not in it for who may not read it.
+func (p FormPage) hasSource() bool {
+	_, told := p.Values[FieldSource]
+	return p.ID == 0 || p.isGlue() && told
+}
+
 // presets are the schedules most jobs have, for a first click.
 var presets = []struct{ key, cron string }{
 	{"jobs.preset.minute", "0 * * * * ?"},
