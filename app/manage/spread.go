@@ -56,6 +56,7 @@ type Spread struct {
 
 // PreviewSpread is [Jobs.Preview] of a BulkSpread, with what it comes to: both of one reading of the jobs.
 func (s *Jobs) PreviewSpread(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, Spread, error) {
+	b.Was = nil // nobody is asked before an undo
 	items, stored, err := s.bulk(ctx, p, b, MaxMatching, s.schedulesByID)
 	if err != nil {
 		return nil, Spread{}, err

@@ -134,3 +134,16 @@ func TestAPreviewOfASpreadReadsSchedules(t *testing.T) {
 		}
 	})
 }
+
+// TestThePreviewOfASpreadIsNoUndo, whatever an address says that somebody has put together.
+func TestThePreviewOfASpreadIsNoUndo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		id := b.create(t, nil)
+		items, _, err := b.Jobs.PreviewSpread(t.Context(), b.user, Bulk{Do: BulkSpread, IDs: []int64{id}, Window: time.Minute, Was: map[int64]string{id: ""}})
+		if err != nil || len(items) != 1 || items[0].becomes == "" {
+			t.Errorf("%+v, %v", items, err)
+		}
+	})
+}
