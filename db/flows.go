@@ -180,13 +180,13 @@ func MoveFlowSteps(ctx context.Context, tx DBTX, steps []StepMove) error {
 
 // InsertKills notes that runs are to end. The first who asked is the one who is named. Nobody waits for these wishes, so they are old from
 // the beginning.
-func InsertKills(ctx context.Context, tx DBTX, by string, runs []int64) error {
+func InsertKills(ctx context.Context, tx DBTX, by string, at int64, runs []int64) error {
 	for part := range slices.Chunk(runs, MaxBatch) {
-		args := make([]any, 0, 2*len(part))
+		args := make([]any, 0, 3*len(part))
 		for _, id := range part {
-			args = append(args, id, by)
+			args = append(args, id, by, at)
 		}
-		values := strings.TrimSuffix(strings.Repeat("(?,?,0),", len(part)), ",")
+		values := strings.TrimSuffix(strings.Repeat("(?,?,?),", len(part)), ",")
 		if _, err := tx.ExecContext(ctx, "INSERT IGNORE INTO punctual_kill (log_id, asked_by, asked_at) VALUES "+values, args...); err != nil {
 			return fmt.Errorf("ask for the end of %d runs: %w", len(part), err)
 		}

@@ -329,6 +329,7 @@ type Querier interface {
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
+	GetKill(ctx context.Context, db DBTX, logID int64) (Kill, error)
 	// The newest message of a channel, for a look at its words.
 	GetLatestAlarmDelivery(ctx context.Context, db DBTX, channelID int64) (GetLatestAlarmDeliveryRow, error)
 	// What a channel was told last of the alarms of a job since a moment.
@@ -688,8 +689,8 @@ type Querier interface {
 	ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]ListKeptOfGroupRow, error)
 	// Of which runs of a job something is kept, and where, newest first: by the index on both.
 	ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]ListKeptOfJobRow, error)
-	// The table is empty but for the seconds in which somebody waits.
-	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
+	// A page of them. The table is empty but for the seconds in which somebody waits; a flow that is stopped, or a job that is deleted, may fill it.
+	ListKills(ctx context.Context, db DBTX, arg ListKillsParams) ([]Kill, error)
 	// Copies of runs that were going on and have ended since.
 	ListLiveOutputsToEnd(ctx context.Context, db DBTX, arg ListLiveOutputsToEndParams) ([]ListLiveOutputsToEndRow, error)
 	// Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.
@@ -868,8 +869,8 @@ type Querier interface {
 	ListTracedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListTracedRunsRow, error)
 	// Entries that have no place in the chain yet, in the order in which they get one.
 	ListUnchainedAudit(ctx context.Context, db DBTX, limit int32) ([]AuditEntry, error)
-	// What waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
-	ListUnsentRunsOfJob(ctx context.Context, db DBTX, jobID int64) ([]int64, error)
+	// A page of what waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
+	ListUnsentRunsOfJob(ctx context.Context, db DBTX, arg ListUnsentRunsOfJobParams) ([]int64, error)
 	// What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
 	// open rows only, however big the log is; the node's low mark bounds it from below.
 	ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUnsentRunsOfNodeParams) ([]ListUnsentRunsOfNodeRow, error)

@@ -23,6 +23,17 @@ func (q *Queries) DeleteKill(ctx context.Context, db DBTX, logID int64) (int64, 
 	return result.RowsAffected()
 }
 
+const getKill = `-- name: GetKill :one
+SELECT log_id, asked_by, asked_at FROM punctual_kill WHERE log_id = ?
+`
+
+func (q *Queries) GetKill(ctx context.Context, db DBTX, logID int64) (Kill, error) {
+	row := db.QueryRowContext(ctx, getKill, logID)
+	var i Kill
+	err := row.Scan(&i.LogID, &i.AskedBy, &i.AskedAt)
+	return i, err
+}
+
 const insertKill = `-- name: InsertKill :exec
 
 INSERT IGNORE INTO punctual_kill (log_id, asked_by, asked_at) VALUES (?, ?, ?)
@@ -42,12 +53,17 @@ func (q *Queries) InsertKill(ctx context.Context, db DBTX, arg InsertKillParams)
 }
 
 const listKills = `-- name: ListKills :many
-SELECT log_id, asked_by, asked_at FROM punctual_kill ORDER BY log_id LIMIT 1000
+SELECT log_id, asked_by, asked_at FROM punctual_kill WHERE log_id > ? ORDER BY log_id LIMIT ?
 `
 
-// The table is empty but for the seconds in which somebody waits.
-func (q *Queries) ListKills(ctx context.Context, db DBTX) ([]Kill, error) {
-	rows, err := db.QueryContext(ctx, listKills)
+type ListKillsParams struct {
+	AfterID int64
+	Limit   int32
+}
+
+// A page of them. The table is empty but for the seconds in which somebody waits; a flow that is stopped, or a job that is deleted, may fill it.
+func (q *Queries) ListKills(ctx context.Context, db DBTX, arg ListKillsParams) ([]Kill, error) {
+	rows, err := db.QueryContext(ctx, listKills, arg.AfterID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +127,18 @@ func (q *Queries) ListOpenRetries(ctx context.Context, db DBTX, arg ListOpenRetr
 }
 
 const listUnsentRunsOfJob = `-- name: ListUnsentRunsOfJob :many
-SELECT id FROM xxl_job_log WHERE handle_code = 0 AND trigger_code = 0 AND job_id = ? ORDER BY id LIMIT 1000
+SELECT id FROM xxl_job_log WHERE handle_code = 0 AND trigger_code = 0 AND job_id = ? AND id > ? ORDER BY id LIMIT ?
 `
 
-// What waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
-func (q *Queries) ListUnsentRunsOfJob(ctx context.Context, db DBTX, jobID int64) ([]int64, error) {
-	rows, err := db.QueryContext(ctx, listUnsentRunsOfJob, jobID)
+type ListUnsentRunsOfJobParams struct {
+	JobID   int64
+	AfterID int64
+	Limit   int32
+}
+
+// A page of what waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
+func (q *Queries) ListUnsentRunsOfJob(ctx context.Context, db DBTX, arg ListUnsentRunsOfJobParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listUnsentRunsOfJob, arg.JobID, arg.AfterID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,11 @@
 INSERT IGNORE INTO punctual_kill (log_id, asked_by, asked_at) VALUES (?, ?, ?);
 
 -- name: ListKills :many
--- The table is empty but for the seconds in which somebody waits.
-SELECT log_id, asked_by, asked_at FROM punctual_kill ORDER BY log_id LIMIT 1000;
+-- A page of them. The table is empty but for the seconds in which somebody waits; a flow that is stopped, or a job that is deleted, may fill it.
+SELECT log_id, asked_by, asked_at FROM punctual_kill WHERE log_id > sqlc.arg(after_id) ORDER BY log_id LIMIT ?;
+
+-- name: GetKill :one
+SELECT log_id, asked_by, asked_at FROM punctual_kill WHERE log_id = ?;
 
 -- name: DeleteKill :execrows
 DELETE FROM punctual_kill WHERE log_id = ?;
@@ -18,5 +21,5 @@ WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > sqlc.arg(after_id) A
 ORDER BY id LIMIT 10;
 
 -- name: ListUnsentRunsOfJob :many
--- What waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
-SELECT id FROM xxl_job_log WHERE handle_code = 0 AND trigger_code = 0 AND job_id = ? ORDER BY id LIMIT 1000;
+-- A page of what waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
+SELECT id FROM xxl_job_log WHERE handle_code = 0 AND trigger_code = 0 AND job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;

@@ -159,7 +159,7 @@ func (fs *Flows) killSteps(ctx context.Context, tx *sql.Tx, row *db.FlowRun, wan
 			}
 			runs = append(runs, ids...)
 		}
-		if err := db.InsertKills(ctx, tx, by, runs); err != nil {
+		if err := db.InsertKills(ctx, tx, by, 0, runs); err != nil {
 			return err
 		}
 		if len(rows) < 1000 {

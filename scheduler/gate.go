@@ -207,7 +207,7 @@ func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 	}
 	row, err := e.queries.GetJob(ctx, e.cfg.Pool, jobID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return nil // the sweep finds the slots stale when the runs are deleted too
+		return e.cancelOrphans(ctx, ids)
 	} else if err != nil {
 		return err
 	}
@@ -242,6 +242,20 @@ func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 	return nil
 }
 
+// cancelOrphans ends runs that wait for a slot of a job that is deleted: they were made as it was, or are more than are ended with it at once.
+func (e *Engine) cancelOrphans(ctx context.Context, ids []int64) error {
+	for _, id := range ids {
+		run, err := e.readable(ctx, id)
+		if err == nil && run.OwnerNode == waitingOwner && !ended(&run) {
+			err = e.cancelWaiting(ctx, &run, e.cfg.Name)
+		}
+		if err != nil && !errors.Is(err, ErrRunNotFound) && !errors.Is(err, errRaced) { // deleted, or ended by another admin
+			return err
+		}
+	}
+	return nil
+}
+
 // sweepGates mends the slots.
 func (e *Engine) sweepGates(ctx context.Context) error {
 	stale, err := e.queries.ListStaleSlots(ctx, e.cfg.Pool)
@@ -262,11 +276,12 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 		return err
 	}
 	for _, id := range jobs {
-		if err := e.startNext(ctx, id); err != nil {
-			return err
+		failed := e.startNext(ctx, id)
+		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
+			break
 		}
 	}
-	return nil
+	return err
 }
 
 // slots are the slot rows that runs need.

@@ -244,7 +244,7 @@ func (e *Engine) killLoop(ctx context.Context) {
 }
 
 func (e *Engine) carryOut(ctx context.Context) error {
-	wishes, err := e.queries.ListKills(ctx, e.cfg.Pool)
+	wishes, err := e.wishes(ctx)
 	if err != nil {
 		return err
 	}
@@ -272,6 +272,20 @@ func (e *Engine) carryOut(ctx context.Context) error {
 		})
 	}
 	return work.Wait()
+}
+
+// wishes are all that are on record: one that cannot be carried out hides none behind it.
+func (e *Engine) wishes(ctx context.Context) (all []db.Kill, err error) {
+	const page = 1000
+	for after := int64(0); ; after = all[len(all)-1].LogID {
+		rows, err := e.queries.ListKills(ctx, e.cfg.Pool, db.ListKillsParams{AfterID: after, Limit: page})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, rows...); len(rows) < page {
+			return all, nil
+		}
+	}
 }
 
 // killRests are the wishes that could not be carried out, as of runs whose executor cannot be reached: each rests for longer than before, since what

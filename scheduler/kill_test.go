@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // killing asks for the end of a run in the background, and gives what became of the wish.
@@ -28,7 +29,7 @@ func (b *bundle) killing(e *Engine, logID int64) <-chan error {
 func (b *bundle) wished(logID int64) {
 	b.t.Helper()
 	b.await("the wish is on record", func() bool {
-		wishes, err := b.engine.queries.ListKills(b.t.Context(), b.pool)
+		wishes, err := b.engine.queries.ListKills(b.t.Context(), b.pool, db.ListKillsParams{Limit: 1000})
 		return err == nil && len(wishes) == 1 && wishes[0].LogID == logID
 	})
 }
@@ -47,7 +48,7 @@ func (b *bundle) killedUnsent(logID int64, err error) {
 			b.t.Errorf("run %d was sent", logID)
 		}
 	}
-	if wishes, err := b.engine.queries.ListKills(b.t.Context(), b.pool); err != nil || len(wishes) > 0 {
+	if wishes, err := b.engine.queries.ListKills(b.t.Context(), b.pool, db.ListKillsParams{Limit: 1000}); err != nil || len(wishes) > 0 {
 		b.t.Errorf("wishes left: %v, %v", wishes, err)
 	}
 }
@@ -205,7 +206,7 @@ func TestAKillThatNobodyWaitsForIsCarriedOut(t *testing.T) {
 			t.Errorf("the run: %s", b.dump())
 		}
 		b.await("the wish is gone", func() bool {
-			wishes, err := b.engine.queries.ListKills(t.Context(), pool)
+			wishes, err := b.engine.queries.ListKills(t.Context(), pool, db.ListKillsParams{Limit: 1000})
 			return err == nil && len(wishes) == 0
 		})
 	})
@@ -348,7 +349,7 @@ func TestWhatWaitsOfADeletedJobIsNotSent(t *testing.T) {
 		id := b.trigger(job)
 		b.await("it is sent", func() bool { return b.run(id).TriggerCode == 200 })
 		b.finish(id, 500, "no")
-		waiting, err := b.engine.queries.ListUnsentRunsOfJob(t.Context(), pool, job)
+		waiting, err := b.engine.queries.ListUnsentRunsOfJob(t.Context(), pool, db.ListUnsentRunsOfJobParams{JobID: job, Limit: 1000})
 		if err != nil || len(waiting) != 1 {
 			t.Fatalf("waiting: %v, %v", waiting, err)
 		}
@@ -361,6 +362,53 @@ func TestWhatWaitsOfADeletedJobIsNotSent(t *testing.T) {
 		b.await("it is forgotten", func() bool { return b.engine.pending.len() == 0 && b.engine.timer.len() == 0 })
 		if n := len(b.executors.received()); n != 1 {
 			t.Errorf("%d runs were sent, want the first only", n)
+		}
+	})
+}
+
+// TestWhatADeletedJobLeftIsEnded: its admin was killed before its runs were deleted. Who waits for a slot is ended also where nobody noted that.
+func TestWhatADeletedJobLeftIsEnded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, quick, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) {
+			p.MaxConcurrent, p.ConcurrencyPolicy = 1, string(jobspec.ConcurrencyQueue)
+		})
+		sent := b.trigger(job)
+		b.await("it is sent", func() bool { return b.run(sent).TriggerCode == 200 })
+		noted, unnoted := b.trigger(job), b.trigger(job)
+		b.exec("UPDATE xxl_job_log SET planned_at = planned_at - 60000 WHERE job_id = ?", job)
+		b.exec("UPDATE punctual_slot SET planned_at = planned_at - 60000 WHERE job_id = ?", job)
+		if err := b.engine.queries.InsertKill(t.Context(), pool, db.InsertKillParams{LogID: noted, AskedBy: "ada", AskedAt: time.Now().UnixMilli()}); err != nil {
+			t.Fatal(err)
+		}
+		b.exec("DELETE FROM xxl_job_info WHERE id = ?", job)
+		for _, id := range []int64{noted, unnoted} {
+			if r := b.ended(id); r.Outcome != event.Killed {
+				t.Errorf("what waited ended as %v", r.Outcome)
+			}
+		}
+		b.finish(sent, 200, "")
+		if r := b.ended(sent); r.Outcome != event.Succeeded {
+			t.Errorf("what ran ended as %v", r.Outcome)
+		}
+	})
+}
+
+// TestAWishBehindManyIsCarriedOut that nobody can carry out now.
+func TestAWishBehindManyIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		many := make([]int64, 1100)
+		for i := range many {
+			many[i] = int64(1_000_000 + i)
+		}
+		if err := db.InsertKills(t.Context(), pool, "ada", time.Now().UnixMilli(), many); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := b.engine.wishes(t.Context()); err != nil || len(all) != len(many) {
+			t.Errorf("%d of %d wishes, %v", len(all), len(many), err)
 		}
 	})
 }

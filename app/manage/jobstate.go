@@ -100,16 +100,17 @@ const (
 
 // killWaiting has the admins forget what they hold of a job that is deleted, such as a retry that waits for its back-off.
 func (s *Jobs) killWaiting(ctx context.Context, tx *sql.Tx, p auth.Principal, jobID int64) error {
-	ids, err := s.queries.ListUnsentRunsOfJob(ctx, tx, jobID)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if err := s.queries.InsertKill(ctx, tx, db.InsertKillParams{LogID: id, AskedBy: p.Name, AskedAt: s.cfg.Now().UnixMilli()}); err != nil {
+	page := db.ListUnsentRunsOfJobParams{JobID: jobID, Limit: db.MaxBatch}
+	for {
+		ids, err := s.queries.ListUnsentRunsOfJob(ctx, tx, page)
+		if err != nil {
 			return err
 		}
+		if err := db.InsertKills(ctx, tx, p.Name, s.cfg.Now().UnixMilli(), ids); err != nil || len(ids) < db.MaxBatch {
+			return err
+		}
+		page.AfterID = ids[len(ids)-1]
 	}
-	return nil
 }
 
 // Delete removes a job, its script's history and its runs. Runs that are under way go on and are no longer recorded.

@@ -87,14 +87,11 @@ func (s *Runs) Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok
 
 // KillWish is who wants a run ended that cannot be ended yet, and since when; ok is false when nobody does.
 func (s *Runs) KillWish(ctx context.Context, logID int64) (user string, at time.Time, ok bool, err error) {
-	wishes, err := s.queries.ListKills(ctx, s.cfg.Pool)
-	if err != nil {
-		return "", time.Time{}, false, fmt.Errorf("read who wants runs ended: %w", db.Error(err))
+	w, err := s.queries.GetKill(ctx, s.cfg.Pool, logID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return "", time.Time{}, false, nil
+	} else if err != nil {
+		return "", time.Time{}, false, fmt.Errorf("read who wants a run ended: %w", err)
 	}
-	for _, w := range wishes {
-		if w.LogID == logID {
-			return w.AskedBy, time.UnixMilli(w.AskedAt), true, nil
-		}
-	}
-	return "", time.Time{}, false, nil
+	return w.AskedBy, time.UnixMilli(w.AskedAt), true, nil
 }
