@@ -209,8 +209,8 @@ func (s *Jobs) stopFirst(ctx context.Context, p auth.Principal, id int64) (claim
 	return j.ClaimedUntil, err
 }
 
-// carryPauses gives a job those pauses of another one's own that it has not, before it takes over its schedule: what holds that back, or will,
-// goes on to.
+// carryPauses gives a job the pauses of another one's own, before it takes over its schedule: what holds that back, or will, goes on to. The other
+// job's are ended: else one that is ended here would hold the schedule again once it goes back.
 func (s *Jobs) carryPauses(ctx context.Context, p auth.Principal, from db.Job, to int64) error {
 	list, err := s.pauses.Of(ctx, p, from)
 	if err != nil {
@@ -229,7 +229,14 @@ func (s *Jobs) carryPauses(ctx context.Context, p auth.Principal, from db.Job, t
 		same := func(h Pause) bool {
 			return h.Until.Equal(pause.Until) && h.Strategy == pause.Strategy && h.Cron == pause.Cron && h.Length == pause.Length && h.ZoneID == pause.ZoneID && h.Reason == pause.Reason
 		}
-		if pause.Scope != jobspec.PauseJob || slices.ContainsFunc(has, same) {
+		if pause.Scope != jobspec.PauseJob {
+			continue
+		}
+		if err := s.pauses.end(ctx, p, pause.ID, from.ID); err != nil {
+			return err
+		}
+		carried = true
+		if slices.ContainsFunc(has, same) {
 			continue
 		}
 		if _, err := s.pauses.keep(ctx, p, PauseInput{
@@ -237,7 +244,6 @@ func (s *Jobs) carryPauses(ctx context.Context, p auth.Principal, from db.Job, t
 		}); err != nil {
 			return err
 		}
-		carried = true
 	}
 	if carried {
 		s.cfg.Pool.AfterCommit(ctx, s.cfg.pausesChanged)
