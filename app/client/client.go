@@ -90,7 +90,7 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 
 // call is do with the header of the answer.
 func (a *api) call(ctx context.Context, method, path string, query url.Values, body any) (raw json.RawMessage, header http.Header, err error) {
-	if a.away == nil || method != http.MethodGet {
+	if a.away == nil || method != http.MethodGet && (method != http.MethodPost || a.once == "") {
 		return a.try(ctx, method, path, query, body)
 	}
 	err = a.away.reach(ctx, func() error {
@@ -139,7 +139,7 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 		return nil, nil, errInterrupted
 	}
 	if err != nil {
-		return nil, nil, &awayError{fmt.Errorf("cannot reach %s: %w", a.base, cause(err))}
+		return nil, nil, &awayError{fmt.Errorf("cannot reach %s: %w", a.base, cause(err)), wasThere(err)}
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -147,7 +147,7 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 		return nil, nil, errInterrupted
 	}
 	if err != nil {
-		return nil, nil, &awayError{fmt.Errorf("the answer of %s broke off: %w", a.base, err)}
+		return nil, nil, &awayError{fmt.Errorf("the answer of %s broke off: %w", a.base, err), true}
 	}
 	if resp.StatusCode == http.StatusNoContent {
 		return nil, resp.Header, nil
@@ -160,7 +160,7 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 		err := fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, plain(resp.Status))
 		switch resp.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy in front of it
-			err = &awayError{err}
+			err = &awayError{err, true}
 		}
 		return nil, nil, err
 	}

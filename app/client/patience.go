@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -22,7 +23,7 @@ type patience struct {
 	reached bool      // the admin has answered before; until then its address may be wrong
 }
 
-// patient is an api for a command that waits: what only reads is asked again while the admin is away.
+// patient is an api for a command that waits: what only reads, and what is posted with a key, is asked again while the admin is away.
 func (a *api) patient(say io.Writer, reached bool) *api {
 	p := *a
 	p.away = &patience{say, reached}
@@ -37,6 +38,9 @@ func (p *patience) reach(ctx context.Context, call func() error) error {
 		if !isAway(err) {
 			p.reached = true
 			return err
+		}
+		if away, ok := errors.AsType[*awayError](err); !ok || away.there {
+			p.reached = true
 		}
 		if !p.reached || ctx.Err() != nil || !since.IsZero() && time.Since(since) >= awayFor { // the time of who waits is over, or that of the admin
 			return err
@@ -57,7 +61,10 @@ func (p *patience) reach(ctx context.Context, call func() error) error {
 }
 
 // awayError means that no admin has answered.
-type awayError struct{ err error }
+type awayError struct {
+	err   error
+	there bool // somebody listens at the address
+}
 
 // Error implements error.
 func (e *awayError) Error() string { return e.err.Error() }
@@ -65,10 +72,16 @@ func (e *awayError) Error() string { return e.err.Error() }
 // Unwrap is what is behind it.
 func (e *awayError) Unwrap() error { return e.err }
 
-// isAway reports whether an error is over when the admin is back.
+// wasThere reports whether a call that has no answer had somebody at the other end.
+func wasThere(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op != "dial" || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// isAway reports whether an error is over when the admin is back, or when it has done what it was asked before.
 func isAway(err error) bool {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		return refused.Status == http.StatusServiceUnavailable || refused.Status == http.StatusTooManyRequests // 502 tells of an executor
+		return refused.Status == http.StatusServiceUnavailable || refused.Status == http.StatusTooManyRequests || refused.Code == onceRunning // 502 tells of an executor
 	}
 	_, ok := errors.AsType[*awayError](err)
 	return ok

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -129,3 +130,89 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+// TestARunIsAskedForOnce: the answer to what makes a run is lost in each way, and the request is sent again with its key until there is one.
+func TestARunIsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	ways := map[string]func() (*http.Response, error){
+		"cut while it waits": func() (*http.Response, error) { return nil, io.EOF },
+		"reset":              func() (*http.Response, error) { return nil, &net.OpError{Op: "read", Err: errors.New("reset")} },
+		"broken off": func() (*http.Response, error) {
+			r := answer(http.StatusCreated, "application/json", "")
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"runs":[`), broken{}))
+			return r, nil
+		},
+		"a proxy's": func() (*http.Response, error) {
+			return answer(http.StatusGatewayTimeout, "text/html", "<h1>Gateway Timeout"), nil
+		},
+		"not confirmed": func() (*http.Response, error) {
+			return answer(http.StatusServiceUnavailable, "application/problem+json", `{"code":"unconfirmed"}`), nil
+		},
+		"still worked on": func() (*http.Response, error) {
+			return answer(http.StatusConflict, "application/problem+json", `{"code":"once.running"}`), nil
+		},
+	}
+	for name, way := range ways {
+		synctest.Test(t, func(t *testing.T) {
+			admin := &forgetful{way: way, last: `{"runs":[9]}`, code: http.StatusCreated}
+			var out bytes.Buffer
+			a := &api{base: "http://admin.example", http: &http.Client{Transport: admin}}
+			if err := (waiting{}).trigger(t.Context(), a, Streams{Out: &out, Err: io.Discard}, "table", "/jobs/7/trigger", nil); err != nil || out.String() != "9\n" {
+				t.Errorf("%s: %q, %v", name, &out, err)
+			}
+			if len(admin.keys) != 3 || admin.keys[0] == "" || admin.keys[0] != admin.keys[1] || admin.keys[1] != admin.keys[2] {
+				t.Errorf("%s: keys %q", name, admin.keys)
+			}
+			if err := (waiting{}).trigger(t.Context(), a, Streams{Out: &out, Err: io.Discard}, "table", "/jobs/7/trigger", nil); err != nil || admin.keys[3] == admin.keys[0] {
+				t.Errorf("%s: another run, %v: keys %q", name, err, admin.keys)
+			}
+		})
+	}
+}
+
+// TestNobodyKnowsWhetherItRan: that is no refusal, and an address at which nobody is is not asked twice.
+func TestNobodyKnowsWhetherItRan(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		way   func() (*http.Response, error)
+		last  string
+		calls int
+		code  int
+	}{
+		"unknown": {func() (*http.Response, error) { return nil, io.EOF }, `{"code":"once.unknown","title":"?"}`, 3, 0},
+		"refused": {func() (*http.Response, error) { return nil, io.EOF }, `{"code":"conflict","title":"no"}`, 3, codeRefused},
+		"nobody":  {func() (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errors.New("refused")} }, "", 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			admin := &forgetful{way: tt.way, last: tt.last, code: http.StatusConflict}
+			a := &api{base: "http://admin.example", http: &http.Client{Transport: admin}}
+			err := (waiting{}).trigger(t.Context(), a, Streams{Out: io.Discard, Err: io.Discard}, "table", "/jobs/7/trigger", nil)
+			code := 0
+			if ended, ok := errors.AsType[*ExitError](err); ok {
+				code = ended.Code
+			}
+			if err == nil || len(admin.keys) != tt.calls || code != tt.code {
+				t.Errorf("%s: after %d calls code %d, %v", name, len(admin.keys), code, err)
+			}
+		})
+	}
+}
+
+// forgetful is an admin of whose answers the first two are lost.
+type forgetful struct {
+	way  func() (*http.Response, error)
+	last string
+	code int
+	keys []string
+}
+
+func (f *forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
+	if f.keys = append(f.keys, r.Header.Get("Idempotency-Key")); len(f.keys) < 3 {
+		return f.way()
+	}
+	kind := "application/json"
+	if f.code >= 400 {
+		kind = "application/problem+json"
+	}
+	return answer(f.code, kind, f.last), nil
+}

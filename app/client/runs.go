@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -444,11 +445,21 @@ func (c runsRerun) Run(ctx context.Context, s Streams) error {
 	return c.trigger(ctx, a, s, c.Output, fmt.Sprintf("/runs/%d/rerun", c.ID), nil)
 }
 
-// trigger makes runs, says which, and waits for them if that is wanted.
+// What an admin says of a key that it knows, beside its answer: that the request is still worked on, or, with the rest, that nobody can say
+// what became of it. Neither is a refusal.
+const (
+	onceKnown   = "once."
+	onceRunning = onceKnown + "running"
+)
+
+// trigger makes runs, says which, and waits for them if that is wanted. The request has a key of its own, so that it is sent again when its
+// answer is lost, and nothing runs twice for that.
 func (w waiting) trigger(ctx context.Context, a *api, s Streams, format, path string, body any) error {
-	raw, err := a.do(ctx, http.MethodPost, path, nil, body)
+	keyed := a.patient(s.Err, false)
+	keyed.once = rand.Text()
+	raw, err := keyed.do(ctx, http.MethodPost, path, nil, body)
 	if err != nil {
-		if _, refused := errors.AsType[*RefusedError](err); refused {
+		if refused, is := errors.AsType[*RefusedError](err); is && refused.Status != http.StatusServiceUnavailable && !strings.HasPrefix(refused.Code, onceKnown) {
 			return &ExitError{codeRefused, err}
 		}
 		return err
