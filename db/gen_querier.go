@@ -40,6 +40,8 @@ type Querier interface {
 	ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int64) error
 	// Gives a run the items of another one's step: a part of those in some states.
 	CopyFlowItems(ctx context.Context, db DBTX, arg CopyFlowItemsParams) error
+	// Puts a recount in the place of the counters of a group's hour, guarded by what they were before it began.
+	CorrectHour(ctx context.Context, db DBTX, arg CorrectHourParams) (int64, error)
 	// Those of an owner that somebody may still use.
 	CountAPITokens(ctx context.Context, db DBTX, arg CountAPITokensParams) (int64, error)
 	// Those who can log in whatever becomes of a directory; one has to stay. Nobody signs in as a service account.

@@ -73,6 +73,46 @@ func (q *Queries) AddToReport(ctx context.Context, db DBTX, arg AddToReportParam
 	return result.RowsAffected()
 }
 
+const correctHour = `-- name: CorrectHour :execrows
+UPDATE punctual_run_hour
+SET running_count = ?, suc_count = ?, fail_count = ?, skip_count = ?
+WHERE group_id = ? AND hour_at = ? AND running_count = ? AND suc_count = ?
+  AND fail_count = ? AND skip_count = ?
+`
+
+type CorrectHourParams struct {
+	Running      int64
+	Succeeded    int64
+	Failed       int64
+	Skipped      int64
+	GroupID      int64
+	HourAt       int64
+	OldRunning   int64
+	OldSucceeded int64
+	OldFailed    int64
+	OldSkipped   int64
+}
+
+// Puts a recount in the place of the counters of a group's hour, guarded by what they were before it began.
+func (q *Queries) CorrectHour(ctx context.Context, db DBTX, arg CorrectHourParams) (int64, error) {
+	result, err := db.ExecContext(ctx, correctHour,
+		arg.Running,
+		arg.Succeeded,
+		arg.Failed,
+		arg.Skipped,
+		arg.GroupID,
+		arg.HourAt,
+		arg.OldRunning,
+		arg.OldSucceeded,
+		arg.OldFailed,
+		arg.OldSkipped,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const countRunsOfGroups = `-- name: CountRunsOfGroups :many
 SELECT job_group, COUNT(*) AS total,
        CAST(COALESCE(SUM(CASE WHEN outcome = 1 OR outcome = 0 AND handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,

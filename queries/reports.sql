@@ -55,6 +55,13 @@ INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail
 ON DUPLICATE KEY UPDATE running_count = VALUES(running_count), suc_count = VALUES(suc_count), fail_count = VALUES(fail_count),
   skip_count = VALUES(skip_count);
 
+-- name: CorrectHour :execrows
+-- Puts a recount in the place of the counters of a group's hour, guarded by what they were before it began.
+UPDATE punctual_run_hour
+SET running_count = sqlc.arg(running), suc_count = sqlc.arg(succeeded), fail_count = sqlc.arg(failed), skip_count = sqlc.arg(skipped)
+WHERE group_id = sqlc.arg(group_id) AND hour_at = sqlc.arg(hour_at) AND running_count = sqlc.arg(old_running) AND suc_count = sqlc.arg(old_succeeded)
+  AND fail_count = sqlc.arg(old_failed) AND skip_count = sqlc.arg(old_skipped);
+
 -- name: ListHours :many
 -- The counters of every group in a stretch of hours.
 SELECT group_id, hour_at, running_count, suc_count, fail_count, skip_count FROM punctual_run_hour

@@ -119,6 +119,13 @@ func (t tally) plus(o tally) tally {
 	return t
 }
 
+func (t tally) minus(o tally) tally {
+	for i := range t {
+		t[i] -= o[i]
+	}
+	return t
+}
+
 // nothing says that no state that is reported has changed: runs began and ended since the last time, in equal numbers.
 func (t tally) nothing() bool {
 	return t[StateRunning] == 0 && t[StateSucceeded] == 0 && t[StateFailed] == 0 && t[StateSkipped] == 0

@@ -99,6 +99,43 @@ func TestWhatACrashTookFromTheCountersIsRecounted(t *testing.T) {
 	})
 }
 
+// TestTheRecountOfAnHourMindsNoOther: the hours around it change all the time, one group's runs within it do, and another's are put right.
+func TestTheRecountOfAnHourMindsNoOther(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		s, other := newService(t, pool, nil), newService(t, pool, nil)
+		day := s.today()
+		hour, next := day.Add(2*time.Hour), day.Add(3*time.Hour)
+		addRuns(t, pool, aRun{at: hour, handle: 200}, aRun{at: hour.Add(59 * time.Minute), handle: 200}, aRun{at: hour, group: 2, handle: 200})
+		s.Count(Change{Hour: hour.Unix(), Group: 1, To: StateRunning}, Change{Hour: hour.Unix(), Group: 1, To: StateRunning},
+			Change{Hour: hour.Unix(), Group: 2, To: StateRunning}, Change{Hour: next.Unix(), Group: 1, To: StateFailed})
+		if err := s.Flush(t.Context()); err != nil { // and the admin that saw them end was killed
+			t.Fatal(err)
+		}
+		rests := 0
+		s.rest = func(ctx context.Context, _ time.Duration) error {
+			rests++
+			other.Count(Change{Hour: next.Unix(), Group: 1, To: StateRunning}, Change{Hour: hour.Unix(), Group: 2, To: StateSucceeded})
+			return other.Flush(ctx)
+		}
+		if err := s.RecountHour(t.Context(), hour); err != nil || rests != 1 {
+			t.Fatalf("%d rests, %v", rests, err)
+		}
+		want := map[hourOfGroup]tally{
+			{hour.Unix(), 1}: {StateSucceeded: 2}, {hour.Unix(), 2}: {StateRunning: 1, StateSucceeded: 1}, {next.Unix(), 1}: {StateRunning: 1, StateFailed: 1},
+		}
+		if diff := cmp.Diff(want, hoursOf(t, s, day)); diff != "" {
+			t.Errorf("hours (-want +got):\n%s", diff)
+		}
+		if got, want := reported(t, s, day), (Day{Date: day, Running: 2, Succeeded: 3, Failed: 1}); got != want {
+			t.Errorf("report %+v, want %+v", got, want)
+		}
+		if err := s.RecountHour(t.Context(), hour); err != nil || rests != 2 { // group 2 is still wrong, and still changes
+			t.Errorf("once more: %d rests, %v", rests, err)
+		}
+	})
+}
+
 func TestARecountDoesNotForgetRunsThatWereDeleted(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -150,7 +187,7 @@ func hoursOf(t *testing.T, s *Service, days ...time.Time) map[hourOfGroup]tally 
 	t.Helper()
 	all := make(map[hourOfGroup]tally)
 	for _, day := range days {
-		hours, err := s.storedHours(t.Context(), day)
+		hours, err := s.storedHours(t.Context(), day, day.AddDate(0, 0, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +338,7 @@ func TestWhatWasLeftOutOnPurposeIsNoFailureInTheCounters(t *testing.T) {
 		want := Day{Date: day, Failed: 1, Skipped: 2}
 		agree := func(when string) {
 			t.Helper()
-			found, _, hours, err := s.countDay(t.Context(), day)
+			found, _, hours, err := s.count(t.Context(), day, day.AddDate(0, 0, 1))
 			if err != nil {
 				t.Fatal(err)
 			}

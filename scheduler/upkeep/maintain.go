@@ -21,6 +21,8 @@ const (
 	retainAt = "23 * * * *"
 	// At the quietest hour, and outside the hours that a summer-time change leaves out.
 	recountAt = "47 4 * * *"
+	// The hour that is over, when what was planned in it has mostly ended.
+	recountHourAt = "7 * * * *"
 	// Somebody who asks for a clearing watches it begin. One read of a small table.
 	clearAt = "@every 2s"
 	// How long somebody else's change of a schedule may go unnoticed, where there are not so many jobs that [noticeShare] says less.
@@ -69,6 +71,9 @@ func (s *Service) maintain(ctx context.Context) {
 	add(retainAt, "delete old runs", jitterMax, s.retain)
 	add(retainAt, "delete what has outlived its use", jitterMax, s.forgetOld)
 	add(recountAt, "recount the last days", jitterMax, func(ctx context.Context) error { return s.recountDays(ctx, 2) })
+	add(recountHourAt, "recount the last hour", jitterMax, func(ctx context.Context) error {
+		return s.RecountHour(ctx, s.wall(s.cfg.Now()).Truncate(time.Hour).Add(-time.Hour))
+	})
 	add(clearAt, "clear runs", 0, s.clearDue)
 	add(extendAt, "add partitions to the log", 0, s.extendLog)
 	add(noticeAt, "look for changed schedules", 0, s.noticeSchedules)

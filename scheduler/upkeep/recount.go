@@ -40,11 +40,11 @@ func (s *Service) Recount(ctx context.Context, day time.Time) error {
 		if err != nil && !missing {
 			return err
 		}
-		stored, err := s.storedHours(ctx, day)
+		stored, err := s.storedHours(ctx, day, day.AddDate(0, 0, 1))
 		if err != nil {
 			return err
 		}
-		found, tried, hours, err := s.countDay(ctx, day)
+		found, tried, hours, err := s.count(ctx, day, day.AddDate(0, 0, 1))
 		if err != nil {
 			return err
 		}
@@ -85,6 +85,64 @@ func (s *Service) Recount(ctx context.Context, day time.Time) error {
 	return errBusyDay
 }
 
+// RecountHour counts the runs planned in an hour anew, and corrects its counters and by as much those of its day. It does so also while other
+// hours of the day change, as they do all the time where runs are many, so that what a killed admin has not written is missing for an hour and
+// not for a day. A group's hour that changes meanwhile is left to the night.
+func (s *Service) RecountHour(ctx context.Context, hour time.Time) error {
+	if err := s.Flush(ctx); err != nil {
+		return err
+	}
+	end := hour.Add(time.Hour)
+	stored, err := s.storedHours(ctx, hour, end)
+	if err != nil {
+		return err
+	}
+	var counted int64
+	for _, t := range stored {
+		counted += t.total()
+	}
+	if counted > recountSoonMax {
+		return nil
+	}
+	_, tried, hours, err := s.count(ctx, hour, end)
+	if err != nil {
+		return err
+	}
+	wrong := wrongHours(stored, hours, tried)
+	if len(wrong) == 0 {
+		return nil
+	}
+	if err := s.rest(ctx, 2*s.cfg.ReportEvery); err != nil {
+		return err
+	}
+	if err := s.Flush(ctx); err != nil {
+		return err
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(wrong), hourOfGroup.compare) {
+		if err := s.correctHour(ctx, key, stored[key], wrong[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// correctHour writes the recount of a group's hour unless its counters have changed. One in which nothing was counted has none, and is left to the night.
+func (s *Service) correctHour(ctx context.Context, key hourOfGroup, counted, found tally) error {
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.CorrectHour(ctx, tx, db.CorrectHourParams{
+			Running: found[StateRunning], Succeeded: found[StateSucceeded], Failed: found[StateFailed], Skipped: found[StateSkipped], GroupID: key.group, HourAt: key.hour,
+			OldRunning: counted[StateRunning], OldSucceeded: counted[StateSucceeded], OldFailed: counted[StateFailed], OldSkipped: counted[StateSkipped],
+		})
+		if err != nil || n == 0 || s.cfg.Pool.Beside() { // XXL-JOB admins count the days
+			return err
+		}
+		s.log.Info("corrected the counters of an hour", "hour", time.Unix(key.hour, 0).UTC().Format(time.DateTime), "group", key.group,
+			"running", found[StateRunning], "succeeded", found[StateSucceeded], "failed", found[StateFailed], "skipped", found[StateSkipped],
+			"was_running", counted[StateRunning], "was_succeeded", counted[StateSucceeded], "was_failed", counted[StateFailed], "was_skipped", counted[StateSkipped])
+		return s.addToDay(ctx, tx, key.hour-key.hour%86_400, found.minus(counted))
+	})
+}
+
 // countedByAttempts says that counters hold every attempt that failed, and skipped runs among the failures: so an XXL-JOB admin counts,
 // which leaves the column of the skipped ones as it is, and so we did before.
 func (t tally) countedByAttempts(counters tally, attempts int64) bool {
@@ -121,9 +179,9 @@ func (s *Service) correct(ctx context.Context, at sql.NullTime, counted, found D
 	return n, err
 }
 
-// storedHours are the counters of a day's hours.
-func (s *Service) storedHours(ctx context.Context, day time.Time) (map[hourOfGroup]tally, error) {
-	rows, err := s.queries.ListHours(ctx, s.cfg.Pool, db.ListHoursParams{FromHour: day.Unix(), ToHour: day.Unix() + 86_400})
+// storedHours are the counters of hours.
+func (s *Service) storedHours(ctx context.Context, from, to time.Time) (map[hourOfGroup]tally, error) {
+	rows, err := s.queries.ListHours(ctx, s.cfg.Pool, db.ListHoursParams{FromHour: from.Unix(), ToHour: to.Unix()})
 	if err != nil {
 		return nil, err
 	}
@@ -169,13 +227,11 @@ func (t tally) total() int64 {
 	return t[StateRunning] + t[StateSucceeded] + t[StateFailed] + t[StateSkipped]
 }
 
-// countDay counts a day's fires, and beside them the runs that are no more than an attempt of one, by the index on the planned time, in slices that are short enough to disturb nobody and
+// count counts the fires of a stretch of whole hours, and beside them the runs that are no more than an attempt of one, by the index on the planned time, in slices that are short enough to disturb nobody and
 // never reach over an hour's end.
-func (s *Service) countDay(ctx context.Context, day time.Time) (d Day, tried attempts, hours map[hourOfGroup]tally, err error) {
-	d, tried, hours = Day{Date: day}, make(attempts), make(map[hourOfGroup]tally)
-	end := day.AddDate(0, 0, 1)
-	slice := time.Minute
-	for from := day; from.Before(end); {
+func (s *Service) count(ctx context.Context, from, end time.Time) (d Day, tried attempts, hours map[hourOfGroup]tally, err error) {
+	d, tried, hours = Day{Date: from}, make(attempts), make(map[hourOfGroup]tally)
+	for slice := time.Minute; from.Before(end); {
 		to := from.Add(slice)
 		if next := from.Truncate(time.Hour).Add(time.Hour); to.After(next) {
 			to = next
