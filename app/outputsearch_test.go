@@ -155,7 +155,7 @@ func TestKeptOutputIsSearched(t *testing.T) {
 			t.Errorf("without a group: %d %s", got.status, got.body)
 		}
 		part := b.admin.do("GET", fmt.Sprintf("/runs/search?q=error&group=1&range=all&round=3&looked=7&hits=2&before=%s", b.bad[1]), nil, "HX-Request", "true")
-		if part.status != 200 || strings.Contains(part.body, "<html") || part.document(t).Find(".match").Length() != 2 || !strings.Contains(part.body, "4 runs found; the output of 9 runs") {
+		if part.status != 200 || strings.Contains(part.body, "<html") || part.document(t).Find(".match").Length() != 2 || !strings.Contains(part.body, "4 runs found; outputs searched: 9 (") {
 			t.Errorf("what goes on: %d %s", part.status, part.body)
 		}
 		stopped := b.admin.do("GET", "/runs/search?q=error&group=1&range=all&round=3&stop=1", nil, "HX-Request", "true")
@@ -233,7 +233,7 @@ func TestTheNodesTellOfKeptOutput(t *testing.T) {
 		b := newOutputBench(t, o)
 		executortest.Eventually(t, "what waits is counted, and how fast it goes", func() error {
 			text := strings.Join(strings.Fields(b.admin.get("/nodes").document(t).Find("[data-output]").Text()), " ")
-			if !strings.HasPrefix(text, "Kept output, counted every ten minutes: ") || !strings.Contains(text, ", 0 runs wait. Since these nodes started: ") || !strings.HasSuffix(text, " copied from them.") || strings.Contains(text, " 0 B of output a second") {
+			if !strings.HasPrefix(text, "Kept output, counted every ten minutes: ") || !strings.Contains(text, "; runs that wait for it: 0. Outputs since these nodes started: pushed by their executors ") || !strings.Contains(text, ", copied from them ") || strings.Contains(text, " 0 B of output a second") {
 				return fmt.Errorf("the page says %q", text)
 			}
 			return nil
