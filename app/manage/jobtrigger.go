@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -22,6 +23,8 @@ type RunInput struct {
 	Addresses string    // in any layout; empty: the group's
 	Planned   time.Time // what the runs mean by their planned time; zero: now
 	Type      jobspec.TriggerType
+
+	Within func(ctx context.Context, tx *sql.Tx, ids []int64) error // [scheduler.TriggerRequest.Within]
 }
 
 // FieldRunAddresses is the name of RunInput.Addresses in a problem.Field.
@@ -65,7 +68,7 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "flow.error.addresses"})
 	}
 	ids, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
-		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name,
+		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name, Within: in.Within,
 	})
 	if err != nil {
 		return nil, err

@@ -53,14 +53,20 @@ type engine struct {
 	deaf        error    // the answer to what it is told
 }
 
-func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64, error) {
+func (e *engine) Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error) {
 	e.triggered = append(e.triggered, r)
 	if e.onTrigger != nil {
 		if err := e.onTrigger(); err != nil {
 			return nil, err
 		}
 	}
-	return []int64{7}, nil
+	ids := []int64{7}
+	if r.Within != nil {
+		if err := e.pool.Tx(ctx, func(tx *sql.Tx) error { return r.Within(ctx, tx, ids) }); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }
 
 func (e *engine) Kill(_ context.Context, logID int64, _ string) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -159,38 +160,48 @@ func rerunItem(p auth.Principal, r db.ListRunsByIDRow, jobs map[int64]db.Job) Bu
 	return item
 }
 
-// rerunOnce runs a run again, unless the same wish has done so before, and names the new run.
+// errRepeated means that a wish was carried out before.
+var errRepeated = errors.New("it was run again before")
+
+// rerunOnce runs a run again, unless the same wish has done so before, and names the new run. The wish is remembered where the run is made, so
+// that nothing between them can be lost.
 func (s *Jobs) rerunOnce(ctx context.Context, p auth.Principal, r db.ListRunsByIDRow, in Rerun) (string, error) {
 	if in.Batch == "" {
-		ids, err := s.again(ctx, p, r, in.Type)
+		ids, err := s.again(ctx, p, r, RunInput{Type: in.Type})
 		return firstID(ids), err
 	}
 	h := sha256.Sum256(fmt.Appendf(nil, "rerun:%d:%d:%s", p.UserID, r.ID, in.Batch))
 	id := hex.EncodeToString(h[:])
-	err := db.Error(s.queries.InsertIdempotency(ctx, s.cfg.Pool, db.InsertIdempotencyParams{ID: id, Request: id, MadeAt: s.cfg.Now().UnixMilli()}))
-	if errors.Is(err, db.ErrDuplicate) {
-		row, err := s.queries.GetIdempotency(ctx, s.cfg.Pool, id)
-		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
-			return "", fmt.Errorf("read what was run again: %w", err)
+	if was, done, err := s.rerunBefore(ctx, id); done || err != nil {
+		return was, err
+	}
+	remember := func(ctx context.Context, tx *sql.Tx, ids []int64) error {
+		err := db.Error(s.queries.InsertIdempotency(ctx, tx, db.InsertIdempotencyParams{ID: id, Request: id, MadeAt: s.cfg.Now().UnixMilli()}))
+		if errors.Is(err, db.ErrDuplicate) {
+			return errRepeated
+		} else if err != nil {
+			return err
 		}
-		return row.Answer, nil
+		_, err = s.queries.AnswerIdempotency(ctx, tx, db.AnswerIdempotencyParams{ID: id, Answer: firstID(ids)})
+		return err
 	}
-	if err != nil {
-		return "", fmt.Errorf("remember what is run again: %w", err)
+	ids, err := s.again(context.WithoutCancel(ctx), p, r, RunInput{Type: in.Type, Within: remember}) // who has gone will come again with the same wish
+	if errors.Is(err, errRepeated) {
+		was, _, err := s.rerunBefore(ctx, id)
+		return was, err
 	}
-	ctx = context.WithoutCancel(ctx) // who has gone will come again with the same wish
-	ids, err := s.again(ctx, p, r, in.Type)
-	if errors.Is(err, db.ErrUnconfirmed) { // it may have been done, and is not done for this wish again
-		return "", err
+	return firstID(ids), err
+}
+
+// rerunBefore is the run that a wish made.
+func (s *Jobs) rerunBefore(ctx context.Context, wish string) (run string, done bool, err error) {
+	row, err := s.queries.GetIdempotency(ctx, s.cfg.Pool, wish)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return "", false, nil
+	} else if err != nil {
+		return "", false, fmt.Errorf("read what was run again: %w", err)
 	}
-	if err != nil {
-		_, forget := s.queries.DeleteIdempotency(ctx, s.cfg.Pool, id)
-		return "", errors.Join(err, db.Error(forget))
-	}
-	if _, err := s.queries.AnswerIdempotency(ctx, s.cfg.Pool, db.AnswerIdempotencyParams{ID: id, Answer: firstID(ids)}); err != nil {
-		s.cfg.Logger.Warn("a new run was not noted with the run that it repeats", "log_id", r.ID, "error", db.Error(err))
-	}
-	return firstID(ids), nil
+	return row.Answer, true, nil
 }
 
 func firstID(ids []int64) string {
@@ -213,10 +224,11 @@ func (s *Jobs) RunAgain(ctx context.Context, p auth.Principal, id int64, cause j
 	case rows[0].TriggerType == jobspec.TriggerTrial:
 		return nil, problem.New(problem.Conflict, "problem.run.trial")
 	}
-	return s.again(ctx, p, rows[0], cause)
+	return s.again(ctx, p, rows[0], RunInput{Type: cause})
 }
 
-func (s *Jobs) again(ctx context.Context, p auth.Principal, r db.ListRunsByIDRow, cause jobspec.TriggerType) ([]int64, error) {
+// again runs the job of a run with what that run was for; in has the rest.
+func (s *Jobs) again(ctx context.Context, p auth.Principal, r db.ListRunsByIDRow, in RunInput) ([]int64, error) {
 	j, err := s.Need(ctx, p, r.JobID, auth.RightRun)
 	if err != nil {
 		return nil, err
@@ -225,7 +237,6 @@ func (s *Jobs) again(ctx context.Context, p auth.Principal, r db.ListRunsByIDRow
 	if err != nil {
 		return nil, err
 	}
-	in := RunInput{Type: cause}
 	if at := cmp.Or(r.PlannedFor, r.PlannedAt); at > 0 {
 		in.Planned = time.UnixMilli(at)
 	}

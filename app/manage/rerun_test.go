@@ -165,6 +165,40 @@ func TestAllThatMatchAreFound(t *testing.T) {
 	})
 }
 
+// TestAnAdminThatIsKilledSwallowsNoWish: where it ended before the run was made the same wish makes it, and of two who have the same wish at
+// once one does.
+func TestAnAdminThatIsKilledSwallowsNoWish(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		failed := insertRun(t, pool, b.group, b.create(t, nil), b.now, 200, 500, "")
+		wish := Rerun{IDs: []int64{failed}, Type: jobspec.TriggerManual, Batch: NewBatch()}
+		b.engine.onTrigger = func() error { panic("killed") }
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = b.Jobs.Rerun(t.Context(), b.user, wish)
+		}()
+		var other []BulkItem
+		b.engine.onTrigger = func() (err error) {
+			if len(b.engine.triggered) == 2 {
+				other, err = b.Jobs.Rerun(t.Context(), b.user, wish)
+			}
+			return err
+		}
+		items, err := b.Jobs.Rerun(t.Context(), b.user, wish)
+		if err != nil || len(items) != 1 || items[0].Was != "7" || items[0].Err != nil {
+			t.Errorf("after a kill: %v, %v", toldOf(items), err)
+		}
+		if len(other) != 1 || other[0].Was != "7" || other[0].Err != nil {
+			t.Errorf("at the same time: %v", toldOf(other))
+		}
+		rows, err := b.Jobs.Rerun(t.Context(), b.user, wish)
+		if err != nil || rows[0].Was != "7" || len(b.engine.triggered) != 3 {
+			t.Errorf("once more: %v, %v; %d were sent", toldOf(rows), err, len(b.engine.triggered))
+		}
+	})
+}
+
 // TestWhoGoesAwayHasTheRunOnce: what was begun is done and noted, so that the same wish does not run it again; the others wait for it. So many
 // as may be asked for are.
 func TestWhoGoesAwayHasTheRunOnce(t *testing.T) {
