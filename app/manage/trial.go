@@ -65,7 +65,7 @@ func (s *Jobs) TryScript(ctx context.Context, p auth.Principal, id int64, in Tri
 	runs, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
 		JobID: id, Type: jobspec.TriggerTrial, Param: in.Param, Addresses: addresses, User: p.Name,
 		Within: func(ctx context.Context, tx *sql.Tx, ids []int64) error {
-			if err := s.mayTry(ctx, tx, p, id, in.Source); err != nil {
+			if err := s.mayTry(ctx, tx, p, j, in.Source); err != nil {
 				return err
 			}
 			if err := s.queries.InsertTrial(ctx, tx, db.InsertTrialParams{LogID: ids[0], JobID: id, MadeAt: s.cfg.Now().UnixMilli(), Source: in.Source}); err != nil {
@@ -83,17 +83,21 @@ func (s *Jobs) TryScript(ctx context.Context, p auth.Principal, id int64, in Tri
 	return runs[0], nil
 }
 
-// mayTry looks, in the transaction that makes the run, whether a text may run as things are.
-func (s *Jobs) mayTry(ctx context.Context, tx *sql.Tx, p auth.Principal, id int64, source string) error {
-	j, err := s.script(ctx, tx, p, id)
+// mayTry looks, in the transaction that makes the run, whether a text may run as things are. Of a job that was moved since it was read neither the
+// right to run it nor the address counts any more.
+func (s *Jobs) mayTry(ctx context.Context, tx *sql.Tx, p auth.Principal, read db.Job, source string) error {
+	j, err := s.script(ctx, tx, p, read.ID)
 	if err != nil {
 		return err
+	}
+	if j.JobGroup != read.JobGroup {
+		return problem.New(problem.Conflict, "problem.changed")
 	}
 	waits, err := s.reviewed(ctx, tx, j.JobGroup)
 	if err != nil || !waits || source == string(j.GlueSource) {
 		return err
 	}
-	c, err := s.queries.GetScriptChange(ctx, tx, id)
+	c, err := s.queries.GetScriptChange(ctx, tx, j.ID)
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
