@@ -72,7 +72,7 @@ func (f *Factors) AgainCode(p Principal, issuer, token string) (CodeSetup, error
 	return CodeSetup{Secret: s.Secret, URL: key.URL(), Token: token}, nil
 }
 
-// AddCode keeps the app whose first code is shown with the token of [Factors.SetUpCode].
+// AddCode keeps the app whose first code is shown with the token of [Factors.SetUpCode]; of one that is kept already the code is worth nothing.
 func (f *Factors) AddCode(ctx context.Context, p Principal, token, code, name string) error {
 	var s codeSetup
 	if f.codec.Decode(FactorCode, token, &s) != nil || s.UserID != p.UserID {
@@ -81,6 +81,15 @@ func (f *Factors) AddCode(ctx context.Context, p Principal, token, code, name st
 	step, err := f.stepOf(s.Secret, code)
 	if err != nil {
 		return err
+	}
+	rows, err := f.queries.ListFactors(ctx, f.pool, p.UserID)
+	if err != nil {
+		return fmt.Errorf("read second factors: %w", db.Error(err))
+	}
+	for _, row := range rows {
+		if have, err := f.opened(string(row.Secret), p.UserID); row.Kind == FactorCode && err == nil && have == s.Secret {
+			return ErrWrongCode
+		}
 	}
 	secret := s.Secret
 	if f.seal != nil {

@@ -69,10 +69,7 @@ func (s *Users) AddCode(ctx context.Context, p auth.Principal, token, code, name
 	if err := s.requireSecondHere(p); err != nil {
 		return nil, err
 	}
-	if err := s.cfg.Factors.AddCode(ctx, p, token, code, name); err != nil {
-		return nil, factorProblem(err, FactorCode)
-	}
-	return s.added(ctx, p)
+	return s.add(ctx, p, FactorCode, func(ctx context.Context) error { return s.cfg.Factors.AddCode(ctx, p, token, code, name) })
 }
 
 // AddPasskey gives somebody a passkey as a second factor, and recovery codes with the first one.
@@ -80,10 +77,9 @@ func (s *Users) AddPasskey(r *http.Request, p auth.Principal, token, answer, nam
 	if err := s.requireSecondHere(p); err != nil {
 		return nil, err
 	}
-	if err := s.cfg.Factors.AddPasskey(r, p, token, answer, name); err != nil {
-		return nil, factorProblem(err, FactorKey)
-	}
-	return s.added(r.Context(), p)
+	return s.add(r.Context(), p, FactorKey, func(ctx context.Context) error {
+		return s.cfg.Factors.AddPasskey(r.WithContext(ctx), p, token, answer, name)
+	})
 }
 
 // factorProblem is what is wrong with a field.
@@ -103,9 +99,13 @@ func factorProblem(err error, field string) error {
 	return err
 }
 
-// added writes down that somebody has a second factor more, and makes recovery codes if they have none.
-func (s *Users) added(ctx context.Context, p auth.Principal) (codes []string, err error) {
+// add gives somebody a second factor more, whose field is told of what is wrong, and recovery codes if they have none.
+func (s *Users) add(ctx context.Context, p auth.Principal, field string, keep func(context.Context) error) (codes []string, err error) {
 	err = s.cfg.Pool.InTurn(ctx, factorTurn, func(ctx context.Context, tx *sql.Tx) error {
+		codes = nil // of a try before
+		if err := keep(ctx); err != nil {
+			return factorProblem(err, field)
+		}
 		n, err := s.queries.CountRecoveryCodes(ctx, tx, p.UserID)
 		if err != nil {
 			return err
@@ -117,7 +117,10 @@ func (s *Users) added(ctx context.Context, p auth.Principal) (codes []string, er
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name})
 	})
-	return codes, err
+	if err != nil {
+		return nil, err
+	}
+	return codes, nil
 }
 
 // NewRecoveryCodes makes somebody's recovery codes anew; the old ones are worth nothing any more.
