@@ -212,12 +212,10 @@ func (a *API) alarms() {
 				first = &alarm.Route{Scope: alarm.ScopeAll}
 			}
 			id, err := a.Manage.Channels.Save(ctx, p, c, first)
-			if id != 0 { // also without its route
-				did(ctx)
-			}
 			if err != nil {
 				return nil, err
 			}
+			did(ctx)
 			answer, err := a.channelAnswer(ctx, p, id)
 			if err != nil {
 				return nil, err

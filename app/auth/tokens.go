@@ -391,7 +391,8 @@ func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration
 	if err != nil {
 		return "", fmt.Errorf("keep access token: %w", db.Error(err))
 	}
-	return token, t.Load(ctx)
+	t.pool.AfterCommit(ctx, func(ctx context.Context) { err = t.Load(ctx) })
+	return token, err
 }
 
 // Drop takes a group's own token away; the common one counts for it again.

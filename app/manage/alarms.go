@@ -171,11 +171,24 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 	if !s.May(p, c.GroupID) {
 		return 0, problem.InvalidFields(problem.Field{Name: ChannelGroup, Key: "job.error.group"})
 	}
+	var id int64
+	err := s.cfg.Pool.Together(ctx, func(ctx context.Context) (err error) {
+		id, err = s.create(ctx, p, c, first)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// create makes a channel, with its first route, of a group that stays until both are there: whoever deletes it takes them along.
+func (s *Channels) create(ctx context.Context, p auth.Principal, c alarm.Channel, first *alarm.Route) (int64, error) {
 	if c.GroupID != 0 {
-		if _, err := s.queries.GetGroup(ctx, s.cfg.Pool, c.GroupID); errors.Is(db.Error(err), db.ErrNotFound) {
+		if n, err := s.queries.HoldGroup(ctx, s.cfg.Pool, c.GroupID); err != nil {
+			return 0, fmt.Errorf("hold group: %w", db.Error(err))
+		} else if n == 0 {
 			return 0, problem.InvalidFields(problem.Field{Name: ChannelGroup, Key: "job.error.group"})
-		} else if err != nil {
-			return 0, fmt.Errorf("read group: %w", db.Error(err))
 		}
 	}
 	if err := s.firstRoute(ctx, p, c, first); err != nil {
@@ -185,7 +198,9 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 	if err != nil {
 		return 0, alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, Group: c.GroupID, After: channelSnapshot(c)})
+	if err := s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, Group: c.GroupID, After: channelSnapshot(c)}); err != nil {
+		return 0, err
+	}
 	if first != nil {
 		r := *first
 		r.ChannelID = id

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -218,6 +219,45 @@ func TestMailsToOtherDomainsAreNotSaved(t *testing.T) {
 			if err := b.Jobs.Update(t.Context(), b.admin, old, b.job(mailed(to))); kind(err) != want {
 				t.Errorf("a job from before, for %s: %s", to, kind(err))
 			}
+		}
+	})
+}
+
+// meanwhile is an alarmer that does something else at the moment that it makes a channel.
+type meanwhile struct {
+	Alarmer
+	do func(ctx context.Context)
+}
+
+func (m meanwhile) CreateChannel(ctx context.Context, c alarm.Channel) (int64, error) {
+	m.do(ctx)
+	return m.Alarmer.CreateChannel(ctx, c)
+}
+
+// TestNoChannelOutlivesAGroupThatGoesMeanwhile: the group is deleted at the moment that its first channel is made.
+func TestNoChannelOutlivesAGroupThatGoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := withAlarms(t, pool)
+		ctx := db.Patient(t.Context())
+		deleted := make(chan error, 1)
+		b.Channels.cfg.Alarmer = meanwhile{b.Channels.cfg.Alarmer, func(ctx context.Context) {
+			go func() { deleted <- b.Groups.Delete(db.Patient(context.Background()), b.admin, b.closed) }()
+			if !pool.Joined(ctx) { // else it waits for what is going on
+				deleted <- <-deleted
+			}
+		}}
+		c := alarm.Channel{Name: "hook", Kind: alarm.KindWebhook, Enabled: true, GroupID: b.closed, Settings: alarm.Settings{URL: "https://example.com/"}}
+		_, err := b.Channels.Save(ctx, b.admin, c, &alarm.Route{Scope: alarm.ScopeAll})
+		if err := errors.Join(err, <-deleted); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := pool.QueryRowContext(ctx, "SELECT (SELECT COUNT(*) FROM punctual_alarm_channel) + (SELECT COUNT(*) FROM punctual_alarm_route)").Scan(&left); err != nil || left != 0 {
+			t.Errorf("%d channels and routes are left of no group, %v", left, err)
+		}
+		if _, err := b.Channels.Save(ctx, b.admin, c, nil); kind(err) != "422 group:job.error.group" {
+			t.Errorf("for one that is gone: %v", err)
 		}
 	})
 }

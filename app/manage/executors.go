@@ -3,11 +3,13 @@ package manage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
 )
 
@@ -93,22 +95,31 @@ func (s *Tokens) Show(ctx context.Context, p auth.Principal, groupID int64) (aut
 // Rotate makes a new token for a group, its own from now on, or with group 0 for the installation. The one before works for
 // as long as grace says, so that executors can be given the new one in peace.
 func (s *Tokens) Rotate(ctx context.Context, p auth.Principal, groupID int64, grace time.Duration) error {
-	appName, err := s.appName(ctx, p, groupID)
-	if err != nil {
+	if err := requireAdmin(p); err != nil {
 		return err
 	}
 	if grace < 0 || grace > MaxTokenGrace {
 		return problem.InvalidFields(problem.Field{Name: TokenGrace, Key: "job.error.out_of_range", Args: []any{"Min", 0, "Max", int(MaxTokenGrace / time.Hour)}})
 	}
-	_, err = s.cfg.Tokens.Rotate(ctx, appName, grace)
+	err := s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
+		if groupID != 0 { // it stays, with the app name that it has, until the token is there: whoever deletes it drops that
+			if _, err := s.groups.queries.HoldGroup(ctx, s.cfg.Pool, groupID); err != nil {
+				return fmt.Errorf("hold group: %w", db.Error(err))
+			}
+		}
+		appName, err := s.appName(ctx, p, groupID)
+		if err != nil {
+			return err
+		}
+		if _, err := s.cfg.Tokens.Rotate(ctx, appName, grace); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionRotate, Kind: ObjectToken, ID: groupID, Name: appName, After: Snapshot{"grace": grace.String()}})
+	})
 	if errors.Is(err, auth.ErrTokenFixed) {
 		return problem.New(problem.Conflict, "problem.token.fixed").Because(err)
 	}
-	if err != nil {
-		return err
-	}
-	s.audit.Note(ctx, p, Entry{Action: ActionRotate, Kind: ObjectToken, ID: groupID, Name: appName, After: Snapshot{"grace": grace.String()}})
-	return nil
+	return err
 }
 
 // Drop takes a group's own token away, at once: the installation's counts for it again.

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -153,6 +154,45 @@ func TestAGroupKeepsItsTokenWhereItsNameIsWrittenOtherwise(t *testing.T) {
 			if state := tokens.State(c.name); state.Own != c.own || (state.Token == own) != c.own {
 				t.Errorf("as %s it has a token of its own: %t, want %t", c.name, state.Own, c.own)
 			}
+		}
+	})
+}
+
+// rotating is a keeper of tokens that does something else at the moment that it makes one.
+type rotating struct {
+	TokenKeeper
+	do func(ctx context.Context)
+}
+
+func (r rotating) Rotate(ctx context.Context, appName string, grace time.Duration) (string, error) {
+	r.do(ctx)
+	return r.TokenKeeper.Rotate(ctx, appName, grace)
+}
+
+// TestNoTokenOutlivesAGroupThatGoesMeanwhile: the group is deleted at the moment that its token is made.
+func TestNoTokenOutlivesAGroupThatGoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		tokens := auth.NewTokens(auth.TokensConfig{Pool: pool})
+		b := setup(t, pool, func(c *Config) { c.Tokens = tokens })
+		deleted := make(chan error, 1)
+		b.Tokens.cfg.Tokens = rotating{tokens, func(ctx context.Context) {
+			go func() { deleted <- b.Groups.Delete(db.Patient(context.Background()), b.admin, b.closed) }()
+			if !pool.Joined(ctx) { // else it waits for what is going on
+				deleted <- <-deleted
+			}
+		}}
+		ctx := db.Patient(t.Context())
+		err := b.Tokens.Rotate(ctx, b.admin, b.closed, time.Hour)
+		if err := errors.Join(err, <-deleted); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_token WHERE app_name <> ''").Scan(&left); err != nil || left != 0 || tokens.State("secret").Own {
+			t.Errorf("%d tokens are left of no group, %v; its state is %+v", left, err, tokens.State("secret"))
+		}
+		if err := b.Tokens.Rotate(ctx, b.admin, b.closed, time.Hour); kind(err) != "404 problem.group.gone" {
+			t.Errorf("for one that is gone: %v", err)
 		}
 	})
 }
