@@ -298,7 +298,7 @@ func New(cfg Config) (*Engine, error) {
 		Limit: func() time.Duration { return max(cfg.LogTimeout, cfg.Limits().CallTimeout) },
 	}}
 	e.flows = newFlows(flowsConfig{
-		Pool: cfg.Pool, Logger: cfg.Logger, Engine: e, Now: e.now, Node: e.node, Zone: cfg.JobZone, GroupOf: e.directory.idOf, Changed: e.hub.changed,
+		Pool: cfg.Pool, Logger: cfg.Logger, Engine: e, Now: e.now, Node: e.node, Zone: cfg.JobZone, GroupsOf: e.directory.idsOf, Changed: e.hub.changed,
 		Webhooks: cfg.Webhooks,
 	})
 	e.bulk = semaphore.NewWeighted(bulkWaiting)

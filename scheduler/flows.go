@@ -78,11 +78,11 @@ type flowsConfig struct {
 	Logger   *slog.Logger
 	Engine   flowEngine
 	Now      func() time.Time
-	Node     *cluster.Node              // whose share a run of a flow is
-	Zone     *time.Location             // of jobs that name none
-	GroupOf  func(appName string) int64 // 0 for none
-	Changed  func(runs ...int64)        // is told of runs that stand elsewhere now
-	Webhooks *webhook.Service           // nil: there are none
+	Node     *cluster.Node  // whose share a run of a flow is
+	Zone     *time.Location // of jobs that name none
+	GroupsOf func(appName string) []int64
+	Changed  func(runs ...int64) // is told of runs that stand elsewhere now
+	Webhooks *webhook.Service    // nil: there are none
 }
 
 // flowEngine is what flows need of the engine: the ways by which all runs are made, begin and end.

@@ -272,8 +272,12 @@ func (fs *Flows) jobNamed(ctx context.Context, tx *sql.Tx, s *starts, ref flow.J
 	if id, known := s.named[ref]; known {
 		return id, nil
 	}
-	group := fs.cfg.GroupOf(ref.AppName)
-	rows, err := fs.queries.ListJobsNamed(ctx, tx, db.ListJobsNamedParams{GroupIds: []int64{group}, Names: []string{ref.Description}})
+	groups := fs.cfg.GroupsOf(ref.AppName)
+	if len(groups) == 0 {
+		s.named[ref] = 0
+		return 0, nil
+	}
+	rows, err := fs.queries.ListJobsNamed(ctx, tx, db.ListJobsNamedParams{GroupIds: groups, Names: []string{ref.Description}})
 	if err != nil {
 		return 0, err
 	}

@@ -141,7 +141,7 @@ func TestAStepMeansTheJobOfItsVeryName(t *testing.T) {
 			want[name] = b.addJob(func(p *db.InsertJobParams) { p.JobDesc = name })
 		}
 		want["iMPORT"] = 0
-		fs := newFlows(flowsConfig{Pool: pool, GroupOf: func(string) int64 { return b.group }})
+		fs := newFlows(flowsConfig{Pool: pool, GroupsOf: func(string) []int64 { return []int64{b.group} }})
 		s := &starts{named: make(map[flow.JobRef]int64)}
 		for range 2 { // from the database, and from what is known
 			for name, id := range want {
@@ -151,6 +151,34 @@ func TestAStepMeansTheJobOfItsVeryName(t *testing.T) {
 					return err
 				}); err != nil || got != id {
 					t.Errorf("%s is job %d, want %d: %v", name, got, id, err)
+				}
+			}
+		}
+	})
+}
+
+// TestAStepFindsItsJobInEachGroupOfAnAppName: a database that XXL-JOB filled may have several, and a flow may be saved that names a job of any.
+func TestAStepFindsItsJobInEachGroupOfAnAppName(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := still(t, pool)
+		want := map[string]int64{"nobody's": 0}
+		for _, name := range []string{"import", "export"} {
+			b.group = b.addGroup("orders")
+			want[name] = b.addJob(func(p *db.InsertJobParams) { p.JobDesc = name })
+		}
+		if err := b.engine.directory.reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s := &starts{named: make(map[flow.JobRef]int64)}
+		for name, id := range want {
+			for app, id := range map[string]int64{"Orders": id, "others": 0} {
+				var got int64
+				if err := pool.Tx(t.Context(), func(tx *sql.Tx) (err error) {
+					got, err = b.engine.flows.jobNamed(t.Context(), tx, s, flow.JobRef{AppName: app, Description: name})
+					return err
+				}); err != nil || got != id {
+					t.Errorf("%s of %s is job %d, want %d: %v", name, app, got, id, err)
 				}
 			}
 		}
