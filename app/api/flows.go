@@ -153,6 +153,7 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 	if err != nil || !ok {
 		return err
 	}
+	out.Unread = f.Unreadable(requestOf(ctx).printer)
 	rows, err := a.Manage.Runs.FlowSteps(ctx, p, r)
 	if err != nil {
 		return err

@@ -66,6 +66,7 @@ type wholeRun struct {
 	Errors    *int64     `json:"error_lines" doc:"How many lines of its output have ERROR or the name of an exception; null where no copy of the output is kept."`
 	Shards    []shard    `json:"shards" nullable:"false" doc:"All runs of the broadcast that it belongs to."`
 	Steps     []runStep  `json:"steps,omitempty" doc:"Of a run of a flow: its steps, as they are defined."`
+	Unread    string     `json:"steps_unread,omitempty" doc:"Of a run of a flow whose definition this version cannot read: why. It has no steps then, and can be ended."`
 	StepOf    *stepOf    `json:"step_of,omitempty" doc:"Of a run that is a step of a run of a flow: which."`
 }
 

@@ -98,7 +98,7 @@ func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Princi
 	if v.kept, err = c.keptRuns(ctx, p, slices.Collect(maps.Values(v.texts))); err != nil {
 		return nil, nil, err
 	}
-	out := &runs.FlowRun{Graph: flows.Graph{Label: page.T("flow.picture")}, Repeats: f.FromLogID, CanRepeat: v.may && f.Over() && len(again(f, "")) > 0}
+	out := &runs.FlowRun{Graph: flows.Graph{Label: page.T("flow.picture")}, Repeats: f.FromLogID, Unread: f.Unreadable(page.Printer), CanRepeat: v.may && f.Over() && len(again(f, "")) > 0}
 	for i := range f.Steps {
 		s := v.step(i)
 		out.Steps = append(out.Steps, s)

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -243,9 +244,22 @@ func (f *flowJobs) params(def *flow.Definition) (faults flow.Faults) {
 // FlowRun is a run of a flow with its steps.
 type FlowRun struct {
 	db.FlowRun
-	Definition *flow.Definition
+	Definition *flow.Definition // without steps where it is Unread
+	Unread     error            // why the definition cannot be read: it is of a later version, damaged, or gone; nil where it can
 	Source     string
 	Steps      []db.ListFlowStepsRow // in the order of the definition
+}
+
+// Unreadable is why the definition cannot be read, in words; "" where it can be.
+func (f *FlowRun) Unreadable(t *locales.Printer) string {
+	if f.Unread == nil {
+		return ""
+	}
+	if faults, is := errors.AsType[flow.Faults](f.Unread); is && len(faults) > 0 {
+		field := FlowFault(faults[0])
+		return field.Text(t)
+	}
+	return t.T("flow.unread.gone")
 }
 
 // Flow is what there is to know of a run of a flow; ok is false of a run of anything else, and of one that has not begun. The run must be one
@@ -261,12 +275,18 @@ func (s *Runs) Flow(ctx context.Context, r db.Run) (f FlowRun, ok bool, err erro
 		f.State = flowRunOver // it ended before it began
 	}
 	text, err := s.queries.GetFlowText(ctx, s.cfg.Pool, f.TextID)
-	if err = db.Error(err); err != nil {
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound):
+		f.Unread = err
+	case err != nil:
 		return f, false, fmt.Errorf("read the definition of a run: %w", err)
+	default:
+		f.Source = text.Source
+		f.Definition, f.Unread = flow.Parse([]byte(text.Source))
 	}
-	f.Source = text.Source
-	if f.Definition, err = flow.Parse([]byte(text.Source)); err != nil {
-		return f, false, fmt.Errorf("read the definition of a run: %w", err)
+	if f.Unread != nil {
+		f.Definition = &flow.Definition{}
+		return f, true, nil
 	}
 	rows, err := s.queries.ListFlowSteps(ctx, s.cfg.Pool, []int64{r.ID})
 	if err != nil {

@@ -17,6 +17,7 @@ type FlowRun struct {
 	// Began and Ended are the edges of Time, ready to print.
 	Began, Ended string
 	Asked        string // that it is to end, and why, ready to print; may be empty
+	Unread       string // why its definition cannot be read, ready to print; empty where it can be
 	Repeats      int64  // the run that it does a part of again; 0 for none
 	CanRepeat    bool   // what failed, and what hangs on it
 }
