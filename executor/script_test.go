@@ -122,6 +122,24 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 	}
 }
 
+// A shutdown waits for handlers longer than SIGKILL is away: nothing of a script goes on after it, not even what ignores SIGTERM and holds
+// its output when the script itself is gone.
+func TestNothingOfAScriptOutlivesAStop(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	logID := int64(os.Getpid())*100 + 50
+	req := script(logID, wire.GlueShell, "(trap '' TERM; exec sleep 300) & echo ready; wait")
+	b.mustRun(t, req)
+	waitForText(t, b, req, "ready")
+	if err := b.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "did not return") {
+		t.Errorf("stop: %v", err)
+	}
+	out, _ := exec.Command("sh", "-c", "grep -lsz 'PUNCTUAL_LOG_ID="+strconv.FormatInt(logID, 10)+"$' /proc/[0-9]*/environ; true").Output()
+	if len(out) > 0 {
+		t.Errorf("processes are left: %s", out)
+	}
+}
+
 func TestATimeoutStopsAScriptAndReports502Once(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -53,7 +53,9 @@ func Run(ctx context.Context, p Program) Result {
 	cmd.WaitDelay = Grace
 	ownGroup(cmd)
 	as(cmd, p.As)
+	var asked time.Time // to stop
 	cmd.Cancel = func() error {
+		asked = time.Now()
 		terminate(cmd.Process, p.Mark)
 		return nil
 	}
@@ -62,7 +64,10 @@ func Run(ctx context.Context, p Program) Result {
 	}
 	err := cmd.Wait()
 	if ctx.Err() != nil {
-		endTree(cmd.Process.Pid, p.Mark)
+		if asked.IsZero() && alive(cmd.Process.Pid, p.Mark) { // the program had ended before ctx did
+			_ = cmd.Cancel()
+		}
+		endTree(cmd.Process.Pid, p.Mark, asked.Add(Grace))
 	}
 	result := Result{ExitCode: cmd.ProcessState.ExitCode(), Background: errors.Is(err, exec.ErrWaitDelay)}
 	if result.ExitCode < 0 {
@@ -76,9 +81,8 @@ func cleanEnviron(environ []string) []string {
 	return slices.DeleteFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, "PUNCTUAL_") })
 }
 
-// endTree waits for what SIGTERM has reached, and ends the rest.
-func endTree(pid int, mark string) {
-	deadline := time.Now().Add(Grace)
+// endTree waits for what SIGTERM has reached until the deadline, and ends the rest.
+func endTree(pid int, mark string, deadline time.Time) {
 	for alive(pid, mark) && time.Now().Before(deadline) {
 		time.Sleep(20 * time.Millisecond) // there is no way to be told of the end of a grandchild
 	}

@@ -3,10 +3,12 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -45,5 +47,36 @@ func TestASlowLogSlowsTheProgram(t *testing.T) {
 	}
 	if out.got != out.total || out.early {
 		t.Errorf("%d of %d bytes; the program ended before they were read: %v", out.got, out.total, out.early)
+	}
+}
+
+// enough ends a run when its output says so.
+type enough struct {
+	said strings.Builder
+	end  context.CancelFunc
+}
+
+func (e *enough) Write(p []byte) (int, error) {
+	e.said.Write(p)
+	if strings.Contains(e.said.String(), "alone\n") {
+		e.end()
+	}
+	return len(p), nil
+}
+
+// What a program leaves behind is asked to stop too before it is ended, also when the run is ended after the program has.
+func TestWhatAProgramLeavesIsAskedToStop(t *testing.T) {
+	t.Parallel()
+	bash, err := Find("bash")
+	if err != nil {
+		t.Skip("no bash: apt install bash")
+	}
+	asked := filepath.Join(t.TempDir(), "asked")
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	child := `(exec 2>/dev/null; trap ': >"$1"; exit' TERM; while kill -0 $$ 2>/dev/null; do sleep 0.01; done; echo alone; while :; do sleep 0.01; done) &`
+	Run(ctx, Program{Path: bash, Args: []string{"-c", child, "bash", asked}, Out: &enough{end: end}, Mark: "left " + asked})
+	if _, err := os.Stat(asked); err != nil {
+		t.Error("it was ended without a chance to stop")
 	}
 }
