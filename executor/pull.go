@@ -502,13 +502,29 @@ func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 		call := &response.Calls[i]
 		// The admin cannot have let go of it before this moment, whatever the two clocks say.
 		until := began.Add(held + time.Duration(call.Left)*time.Millisecond)
-		p.slots <- struct{}{}
+		a.reserve(g)
 		p.serving.Go(func() { a.serve(call, until, g) })
 	}
 	if m.carries && len(response.Calls) > 0 {
 		a.carried = append(a.carried, g.take()...)
+		if len(p.slots) > maxPulled/2 { // the others need what these would hold for as long as the next pull lasts
+			a.unload()
+		}
 	}
 	return response, nil
+}
+
+// reserve waits for the place of a call. Where there is none, the answers that are gathered hold some, and go on their own: each asker might
+// wait for those of another.
+func (a *asker) reserve(g *gathering) {
+	select {
+	case a.p.slots <- struct{}{}:
+		return
+	default:
+	}
+	a.carried = append(a.carried, g.end()...)
+	a.unload()
+	a.p.slots <- struct{}{}
 }
 
 // giveUpSilent gives a pull up of which nothing has come, unless the timer is stopped.
@@ -565,10 +581,15 @@ func (g *gathering) take() []pulledAnswer {
 	case <-g.all:
 	case <-end.C:
 	}
+	return g.end()
+}
+
+// end gives what is there, once, and takes no more.
+func (g *gathering) end() (answers []pulledAnswer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open = false
-	return g.answers
+	answers, g.answers, g.open = g.answers, nil, false
+	return answers
 }
 
 // unload hands over on their own what was to be carried.

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -155,7 +156,7 @@ func (b *balanced) sees(admin int) (open, asked int, gap time.Duration) {
 }
 
 // asking runs the asking part of an executor against a transport, in a bubble, until the test ends.
-func asking(t *testing.T, b *balanced, addresses ...string) {
+func asking(t *testing.T, b http.RoundTripper, addresses ...string) {
 	t.Helper()
 	p := newPuller(&Executor{
 		config: Config{AppName: "orders", DataDir: t.TempDir()}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
@@ -401,6 +402,68 @@ func TestAnAnswerOfItsOwnLooksForItsAdmin(t *testing.T) {
 		written := slices.DeleteFunc(slices.Clone(b.took), func(id string) bool { return !strings.HasPrefix(id, "written:") })
 		if len(b.took) != 200 || len(written) > 10 {
 			t.Errorf("%d answers came, of which %d were written down", len(b.took), len(written))
+		}
+	})
+}
+
+// crowd are three admins behind one address that all have as many calls as a pull may bring, when all three are asked.
+type crowd struct {
+	mu   sync.Mutex
+	open int
+	all  chan struct{} // closed when all are
+	took map[string]bool
+}
+
+func (c *crowd) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := wire.DecodePull(body)
+	if err != nil {
+		return nil, err
+	}
+	response := wire.PullResponse{Admins: 3, Admin: "a"}
+	c.mu.Lock()
+	for _, a := range req.Answers {
+		c.took[a.ID] = true
+	}
+	mine := -1
+	if req.Wait > 0 && c.open < 3 {
+		mine = c.open
+		if c.open++; c.open == 3 {
+			close(c.all)
+		}
+	}
+	c.mu.Unlock()
+	switch {
+	case mine >= 0:
+		<-c.all
+		for i := range req.Max {
+			response.Calls = append(response.Calls, wire.PulledCall{ID: strconv.Itoa(mine*wire.MaxPull + i), Path: "/beat", Left: 10_000})
+		}
+	case req.Wait > 0:
+		select {
+		case <-time.After(time.Duration(req.Wait) * time.Millisecond):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	return answered(r, response), nil
+}
+
+// TestMoreCallsThanMayBeUnderWay come at once: none waits for answers that are carried, or that are gathered.
+func TestMoreCallsThanMayBeUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{all: make(chan struct{}), took: make(map[string]bool)}
+		asking(t, c, "http://balancer")
+		<-c.all
+		time.Sleep(time.Second)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.took) != 3*wire.MaxPull {
+			t.Errorf("%d of %d calls are answered after a second", len(c.took), 3*wire.MaxPull)
 		}
 	})
 }
