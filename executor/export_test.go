@@ -37,3 +37,6 @@ func (e *Executor) LeaveHeld(bytes int) {
 	defer e.mu.Unlock()
 	e.held = maxHeldBytes - bytes
 }
+
+// ScriptsFolder is where the scripts of an executor are.
+func ScriptsFolder(e *Executor) string { return e.scripts.dir }

@@ -4,6 +4,8 @@ package executor_test
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -91,5 +93,42 @@ ls -ld "$(dirname "$0")"`)
 	b.wantResult(t, 2, 200, "")
 	if text := b.log(t, again); !strings.Contains(text, "once more") {
 		t.Errorf("after the folder went away:\n%s", text)
+	}
+}
+
+// A kill leaves the folder of such scripts, passwords and all: the next start takes it away, and no other executor's.
+func TestAStartRemovesAnotherUsersScriptsOfBefore(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run programs as somebody else")
+	}
+	dataDir := t.TempDir()
+	start := func(dir string) *executor.Executor {
+		ex, err := executor.New(executor.Config{AppName: "orders", RunAs: "nobody", DataDir: dir, Listen: "127.0.0.1:0", InsecureNoToken: true, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ex.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ex.Stop(t.Context()) })
+		return ex
+	}
+	first := start(dataDir)
+	folder := executor.ScriptsFolder(first)
+	other := executor.ScriptsFolder(start(t.TempDir()))
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder, 0o750); err != nil { // as if it had been killed
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(folder) })
+	start(dataDir)
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("another executor's: %v", err)
 	}
 }

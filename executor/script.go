@@ -34,6 +34,7 @@ type scriptStore struct {
 func openScriptStore(dir, instance string, as *process.Account) (*scriptStore, error) {
 	s := &scriptStore{dir: dir, instance: instance, as: as}
 	if as != nil {
+		s.removeTemporary()
 		return s, s.openTemporary()
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil { // scripts hold passwords more often than they should
@@ -48,12 +49,34 @@ func openScriptStore(dir, instance string, as *process.Account) (*scriptStore, e
 		return nil, err
 	}
 	s.root, s.dir = root, dir
+	s.removeHidden()
 	return s, nil
+}
+
+// removeHidden removes the files of scripts that were being written, and of outputs that were not read, when an earlier life was killed.
+func (s *scriptStore) removeHidden() {
+	entries, _ := fs.ReadDir(s.root.FS(), ".") // what cannot be removed is in nobody's way
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			_ = s.root.Remove(entry.Name())
+		}
+	}
+}
+
+// temporary begins the names of this executor's folders under the system's one for temporary files.
+func (s *scriptStore) temporary() string { return "punctual-scripts-" + s.instance + "-" }
+
+// removeTemporary removes the folders that an earlier life left when it was killed.
+func (s *scriptStore) removeTemporary() {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), s.temporary()+"*"))
+	for _, dir := range left {
+		_ = os.RemoveAll(dir)
+	}
 }
 
 // openTemporary makes the folder of scripts that run as another user, who may read it and no more.
 func (s *scriptStore) openTemporary() error {
-	dir, err := os.MkdirTemp("", "punctual-scripts-")
+	dir, err := os.MkdirTemp("", s.temporary())
 	if err != nil {
 		return err
 	}

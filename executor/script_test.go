@@ -6,10 +6,12 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -172,6 +174,27 @@ func TestANewSourceReplacesTheOldFile(t *testing.T) {
 	out, _ := exec.Command("ls", b.DataDir()+"/gluesource").Output()
 	if got := strings.TrimSpace(string(out)); got != "7_2.sh" {
 		t.Errorf("files left: %q", got)
+	}
+}
+
+// A kill leaves files that nobody reads any more: the next start takes them away.
+func TestAStartRemovesWhatAKillLeft(t *testing.T) {
+	t.Parallel()
+	var dir string
+	b := setup(t, nil, func(c *executor.Config) {
+		dir = filepath.Join(c.DataDir, "gluesource")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{".output-12", ".7_2.sh.tmp", "7_1.sh"} {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	entries, err := os.ReadDir(b.DataDir() + "/gluesource")
+	if err != nil || len(entries) != 1 || entries[0].Name() != "7_1.sh" {
+		t.Errorf("left: %v, %v", entries, err)
 	}
 }
 
