@@ -247,8 +247,31 @@ func (c *jobPages) valuesOf(j jobspec.Job) jobs.FormValues {
 	}
 	if at, err := jobspec.Moment(v[jobs.FieldMoment], notation.Zone); err == nil {
 		v[jobs.FieldMoment] = at.In(notation.Zone).Format(momentLayout)
+		drawMeant(v, jobs.FieldMoment, at, notation.Zone)
 	}
+	drawMeant(v, jobs.FieldFrom, time.UnixMilli(j.Start), notation.Zone)
+	drawMeant(v, jobs.FieldUntil, time.UnixMilli(j.End), notation.Zone)
 	return v
+}
+
+// drawMeant keeps the moment that a field was drawn with, where the field alone would be read as another: its hour comes twice.
+func drawMeant(v jobs.FormValues, name string, at time.Time, zone *time.Location) {
+	if alone, err := jobspec.Moment(v[name], zone); err == nil && !alone.Equal(at) {
+		v[jobs.MeantBy(name)] = at.In(zone).Format(time.RFC3339Nano)
+	}
+}
+
+// typedMoment is what was typed into the field of a moment. One that still shows what it was drawn with is that moment.
+func typedMoment(v jobs.FormValues, name string, zone *time.Location) string {
+	meant, err := time.Parse(time.RFC3339, v[jobs.MeantBy(name)])
+	if err != nil {
+		return v[name]
+	}
+	shown, err := jobspec.Moment(v[name], time.UTC)
+	if err != nil || shown.Format(momentLayout) != meant.In(zone).Format(momentLayout) {
+		return v[name]
+	}
+	return v[jobs.MeantBy(name)]
 }
 
 func typedValues(ec echo.Context) jobs.FormValues {
@@ -262,16 +285,22 @@ func typedValues(ec echo.Context) jobs.FormValues {
 
 // typedJob reads what was typed; the faults are the numbers and moments that are none.
 func (c *jobPages) typedJob(v jobs.FormValues) (jobspec.Job, []problem.Field) {
+	zone := c.zoneOf(v[jobs.FieldZone])
 	return jobspec.Read(func(f *jobspec.Field) string {
 		switch {
 		case f.Name == jobs.FieldMoment:
+			if text := typedMoment(v, f.Name, zone); text != v[f.Name] {
+				return text
+			}
 			// Browsers write a T between date and time; people read it with a blank.
 			return strings.Replace(v[f.Name], "T", " ", 1)
+		case f.Kind == jobspec.Moments:
+			return typedMoment(v, f.Name, zone)
 		case f.Name == jobs.FieldCron && v[jobs.FieldScheduleType] == string(jobspec.ScheduleNone):
 			return ""
 		}
 		return v[f.Name]
-	}, c.zoneOf(v[jobs.FieldZone]))
+	}, zone)
 }
 
 // jobInput reads a form. The error is that of what cannot be read in it, by field.

@@ -15,6 +15,7 @@ import (
 // previewParams are the fields that say when a job is due.
 var previewParams = strings.Join([]string{
 	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil, jobspec.FieldCalendar, jobspec.FieldRule, FieldParam, jobspec.FieldDoneBy,
+	MeantBy(FieldMoment), MeantBy(FieldFrom), MeantBy(FieldUntil),
 }, ",")
 
 // curlExample is shown where a command goes.

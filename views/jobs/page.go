@@ -207,6 +207,9 @@ const (
 	FieldMeant   = "meant"
 )
 
+// MeantBy is the hidden field of a moment's field, of the hour that comes twice: the moment that was drawn there, in RFC 3339.
+func MeantBy(field string) string { return field + "_meant" }
+
 // FieldErrors are messages ready to print, by field name.
 type FieldErrors map[string]string
 
