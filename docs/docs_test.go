@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 const root = ".."
@@ -161,4 +163,25 @@ func TestNamedFilesExist(t *testing.T) {
 			}
 		}
 	}, ".md")
+}
+
+// TestTheFieldsOfTheJobMethodsAreNamed has the manual name what only our jobs have: a field that is misspelt is refused with a pointer there.
+func TestTheFieldsOfTheJobMethodsAreNamed(t *testing.T) {
+	t.Parallel()
+	for page, heading := range map[string]string{"operations.md": "## Programs that look after jobs", "zh-CN/operations.md": "## 通过程序管理任务"} {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, section, ok := strings.Cut(string(raw), "\n"+heading+"\n")
+		if !ok {
+			t.Fatalf("%s has no %q", page, heading)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, f := range jobspec.Fields {
+			if f.API != "" && f.Since > 0 && !strings.Contains(section, "`"+f.API+"`") {
+				t.Errorf("%s does not name %s", page, f.API)
+			}
+		}
+	}
 }
