@@ -57,6 +57,9 @@ func TestARunOfAFlowThatCannotBeReadIsShownAndEnded(t *testing.T) {
 				if c.json(200, &r, "GET", at+"?wait=60s", ""); r.State != "killed" {
 					t.Errorf("it has ended as %+v", r)
 				}
+				if got := c.do("POST", at+"/repeat", "{}"); got.status != 409 || !strings.Contains(got.body, `"flow.unread"`) {
+					t.Errorf("do it again: %d %s", got.status, got.body)
+				}
 			})
 		})
 	}

@@ -21,6 +21,7 @@ var (
 	ErrFlowEnded   = errors.New("the run of the flow has ended")
 	ErrFlowGoesOn  = errors.New("the run of the flow goes on")
 	ErrStepNotSo   = errors.New("the step does not stand as it has to for this")
+	ErrFlowUnread  = errors.New("the definition of the run cannot be read")
 	ErrNothingToDo = errors.New("no step would run again")
 )
 
@@ -164,7 +165,9 @@ func (fs *Flows) Repeat(ctx context.Context, r Repeat) (int64, error) {
 // giveSteps inserts the steps with which a run begins that does a part of another one again.
 func (fs *Flows) giveSteps(ctx context.Context, tx *sql.Tx, from *db.FlowRun, id int64, step string) error {
 	plan, err := fs.planOf(ctx, tx, from.TextID)
-	if err != nil {
+	if unreadablePlan(err) {
+		return errors.Join(ErrFlowUnread, err)
+	} else if err != nil {
 		return err
 	}
 	old, err := fs.queries.ListWholeFlowSteps(ctx, tx, []int64{from.LogID})

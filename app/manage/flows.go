@@ -434,6 +434,7 @@ func flowProblem(err error) error {
 		{scheduler.ErrFlowEnded, problem.Conflict, "problem.flow.ended"},
 		{scheduler.ErrFlowGoesOn, problem.Conflict, "problem.flow.goes"},
 		{scheduler.ErrStepNotSo, problem.Conflict, "problem.flow.notso"},
+		{scheduler.ErrFlowUnread, problem.Conflict, "problem.flow.unread"},
 		{scheduler.ErrNothingToDo, problem.Conflict, "problem.flow.nothing"},
 	} {
 		if errors.Is(err, known.err) {
