@@ -254,8 +254,10 @@ func (c *jobPages) valuesOf(j jobspec.Job) jobs.FormValues {
 	return v
 }
 
-// drawMeant keeps the moment that a field was drawn with, where the field alone would be read as another: its hour comes twice.
+// drawMeant keeps the moment that a field was drawn with, where the field alone would be read as another: its hour comes twice. Otherwise
+// it is empty, also where these values are laid over others.
 func drawMeant(v jobs.FormValues, name string, at time.Time, zone *time.Location) {
+	v[jobs.MeantBy(name)] = ""
 	if alone, err := jobspec.Moment(v[name], zone); err == nil && !alone.Equal(at) {
 		v[jobs.MeantBy(name)] = at.In(zone).Format(time.RFC3339Nano)
 	}
