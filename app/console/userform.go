@@ -207,7 +207,7 @@ func (c *userPages) userUpdate(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	values.Name, values.Provider = u.Name, u.Provider
+	values.Name, values.Provider, values.Service = u.Name, u.Provider, u.Service
 	if u.Provider != "" { // the form does not ask for what the provider says
 		values.Role, in.Admin, in.Rights = userValues(u).Role, u.Admin, u.Rights
 	}
