@@ -22,17 +22,17 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
-		change  string // of the row before the result is written
-		group   int64  // the only one that the reporter may speak for
-		trigger int64  // what the row then says of the sending
+		change  string  // of the row before the result is written
+		groups  []int64 // the only ones that the reporter may speak for
+		trigger int64   // what the row then says of the sending
 		result  int64
 		carried float64
 	}{
-		{"an open run", "", 0, 200, 200, 1},
-		{"another admin has it", "owner_node = 77", 0, 0, 200, 0},
-		{"it is recorded as not sent", "trigger_code = 500", 0, 500, 200, 0},
-		{"the result is another group's", "", 99, 200, 0, 0},
-		{"it has a result already", "handle_code = 500, outcome = 2", 0, 200, 500, 0},
+		{"an open run", "", nil, 200, 200, 1},
+		{"another admin has it", "owner_node = 77", nil, 0, 200, 0},
+		{"it is recorded as not sent", "trigger_code = 500", nil, 500, 200, 0},
+		{"the result is another group's", "", []int64{99}, 200, 0, 0},
+		{"it has a result already", "handle_code = 500, outcome = 2", nil, 200, 500, 0},
 	}
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		for _, tt := range tests {
@@ -60,7 +60,7 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 			e.work = t.Context()
 			e.recorder.start(t.Context(), 1, &writers)
 			reply := &reply{left: make(chan error, 1)}
-			e.finishBatch(t.Context(), []finishing{{id: d.id, code: wire.CodeSuccess, group: tt.group, reply: reply, sending: e.carrier.take(d.id)}})
+			e.finishBatch(t.Context(), []finishing{{id: d.id, code: wire.CodeSuccess, groups: tt.groups, reply: reply, sending: e.carrier.take(d.id)}})
 			if err := <-reply.left; err != nil {
 				t.Errorf("%s: %v", tt.name, err)
 			}

@@ -117,16 +117,16 @@ func (d *directory) idsOf(appName string) []int64 {
 	return ids
 }
 
-// idOf is the group of an app name, 0 when there is none.
-func (d *directory) idOf(appName string) int64 {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	for _, g := range d.groups {
-		if strings.EqualFold(g.appName, appName) {
-			return g.id
-		}
+// scope are the groups for which a caller may speak if those of one app name only, nil for all; without a group of that name [ErrNoGroup].
+func (d *directory) scope(by Caller) ([]int64, error) {
+	if by.Scope == "" {
+		return nil, nil
 	}
-	return 0
+	groups := d.idsOf(by.Scope)
+	if groups == nil {
+		return nil, ErrNoGroup
+	}
+	return groups, nil
 }
 
 func (d *directory) run(ctx context.Context) {

@@ -28,7 +28,7 @@ var errUnseen = errors.New("a run is not here yet")
 // finishing is a result on its way to the database.
 type finishing struct {
 	id       int64
-	group    int64          // the only group its reporter may speak for; 0 for any
+	groups   []int64        // the only ones its reporter may speak for: those of one app name; nil for any
 	not      map[int64]bool // groups that it may not speak for
 	by       *Caller
 	denied   bool // its reporter is of the run's group, and its token does not count there; set with each try
@@ -93,16 +93,14 @@ func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error 
 // is of such a group itself, or names none as executors before 3.5 do, has the wrong token: it is told
 // [ErrNotTheirs] when the rest is written, and keeps what it has.
 func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName string) bool, callbacks []wire.Callback) error {
-	group := int64(0)
-	if by.Scope != "" {
-		if group = e.directory.idOf(by.Scope); group == 0 {
-			return ErrNoGroup
-		}
+	groups, err := e.directory.scope(by)
+	if err != nil {
+		return err
 	}
 	items := finishings(callbacks)
 	not := e.directory.silent(speaks)
 	for i := range items {
-		items[i].group, items[i].not, items[i].by = group, not, &by
+		items[i].groups, items[i].not, items[i].by = groups, not, &by
 	}
 	now := e.now()
 	for i := range items {

@@ -18,12 +18,11 @@ var ErrNotTheirs = errors.New("these are not the caller's runs")
 // Take takes what runs wrote, as their executor pushes it, to keep it as copies are kept. It is all or nothing, and does not wait
 // for the store. Those of runs that are not here, or of which nobody wants to keep anything, are left out.
 func (o *Outputs) Take(ctx context.Context, by Caller, speaks func(appName string) bool, outputs []wire.PushedOutput) error {
-	who := finishing{not: o.cfg.Directory.silent(speaks)}
-	if by.Scope != "" {
-		if who.group = o.cfg.Directory.idOf(by.Scope); who.group == 0 {
-			return ErrNoGroup
-		}
+	groups, err := o.cfg.Directory.scope(by)
+	if err != nil {
+		return err
 	}
+	who := finishing{groups: groups, not: o.cfg.Directory.silent(speaks)}
 	if o.cfg.Archive == nil {
 		return archive.ErrFull
 	}

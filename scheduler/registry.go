@@ -279,7 +279,7 @@ func (d *directory) silent(speaks func(appName string) bool) map[int64]bool {
 
 // speaksFor says whether a result's reporter may tell about a group's runs.
 func (f *finishing) speaksFor(groupID int64) bool {
-	return (f.group == 0 || f.group == groupID) && !f.not[groupID]
+	return (f.groups == nil || slices.Contains(f.groups, groupID)) && !f.not[groupID]
 }
 
 func flag(b bool) int64 {

@@ -88,16 +88,40 @@ func TestWhoseRunsAReporterSpeaksFor(t *testing.T) {
 		want  bool
 	}{
 		{"anybody, of any", finishing{}, 7, true},
-		{"one group's, of its own", finishing{group: 7}, 7, true},
-		{"one group's, of another's", finishing{group: 7}, 8, false},
+		{"one group's, of its own", finishing{groups: []int64{7}}, 7, true},
+		{"one group's, of another's", finishing{groups: []int64{7}}, 8, false},
 		{"anybody, of a group with a token of its own", finishing{not: map[int64]bool{7: true}}, 7, false},
-		{"one group's, of its own for which it may not", finishing{group: 7, not: map[int64]bool{7: true}}, 7, false},
+		{"one group's, of its own for which it may not", finishing{groups: []int64{7}, not: map[int64]bool{7: true}}, 7, false},
 		{"anybody, of another than that", finishing{not: map[int64]bool{7: true}}, 8, true},
 	} {
 		if got := tt.by.speaksFor(tt.group); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
+}
+
+// TestATokenOfAnAppNameSpeaksForEachGroupOfIt: a database that XXL-JOB filled may have two of one app name.
+func TestATokenOfAnAppNameSpeaksForEachGroupOfIt(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		second := b.addGroup("Orders")
+		var results []wire.Callback
+		for _, group := range []int64{b.group, second} {
+			run := b.trigger(b.addJob(func(j *db.InsertJobParams) { j.JobGroup = group }))
+			b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+			results = append(results, wire.Callback{LogID: run, HandleCode: wire.CodeSuccess})
+		}
+		if err := b.engine.CompleteBy(t.Context(), Caller{AppName: "orders", Scope: "orders"}, nil, results); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			b.await("its result counts", func() bool { return b.run(r.LogID).Outcome == event.Succeeded })
+		}
+		if err := b.engine.CompleteBy(t.Context(), Caller{Scope: "bills"}, nil, results); !errors.Is(err, ErrNoGroup) {
+			t.Errorf("of no group: %v", err)
+		}
+	})
 }
 
 // TestEachRetryWaitsItsTurn: the first retry of three waits the first time of the back-off, the last the third.
@@ -202,7 +226,7 @@ func TestTwoReportsOfARunInOneBatch(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil, addressA)
-		stranger := b.addGroup("bills", addressB)
+		stranger := []int64{b.addGroup("bills", addressB)}
 		job := b.addJob(nil)
 		lost := finishing{code: wire.CodeFail, given: event.Lost}
 		ended := finishing{code: wire.CodeSuccess}
@@ -211,11 +235,11 @@ func TestTwoReportsOfARunInOneBatch(t *testing.T) {
 			batch []finishing
 			want  event.Outcome
 		}{
-			{"a stranger's, and the executor's", []finishing{{code: wire.CodeFail, group: stranger}, ended}, event.Succeeded},
+			{"a stranger's, and the executor's", []finishing{{code: wire.CodeFail, groups: stranger}, ended}, event.Succeeded},
 			{"one without a result, and one with it", []finishing{{}, ended}, event.Succeeded},
 			{"it is given up as its executor reports", []finishing{lost, ended}, event.Succeeded},
 			{"the same the other way round", []finishing{ended, lost}, event.Succeeded},
-			{"it is given up as a stranger reports", []finishing{lost, {code: wire.CodeSuccess, group: stranger}}, event.Lost},
+			{"it is given up as a stranger reports", []finishing{lost, {code: wire.CodeSuccess, groups: stranger}}, event.Lost},
 			{"the executor reports twice", []finishing{ended, {code: wire.CodeFail}}, event.Succeeded},
 		} {
 			run := b.trigger(job)
@@ -322,12 +346,13 @@ func TestHowLongARunTook(t *testing.T) {
 func TestWhoReportsWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	by := &Caller{Address: "10.1.2.3"}
+	seven := []int64{7}
 	rows := []db.ListRunsToEndRow{{ID: 1, JobGroup: 7}, {ID: 2, JobGroup: 8}, {ID: 4, JobGroup: 8}}
-	got := notTheirs(rows, map[int64]*finishing{1: {by: by, group: 7}, 2: {by: by, group: 7}, 3: {by: by, group: 7}, 4: {group: 7}})
+	got := notTheirs(rows, map[int64]*finishing{1: {by: by, groups: seven}, 2: {by: by, groups: seven}, 3: {by: by, groups: seven}, 4: {groups: seven}})
 	if slices.Sort(got[by]); len(got) != 1 || !slices.Equal(got[by], []int64{2, 3}) {
 		t.Errorf("of others: %v", got)
 	}
-	if got := notTheirs(rows[:1], map[int64]*finishing{1: {by: by, group: 7}}); got != nil {
+	if got := notTheirs(rows[:1], map[int64]*finishing{1: {by: by, groups: seven}}); got != nil {
 		t.Errorf("of others: %v", got)
 	}
 }

@@ -14,7 +14,9 @@ func TestAJobThatMovesAwayIsNotTried(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
-		id := b.create(t, func(in *JobInput) { in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", "date", "first" })
+		id := b.create(t, func(in *JobInput) {
+			in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", "date", "first"
+		})
 		b.engine.live = []scheduler.AddressState{{Address: "http://10.0.0.1:9999/", Live: true}}
 		try := func() error {
 			_, err := b.Jobs.TryScript(t.Context(), b.admin, id, TrialInput{Source: "date -u", Address: "10.0.0.1:9999"})

@@ -261,7 +261,11 @@ func newMailServer(t *testing.T, o mailServerOptions) *mailServer {
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.server.Serve(serve) }()
-	t.Cleanup(func() { _ = s.server.Close(); <-done })
+	t.Cleanup(func() {
+		_ = s.server.Close()
+		_ = s.listener.Close() // of which the server does not know before it serves
+		<-done
+	})
 	return s
 }
 
