@@ -102,7 +102,7 @@ var ErrForeignName = errors.New("no executor group has this name")
 // foreign says whether no group has an app name with other characters than ASCII's. To MySQL's collations é is e: the registrations under such
 // a name would be those of a group that has another one, and a token that does not count for it.
 func (d *directory) foreign(appName string) bool {
-	appName = strings.ToLower(appName) // which makes no other letter one of ASCII's, as folding does
+	appName = strings.ToLower(appName) // as tokens are looked up: what that makes ASCII, such as the Kelvin sign, speaks with the token of that name
 	if !strings.ContainsFunc(appName, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return false
 	}
