@@ -28,6 +28,7 @@ type demo struct {
 	rejected         int64 // a run of it that somebody rejected
 	parent           int64 // a job that starts another
 	fails            int64 // a job whose runs fail
+	nowhere          int64 // a job without an executor
 	script           int64 // a shell job
 	orders, payments int64 // groups
 	sample           int64 // the group of the sample
@@ -84,7 +85,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 		jobs.FieldCron: {"0 0 4 ? * SUN"}, jobs.FieldHandler: {"slowJobHandler"}, jobs.FieldParam: {"600"}})
 	d.fails = job(d.payments, say("汇率拉取", "Fetch exchange rates"), ada, url.Values{
 		jobs.FieldCron: {"15 0 * * * ?"}, jobs.FieldHandler: {"httpJobHandler"}, jobs.FieldParam: {"url: http://10.255.0.1/rates"}, jobs.FieldRetries: {"1"}})
-	job(reports, say("月度账单", "Monthly statement"), mina, url.Values{jobs.FieldCron: {"0 0 6 1 * ?"}, jobs.FieldHandler: {"monthlyStatement"}})
+	d.nowhere = job(reports, say("月度账单", "Monthly statement"), mina, url.Values{jobs.FieldCron: {"0 0 6 1 * ?"}, jobs.FieldHandler: {"monthlyStatement"}})
 	job(reports, say("分片：用户画像计算", "Shards: user profiles"), mina, url.Values{
 		jobs.FieldCron: {"0 0 1 * * ?"}, jobs.FieldHandler: {"profileShard"}, jobs.FieldRoute: {"SHARDING_BROADCAST"}, jobs.FieldStart: {}})
 	points := job(d.orders, say("手工补发积分", "Resend loyalty points"), ada, url.Values{

@@ -99,6 +99,13 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	d.channel = channel(say("值班群", "On call"), "/", url.Values{alarms.FieldEveryJob: {"1"}, alarms.FieldQuietFrom: {"23:00"}, alarms.FieldQuietTo: {"07:00"}})
 	d.broken = channel(say("旧系统", "Old system"), "/refuse", nil)
 	d.must(t, link.AlarmRoutes(d.channel), url.Values{alarms.FieldScope: {"group"}, alarms.FieldGroup: {fmt.Sprint(d.orders)}, alarms.FieldCause: {"failed", "timeout"}})
+	d.must(t, link.JobRun(d.nowhere), url.Values{})
+	eventually(t, "message of a single failure", func() error {
+		if _, body := d.get(t, link.AlarmMessages); strings.Contains(body, link.Job(d.nowhere)) {
+			return nil
+		}
+		return errNotYet
+	})
 	_, body := d.get(t, link.Alarm(d.channel))
 	d.route = lastID(t, body, `id="route-(\d+)"`)
 	d.must(t, link.JobGlue(d.script), url.Values{
