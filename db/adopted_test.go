@@ -122,6 +122,7 @@ func TestJobsWithOtherTimesAreListed(t *testing.T) {
 	for _, j := range [][2]string{{"CRON", "0 0 2 * * ? * *"}, {"CRON", "0 0 2 5,20W * ?"}, {"FIX_DELAY", "30"}, {"CRON", "0 0 3 * * ?"}} {
 		addOldJob(t, pool.DB, e, j[0], j[1], time.Unix(0, 0))
 	}
+	mustExec(t, pool.DB, "UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = NULL WHERE id = 9")
 	for range 2 { // the second start finds nothing new
 		if err := pool.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
@@ -137,7 +138,7 @@ func TestJobsWithOtherTimesAreListed(t *testing.T) {
 		}
 		return list
 	}
-	want := []string{"fields 0 0 2 * * ? * *", "weekday 0 0 2 5,20W * ?", "delay 30"}
+	want := []string{"fields 0 0 2 * * ? * *", "weekday 0 0 2 5,20W * ?", "delay 30", "unread "}
 	if diff := cmp.Diff(want, listed()); diff != "" {
 		t.Errorf("jobs with other times (-want +got):\n%s", diff)
 	}

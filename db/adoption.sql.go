@@ -139,7 +139,8 @@ func (q *Queries) InsertAdoptedToken(ctx context.Context, db DBTX, arg InsertAdo
 
 const listAdoptedJobs = `-- name: ListAdoptedJobs :many
 SELECT a.job_id, a.finding, a.schedule_conf, j.job_desc, j.trigger_status
-FROM punctual_adopted_job AS a JOIN xxl_job_info AS j ON j.id = a.job_id AND j.schedule_type = a.schedule_type AND j.schedule_conf = a.schedule_conf
+FROM punctual_adopted_job AS a JOIN xxl_job_info AS j ON j.id = a.job_id AND HEX(j.schedule_type) = HEX(a.schedule_type)
+  AND HEX(COALESCE(j.schedule_conf, '')) = HEX(a.schedule_conf)
 ORDER BY j.trigger_status DESC, a.job_id LIMIT ?
 `
 
@@ -151,7 +152,8 @@ type ListAdoptedJobsRow struct {
 	TriggerStatus int64
 }
 
-// Jobs with a finding whose schedule nobody has changed since, the started ones first.
+// Jobs with a finding whose schedule nobody has changed since, the started ones first. HEX, because XXL-JOB's tables have another collation
+// than ours, in which MySQL would not compare.
 func (q *Queries) ListAdoptedJobs(ctx context.Context, db DBTX, limit int32) ([]ListAdoptedJobsRow, error) {
 	rows, err := db.QueryContext(ctx, listAdoptedJobs, limit)
 	if err != nil {

@@ -44,6 +44,12 @@ var eras = []era{
 // create makes the era's tables.
 func (e era) create(t testing.TB, pool *sql.DB) {
 	t.Helper()
+	e.createIn(t, pool, func(string) string { return "utf8mb4_unicode_ci" })
+}
+
+// createIn makes them with a collation for each table. XXL-JOB's script names none: its tables have the server's, whatever the database has.
+func (e era) createIn(t testing.TB, pool *sql.DB, collation func(table string) string) {
+	t.Helper()
 	title, desc := "title varchar(@) NOT NULL", "job_desc varchar(255) NOT NULL"
 	if e.renamed {
 		title, desc = "name varchar(64) NOT NULL COMMENT '执行器名称'", "name varchar(255) NOT NULL"
@@ -92,7 +98,8 @@ func (e era) create(t testing.TB, pool *sql.DB) {
 			role tinyint(4) NOT NULL, permission varchar(255) DEFAULT NULL, PRIMARY KEY (id), UNIQUE KEY i_username (username))`,
 		`xxl_job_lock (lock_name varchar(50) NOT NULL, PRIMARY KEY (lock_name))`,
 	} {
-		mustExec(t, pool, "CREATE TABLE "+table+" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci")
+		name, _, _ := strings.Cut(table, " ")
+		mustExec(t, pool, "CREATE TABLE "+table+" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE="+collation(name))
 	}
 }
 

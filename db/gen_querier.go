@@ -489,7 +489,8 @@ type Querier interface {
 	ListAPITokens(ctx context.Context, db DBTX, arg ListAPITokensParams) ([]ListAPITokensRow, error)
 	// Those that somebody may still use in certain groups only, one of which is this: the pattern is its id between commas.
 	ListAPITokensFor(ctx context.Context, db DBTX, pattern string) ([]ListAPITokensForRow, error)
-	// Jobs with a finding whose schedule nobody has changed since, the started ones first.
+	// Jobs with a finding whose schedule nobody has changed since, the started ones first. HEX, because XXL-JOB's tables have another collation
+	// than ours, in which MySQL would not compare.
 	ListAdoptedJobs(ctx context.Context, db DBTX, limit int32) ([]ListAdoptedJobsRow, error)
 	ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChannel, error)
 	// One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.

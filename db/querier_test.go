@@ -198,6 +198,36 @@ func TestEveryQuery(t *testing.T) {
 	}
 }
 
+// TestEveryQueryOnAdoptedTables does the same on tables that were XXL-JOB's, with the collations that they have there: its script names none,
+// so that they have the server's, and tables that were restored or added elsewhere have another.
+func TestEveryQueryOnAdoptedTables(t *testing.T) {
+	t.Parallel()
+	fresh := callAll(t, dbtest.New(t, db.MySQL))
+	several := map[string]string{"xxl_job_group": "utf8mb4_bin", "xxl_job_registry": "utf8mb4_unicode_520_ci", "xxl_job_log": "utf8mb4_unicode_ci"}
+	for name, collations := range map[string]map[string]string{"the server's": nil, "several": several} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+			newest := eras[6]
+			newest.createIn(t, pool.DB, func(table string) string {
+				if c, ok := collations[table]; ok {
+					return c
+				}
+				return "utf8mb4_general_ci"
+			})
+			if err := pool.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			adopted := callAll(t, pool)
+			for name, a := range fresh {
+				if diff := cmp.Diff(a, adopted[name], cmp.AllowUnexported(effect{}), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%s differs (-fresh +adopted):\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
 // effect is what a call says and which tables look how after it.
 type effect struct {
 	result any

@@ -18,9 +18,11 @@ UPDATE punctual_adoption SET tokens_at = sqlc.arg(tokens_at) WHERE id = 1;
 INSERT IGNORE INTO punctual_adopted_job (job_id, finding, schedule_type, schedule_conf) VALUES (?, ?, ?, ?);
 
 -- name: ListAdoptedJobs :many
--- Jobs with a finding whose schedule nobody has changed since, the started ones first.
+-- Jobs with a finding whose schedule nobody has changed since, the started ones first. HEX, because XXL-JOB's tables have another collation
+-- than ours, in which MySQL would not compare.
 SELECT a.job_id, a.finding, a.schedule_conf, j.job_desc, j.trigger_status
-FROM punctual_adopted_job AS a JOIN xxl_job_info AS j ON j.id = a.job_id AND j.schedule_type = a.schedule_type AND j.schedule_conf = a.schedule_conf
+FROM punctual_adopted_job AS a JOIN xxl_job_info AS j ON j.id = a.job_id AND HEX(j.schedule_type) = HEX(a.schedule_type)
+  AND HEX(COALESCE(j.schedule_conf, '')) = HEX(a.schedule_conf)
 ORDER BY j.trigger_status DESC, a.job_id LIMIT ?;
 
 -- name: ListSchedulesAfter :many
