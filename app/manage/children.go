@@ -212,10 +212,10 @@ func (s *Jobs) addRings(ctx context.Context, p auth.Principal, jobID int64, hits
 	return nil
 }
 
-// Children are the jobs of a stored list of children, in its order. ok is false for a list with something else in it.
+// Children are the jobs of a stored list of children, in its order. ok is false for a list with something else in it too.
 func (s *Jobs) Children(ctx context.Context, p auth.Principal, list string) (children []Child, ok bool, err error) {
 	ids, _, ok := jobspec.ChildIDs(list)
-	if !ok || len(ids) == 0 {
+	if len(ids) == 0 {
 		return nil, ok, nil
 	}
 	jobs, err := s.byID(ctx, s.cfg.Pool, ids)
@@ -229,7 +229,7 @@ func (s *Jobs) Children(ctx context.Context, p auth.Principal, list string) (chi
 		}
 		children = append(children, c)
 	}
-	return children, true, nil
+	return children, ok, nil
 }
 
 // DueAt is how many other jobs have their next time at a moment. It names none, so everybody may know.

@@ -128,6 +128,10 @@ func TestChildrenAreFound(t *testing.T) {
 		if err != nil || !ok || len(children) != 3 || children[0].Name != "report" || children[1].Name != "" || children[2].ID != 4711 {
 			t.Errorf("%+v, %v, %v", children, ok, err)
 		}
+		children, ok, err = b.Jobs.Children(t.Context(), b.user, "x, "+id(report)+",99999999999")
+		if err != nil || ok || len(children) != 1 || children[0].Name != "report" {
+			t.Errorf("of a list with what is no id, those that are started: %+v, %v, %v", children, ok, err)
+		}
 		if _, ok, _ := b.Jobs.Children(t.Context(), b.user, "1,x"); ok {
 			t.Error("a list with a word in it is no list of children")
 		}

@@ -121,17 +121,20 @@ func (f *Field) outOfRange() *invalid.Field {
 	return &invalid.Field{Name: f.Name, Key: CodeOutOfRange, Args: []any{"Min", 0, "Max", f.Max}}
 }
 
-// ChildIDs reads the ids of the jobs that a success starts. ok is false when an element is no id; the ids are then those
-// before it, and bad is that element.
+// ChildIDs reads the ids of the jobs that a success starts. ok is false when an element is no id, as a list that XXL-JOB took may
+// have: the others are started all the same. bad is the first such element.
 func ChildIDs(list string) (ids []int64, bad string, ok bool) {
+	ok = true
 	for _, element := range splitList(list) {
 		id, err := strconv.ParseInt(element, 10, 32)
-		if err != nil || id < 1 {
-			return ids, element, false
+		switch {
+		case err == nil && id > 0:
+			ids = append(ids, id)
+		case ok:
+			bad, ok = element, false
 		}
-		ids = append(ids, id)
 	}
-	return ids, "", true
+	return ids, bad, ok
 }
 
 // Elements lists what stands in a [List].

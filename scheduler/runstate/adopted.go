@@ -80,6 +80,13 @@ func hasAny(line string, marks []string, has func(s, mark string) bool) bool {
 	return false
 }
 
+// An XXL-JOB admin notes of each run what it is about to do, a heading, and then what came of it, which ends with what was answered.
+// A heading follows when the run is retried.
+const (
+	adoptedHeading = ">>>>>>>>>>>"
+	adoptedAnswer  = "msg："
+)
+
 // adoptedReason is what an XXL-JOB admin noted of a run that it could not send.
 func (r *Run) adoptedReason() string {
 	lines := Lines(r.TriggerNote)
@@ -88,10 +95,31 @@ func (r *Run) adoptedReason() string {
 			return reason
 		}
 	}
+	if begin := slices.IndexFunc(lines, isHeading); begin >= 0 {
+		if reason := adoptedAnswered(slices.DeleteFunc(lines[begin:], isHeading)); reason != "" {
+			return reason
+		}
+	}
 	if len(lines) == 0 {
 		return ""
 	}
 	return lines[0]
+}
+
+func isHeading(line string) bool { return strings.HasPrefix(line, adoptedHeading) }
+
+// adoptedAnswered is the last answer that says something, or the last line beside answers.
+func adoptedAnswered(lines []string) (last string) {
+	for _, line := range slices.Backward(lines) {
+		answer, ok := strings.CutPrefix(line, adoptedAnswer)
+		switch {
+		case ok && answer != "" && answer != "null":
+			return answer
+		case !ok && last == "":
+			last = line
+		}
+	}
+	return last
 }
 
 var (

@@ -262,6 +262,22 @@ func TestAnAdoptedReasonIsOfWhatWasNotSent(t *testing.T) {
 			t.Errorf("%+v: %q", run, got)
 		}
 	}
+	const head = `任务触发类型：Cron触发<br>调度机器：10.0.0.1<br>执行器-地址列表：null<br><br><span style="color:#00c0ef;" > >>>>>>>>>>>触发调度<<<<<<<<<<< </span><br>`
+	const retried = `<br><br><span style="color:#F39C12;" > >>>>>>>>>>>失败重试触发<<<<<<<<<<< </span><br>`
+	for note, want := range map[string]string{
+		"":                                       "",
+		"one line of somebody else\nand another": "one line of somebody else",
+		head + `触发调度：<br>address：http://10.0.0.1:9999/<br>code：500<br>msg：xxl-job remoting error(Connection refused), for url : http://10.0.0.1:9999/run`: "xxl-job remoting error(Connection refused), for url : http://10.0.0.1:9999/run",
+		head + "触发调度：<br>address：a<br>code：500<br>msg：java.net.ConnectException: refused\n\tat java.base/sun.nio.ch.Net\n" + retried:                      "java.net.ConnectException: refused",
+		head + "调度失败：执行器地址为空<br><br>" + retried:                                                                                                           "调度失败：执行器地址为空",
+		head + "<br>执行器地址：a<br>JobHandler：h<br>任务参数：p<br>调度备注：error, 触发调度：<br>address：a<br>code：500<br>msg：block strategy effect：Discard Later":           "block strategy effect：Discard Later",
+		head + "触发调度：<br>address：a<br>code：500<br>msg：null":                                                                                               "code：500",
+		head: "任务触发类型：Cron触发",
+	} {
+		if got := (&Run{TriggerCode: 500, TriggerNote: note}).Message(teller); got != want {
+			t.Errorf("%s:\nsays %q, want %q", note, got, want)
+		}
+	}
 	stands := happened(event.StandsFor, 2, false, time.UnixMilli(0), time.UnixMilli(60_000))
 	if why, ok := (&Run{Outcome: event.Succeeded, Events: stands}).Reason(); !ok || why.Key != event.StandsFor {
 		t.Errorf("stands for others: %v, %v", why, ok)
