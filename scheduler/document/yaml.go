@@ -48,7 +48,7 @@ var oldBooleans = []string{"y", "n", "yes", "no", "on", "off"}
 
 // awkward says whether a text would not survive, or not be seen, unless each strange character of it is written out.
 func awkward(text string) bool {
-	if strings.TrimLeft(text, " \n") != text || strings.HasSuffix(text, "\n\n") || strings.Contains(text, " \n") {
+	if strings.TrimLeft(text, " \t\n") != text || strings.HasSuffix(text, "\n\n") || strings.Contains(text, " \n") {
 		return true
 	}
 	return strings.ContainsFunc(text, func(r rune) bool {
