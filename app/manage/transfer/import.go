@@ -145,6 +145,10 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 		return Plan{}, err
 	}
 	for i := range m.items {
+		m.findGroup(i)
+	}
+	m.refuseTwins()
+	for i := range m.items {
 		m.match(i)
 	}
 	if err := m.readPruned(ctx); err != nil {
@@ -245,10 +249,31 @@ func (m *importer) faultAt(i, line int, f problem.Field) {
 	item.Faults = append(item.Faults, jobfile.Fault{Line: line, Field: f})
 }
 
-// match finds the executor of an item, and the job that it is.
+// refuseTwins refuses a job that another file has too: without ids to tell them apart both would be made, and neither found again.
+func (m *importer) refuseTwins() {
+	for name, places := range m.inFile {
+		var once []int
+		for _, i := range places {
+			item := &m.items[i]
+			first := slices.IndexFunc(once, func(k int) bool {
+				id := m.items[k].file.ID
+				return m.items[k].group.id == item.group.id && (id == item.file.ID || id == 0 || item.file.ID == 0)
+			})
+			if first < 0 || len(item.Faults) > 0 {
+				once = append(once, i)
+				continue
+			}
+			twin := m.items[once[first]]
+			m.fault(i, fieldDescription, "import.error.same_job_in", "Name", item.Name, "File", twin.From, "First", twin.Line)
+		}
+		m.inFile[name] = once
+	}
+}
+
+// match finds the job that an item is.
 func (m *importer) match(i int) {
 	item := &m.items[i]
-	if !m.findGroup(i) {
+	if len(item.Faults) > 0 {
 		return
 	}
 	if m.opts.ByID && item.file.ID != 0 {
@@ -297,7 +322,7 @@ func (m *importer) is(i int, j db.Job) {
 }
 
 // findGroup finds the executor that an item names. Old databases have several with one app name; their titles tell them apart.
-func (m *importer) findGroup(i int) bool {
+func (m *importer) findGroup(i int) {
 	item := &m.items[i]
 	var found []db.Group
 	for _, g := range m.groups {
@@ -309,7 +334,7 @@ func (m *importer) findGroup(i int) bool {
 		found = slices.DeleteFunc(found, func(g db.Group) bool { return g.Title != item.group.title })
 		if len(found) != 1 {
 			m.fault(i, manage.FieldGroup, "import.error.groups", "Name", item.AppName)
-			return false
+			return
 		}
 	}
 	switch {
@@ -324,7 +349,6 @@ func (m *importer) findGroup(i int) bool {
 			m.faultAt(i, item.Line, f)
 		}
 	}
-	return len(item.Faults) == 0
 }
 
 // input is the executor as it would be created: one whose programs register by themselves.

@@ -814,3 +814,32 @@ func TestAFileByIDIsAppliedTwice(t *testing.T) {
 		}
 	})
 }
+
+// TestAJobThatTwoFilesHave is refused where it is the second time: otherwise both would be made, and no file could be applied again.
+func TestAJobThatTwoFilesHave(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		files := func(lines ...string) (all jobfile.File) {
+			for i, line := range lines {
+				f := read(t, fmt.Sprintf("punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    title: %s\n    jobs:\n      - {author: ann, schedule: NONE, handler: h, %s}\n", []string{"Orders", "orders"}[i], line))
+				f.Groups[0].Jobs[0].From = []string{"a.yaml", "b.yaml"}[i]
+				all.Groups = append(all.Groups, f.Groups...)
+			}
+			return all
+		}
+		says := func(f jobfile.File, want string) {
+			t.Helper()
+			if got := outcomes(b.plan(t, b.admin, f, Options{Source: "git"})); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		}
+		says(files("description: sum up", "description: sum up"), "sum up: create\nsum up: refuse 6:name:import.error.same_job_in")
+		says(files("description: sum up, id: 3", "description: sum up, id: 3"), "sum up: create\nsum up: refuse 6:name:import.error.same_job_in")
+		says(files("description: sum up, id: 3", "description: sum up, id: 4"), "sum up: create\nsum up: create")
+		b.create(t, func(in *manage.JobInput) {
+			in.Name, in.ScheduleType, in.ScheduleConf, in.Handler = "sum up", jobspec.ScheduleNone, "", "h"
+		})
+		says(files("description: sum up", "description: sum up"), "sum up: same\nsum up: refuse 6:name:import.error.same_job_in")
+	})
+}
