@@ -91,35 +91,35 @@ func (s *Channels) jobNames(ctx context.Context, p auth.Principal, ids []int64) 
 
 // SaveRoute creates a route to a channel, or changes the one that ID names.
 func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Route) error {
-	c, err := s.get(ctx, p, r.ChannelID)
-	if err != nil {
-		return err
-	}
-	// No causes would mean the usual ones to the alarmer: somebody who unchecked them all meant something else.
-	if len(r.Causes) == 0 {
-		return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: alarm.CodeNoCause})
-	}
-	entry := Entry{Action: ActionCreate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Group: c.GroupID}
-	if r.ID != 0 {
-		old, err := s.ownRoute(ctx, r.ChannelID, r.ID)
+	return s.Change(ctx, p, r.ChannelID, func(ctx context.Context, c alarm.Channel, _ []AlarmRoute) error {
+		// No causes would mean the usual ones to the alarmer: somebody who unchecked them all meant something else.
+		if len(r.Causes) == 0 {
+			return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: alarm.CodeNoCause})
+		}
+		entry := Entry{Action: ActionCreate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Group: c.GroupID}
+		id := r.ID
+		if id != 0 {
+			old, err := s.ownRoute(ctx, r.ChannelID, id)
+			if err != nil {
+				return err
+			}
+			entry.Action, entry.Before = ActionUpdate, routeSnapshot(old)
+			if err := s.cfg.Alarmer.UpdateRoute(ctx, r); err != nil {
+				return alarmProblem(err)
+			}
+		} else {
+			var err error
+			if id, err = s.cfg.Alarmer.CreateRoute(ctx, r); err != nil {
+				return alarmProblem(err)
+			}
+		}
+		now, err := s.ownRoute(ctx, r.ChannelID, id)
 		if err != nil {
 			return err
 		}
-		entry.Action, entry.Before = ActionUpdate, routeSnapshot(old)
-		err = s.cfg.Alarmer.UpdateRoute(ctx, r)
-		if err != nil {
-			return alarmProblem(err)
-		}
-	} else if r.ID, err = s.cfg.Alarmer.CreateRoute(ctx, r); err != nil {
-		return alarmProblem(err)
-	}
-	now, err := s.ownRoute(ctx, r.ChannelID, r.ID)
-	if err != nil {
-		return err
-	}
-	entry.After = routeSnapshot(now)
-	s.audit.Note(ctx, p, entry)
-	return nil
+		entry.After = routeSnapshot(now)
+		return s.audit.Record(ctx, s.cfg.Pool, p, entry)
+	})
 }
 
 func routeSnapshot(r alarm.Route) Snapshot {
@@ -153,16 +153,13 @@ func (s *Channels) ownRoute(ctx context.Context, channelID, routeID int64) (alar
 
 // DeleteRoute takes a route to a channel away.
 func (s *Channels) DeleteRoute(ctx context.Context, p auth.Principal, channelID, routeID int64) error {
-	c, err := s.get(ctx, p, channelID)
-	if err != nil {
-		return err
-	}
-	if _, err := s.ownRoute(ctx, channelID, routeID); err != nil {
-		return err
-	}
-	if err := s.cfg.Alarmer.DeleteRoute(ctx, routeID); err != nil {
-		return alarmProblem(err)
-	}
-	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Group: c.GroupID, Before: Snapshot{"route": routeID}})
-	return nil
+	return s.Change(ctx, p, channelID, func(ctx context.Context, c alarm.Channel, _ []AlarmRoute) error {
+		if _, err := s.ownRoute(ctx, channelID, routeID); err != nil {
+			return err
+		}
+		if err := s.cfg.Alarmer.DeleteRoute(ctx, routeID); err != nil {
+			return alarmProblem(err)
+		}
+		return s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Group: c.GroupID, Before: Snapshot{"route": routeID}})
+	})
 }

@@ -144,35 +144,15 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 	if err := s.allowed(p); err != nil {
 		return 0, err
 	}
-	defer s.unheard.forget()
-	if c.ID != 0 {
-		old, err := s.get(ctx, p, c.ID)
-		if err != nil {
-			return 0, err
-		}
-		given, err := s.cfg.Alarmer.OtherSecrets(ctx, c)
-		if err != nil {
-			return 0, alarmProblem(err)
-		}
-		if err := s.cfg.Alarmer.UpdateChannel(ctx, c); err != nil {
-			return 0, alarmProblem(err)
-		}
-		now, err := s.cfg.Alarmer.Channel(ctx, c.ID)
-		if err != nil {
-			return 0, alarmProblem(err)
-		}
-		entry := Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: now.Name, Group: now.GroupID, Before: channelSnapshot(old), After: channelSnapshot(now)}
-		if now.Version != old.Version {
-			entry.After.secrets(c, given)
-		}
-		s.audit.Note(ctx, p, entry)
-		return c.ID, nil
-	}
-	if !s.May(p, c.GroupID) {
+	if c.ID == 0 && !s.May(p, c.GroupID) {
 		return 0, problem.InvalidFields(problem.Field{Name: ChannelGroup, Key: "job.error.group"})
 	}
-	var id int64
-	err := s.cfg.Pool.Together(ctx, func(ctx context.Context) (err error) {
+	defer s.unheard.forget()
+	id := c.ID
+	err := s.cfg.Pool.InTurn(ctx, ObjectChannel, func(ctx context.Context, _ *sql.Tx) (err error) {
+		if c.ID != 0 {
+			return s.update(ctx, p, c)
+		}
 		id, err = s.create(ctx, p, c, first)
 		return err
 	})
@@ -180,6 +160,30 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 		return 0, err
 	}
 	return id, nil
+}
+
+// update changes a channel, in the transaction of its entry in the audit log.
+func (s *Channels) update(ctx context.Context, p auth.Principal, c alarm.Channel) error {
+	old, err := s.get(ctx, p, c.ID)
+	if err != nil {
+		return err
+	}
+	given, err := s.cfg.Alarmer.OtherSecrets(ctx, c)
+	if err != nil {
+		return alarmProblem(err)
+	}
+	if err := s.cfg.Alarmer.UpdateChannel(ctx, c); err != nil {
+		return alarmProblem(err)
+	}
+	now, err := s.cfg.Alarmer.Channel(ctx, c.ID)
+	if err != nil {
+		return alarmProblem(err)
+	}
+	entry := Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: now.Name, Group: now.GroupID, Before: channelSnapshot(old), After: channelSnapshot(now)}
+	if now.Version != old.Version {
+		entry.After.secrets(c, given)
+	}
+	return s.audit.Record(ctx, s.cfg.Pool, p, entry)
 }
 
 // create makes a channel, with its first route, of a group that stays until both are there: whoever deletes it takes them along.
@@ -270,16 +274,13 @@ func (s *Channels) Change(ctx context.Context, p auth.Principal, id int64, chang
 
 // Delete deletes a channel and its routes. What waits for it is given up.
 func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error {
-	c, err := s.get(ctx, p, id)
-	if err != nil {
-		return err
-	}
 	defer s.unheard.forget()
-	if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
-		return alarmProblem(err)
-	}
-	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Group: c.GroupID, Before: channelSnapshot(c)})
-	return nil
+	return s.Change(ctx, p, id, func(ctx context.Context, c alarm.Channel, _ []AlarmRoute) error {
+		if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
+			return alarmProblem(err)
+		}
+		return s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Group: c.GroupID, Before: channelSnapshot(c)})
+	})
 }
 
 // Test sends a test message, mail to the address given or else to the channel's recipients. failure is what the server had

@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -258,6 +259,62 @@ func TestNoChannelOutlivesAGroupThatGoesMeanwhile(t *testing.T) {
 		}
 		if _, err := b.Channels.Save(ctx, b.admin, c, nil); kind(err) != "422 group:job.error.group" {
 			t.Errorf("for one that is gone: %v", err)
+		}
+	})
+}
+
+// TestChannelsAreChangedWithTheirAudit: what the audit log does not take is not done.
+func TestChannelsAreChangedWithTheirAudit(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := withAlarms(t, pool)
+		ctx := t.Context()
+		failed := []scheduler.AlarmCause{scheduler.AlarmFailed}
+		id := must(b.Channels.Save(ctx, b.admin, alarm.Channel{Name: "chat", Kind: alarm.KindDingTalk, Enabled: true, Settings: alarm.Settings{URL: "http://127.0.0.1:1/"}}, &alarm.Route{Scope: alarm.ScopeAll}))(t)
+		state := func() string {
+			t.Helper()
+			c, routes, err := b.Channels.Get(ctx, b.admin, id)
+			if err != nil {
+				return err.Error()
+			}
+			text := c.Name
+			for _, r := range routes {
+				text += fmt.Sprint(" ", r.Scope, r.Causes)
+			}
+			return text
+		}
+		was := state()
+		_, routes, err := b.Channels.Get(ctx, b.admin, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := pool.ExecContext(context.WithoutCancel(ctx), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename("punctual_audit", "punctual_audit_away")
+		t.Cleanup(func() { rename("punctual_audit_away", "punctual_audit") })
+		for name, do := range map[string]func() error{
+			"save": func() error {
+				return second(b.Channels.Save(ctx, b.admin, alarm.Channel{ID: id, Name: "changed", Enabled: true}, nil))
+			},
+			"delete": func() error { return b.Channels.Delete(ctx, b.admin, id) },
+			"new route": func() error {
+				return b.Channels.SaveRoute(ctx, b.admin, alarm.Route{ChannelID: id, Scope: alarm.ScopeGroup, ScopeID: b.group, Causes: failed})
+			},
+			"change route": func() error {
+				return b.Channels.SaveRoute(ctx, b.admin, alarm.Route{ChannelID: id, ID: routes[0].ID, Scope: alarm.ScopeAll, Causes: failed})
+			},
+			"delete route": func() error { return b.Channels.DeleteRoute(ctx, b.admin, id, routes[0].ID) },
+		} {
+			if err := do(); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+			if now := state(); now != was {
+				t.Errorf("%s: %s, was %s", name, now, was)
+			}
 		}
 	})
 }
