@@ -94,9 +94,9 @@ func (a *Alarmer) tellDeadline(ctx context.Context, j *db.ListDeadlineJobsRow, s
 	if s.State == deadline.AtRisk {
 		what = event.New(now, event.DueBy, s.By, s.Expected, s.Usual)
 	}
-	// No planned time: whichever success of the job comes next ends the alarm.
+	// Planned as if a moment before the fire: a success of the fire itself ends the alarm, or of a later one, and that of an earlier does not.
 	return a.once(ctx, fmt.Sprintf("deadline:%d:%d", j.ID, s.By.UnixMilli()), scheduler.AlarmEvent{
-		JobID: j.ID, GroupID: j.JobGroup, LogID: s.Run, Cause: scheduler.AlarmDeadline, At: now, Events: event.List{what},
+		JobID: j.ID, GroupID: j.JobGroup, LogID: s.Run, Cause: scheduler.AlarmDeadline, Planned: s.Fire.UnixMilli() - 1, At: now, Events: event.List{what},
 	})
 }
 

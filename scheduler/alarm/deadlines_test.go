@@ -250,3 +250,40 @@ func TestABackfillEndsNoDeadline(t *testing.T) {
 		}
 	})
 }
+
+// TestARunOfTheNightBeforeEndsNoDeadline: a run that has hung since yesterday ends at last, while that of today has not begun.
+func TestARunOfTheNightBeforeEndsNoDeadline(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.exec("UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = '0 0 5 * * ?', done_by = '06:00', trigger_status = 1, update_time = '2026-03-01 12:00:00' WHERE id = ?", b.job)
+		fire := time.Date(2026, 3, 3, 5, 0, 0, 0, dbtest.Zone)
+		b.clock.set(fire.AddDate(0, 0, -1))
+		before := b.addRun(b.job, 0, time.Time{})
+		b.look(b.a)
+		b.clock.set(fire)
+		today := b.addRun(b.job, 0, time.Time{})
+		b.clock.set(fire.Add(time.Hour))
+		b.look(b.a)
+		s.take() // of yesterday's deadline, and today's
+		succeeds := func(run int64, planned time.Time) {
+			t.Helper()
+			b.clock.add(10 * time.Minute)
+			b.exec("UPDATE xxl_job_log SET handle_code = 200, finished_at = ? WHERE id = ?", b.clock.now().UnixMilli(), run)
+			b.event(scheduler.AlarmEvent{JobID: b.job, GroupID: b.group, LogID: run, Cause: scheduler.AlarmRecovered, Planned: planned.UnixMilli(), At: b.clock.now()})
+			b.look(b.a)
+			b.clock.add(2 * justRaised)
+			b.look(b.alarmer(nil))
+		}
+		succeeds(before, fire.AddDate(0, 0, -1))
+		if got := s.take(); len(got) != 0 {
+			t.Errorf("after yesterday's run: %s\n%s", got[0].subject, got[0].text)
+		}
+		succeeds(today, fire)
+		if got := s.take(); len(got) != 1 || got[0].subject != "[Punctual] Recovered: nightly <b>report</b>" {
+			t.Errorf("after its own: %+v", got)
+		}
+	})
+}

@@ -180,7 +180,7 @@ func (g *gathering) succeeded(events []raised) error {
 	}
 	for key, s := range g.states {
 		if key.jobID != jobID || s.OpenedAt == 0 || !slices.ContainsFunc(events, func(e raised) bool {
-			return ends(&s.AlarmState, e) && !ofEarlier(s.Cause, s.OpenedAt, plannedFor[e.logID])
+			return ends(&s.AlarmState, e) && !ofEarlier(s.Cause, s.LastPlanned, plannedFor[e.logID])
 		}) {
 			continue
 		}
@@ -243,10 +243,10 @@ func (g *gathering) plannedFor(successes []raised) (map[int64]int64, error) {
 	return times, err
 }
 
-// ofEarlier reports whether a success does not end an alarm because it makes up for a fire of an earlier day than the deadline's, as a backfill
+// ofEarlier reports whether a success does not end an alarm because it makes up for an earlier fire than the deadline's, as a backfill
 // does. A run that was asked for by hand, or tried again, is for the deadline's own, or for none.
-func ofEarlier(cause string, openedAt, plannedFor int64) bool {
-	return cause == string(scheduler.AlarmDeadline) && plannedFor > 0 && plannedFor < openedAt-dayMillis
+func ofEarlier(cause string, lastPlanned, plannedFor int64) bool {
+	return cause == string(scheduler.AlarmDeadline) && plannedFor > 0 && plannedFor <= lastPlanned
 }
 
 // fold makes a notice that was being gathered part of the recovery that was just made.

@@ -278,7 +278,7 @@ func (a *Alarmer) watchRecovery(ctx context.Context, s *db.ListOpenAlarmsRow, no
 	for _, r := range rows {
 		// Settled for a while, so that the engine's own event has had its time.
 		if r.HandleCode != wire.CodeSuccess || r.FinishedAt < failed || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned ||
-			ofEarlier(s.Cause, s.OpenedAt, r.PlannedFor) {
+			ofEarlier(s.Cause, s.LastPlanned, r.PlannedFor) {
 			continue
 		}
 		return a.once(ctx, fmt.Sprintf("recovered:%d:%d", s.JobID, s.OpenedAt), scheduler.AlarmEvent{
