@@ -578,6 +578,33 @@ func (q *Queries) GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, a
 	return err
 }
 
+const hastenAlarmNotices = `-- name: HastenAlarmNotices :exec
+UPDATE punctual_alarm_notice SET due_at = ? WHERE id IN (/*SLICE:ids*/?) AND state = 0 AND due_at > ?
+`
+
+type HastenAlarmNoticesParams struct {
+	DueAt int64
+	Ids   []int64
+}
+
+// Those that are still gathering are told no later than a moment.
+func (q *Queries) HastenAlarmNotices(ctx context.Context, db DBTX, arg HastenAlarmNoticesParams) error {
+	query := hastenAlarmNotices
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.DueAt)
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.DueAt)
+	_, err := db.ExecContext(ctx, query, queryParams...)
+	return err
+}
+
 const insertAlarmChannel = `-- name: InsertAlarmChannel :execlastid
 INSERT INTO punctual_alarm_channel (name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, updated_at, group_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -1368,7 +1395,7 @@ func (q *Queries) ListDeadlineJobs(ctx context.Context, db DBTX, arg ListDeadlin
 }
 
 const listDueAlarmDeliveries = `-- name: ListDueAlarmDeliveries :many
-SELECT id, notice_id, channel_id, recipient, counted, tries, next_at
+SELECT id, notice_id, channel_id, recipient, counted, escalated, tries, next_at
 FROM punctual_alarm_delivery
 WHERE ((state = 0 AND next_at <= ?) OR (state = 1 AND lease_until < ?))
   AND channel_id NOT IN (/*SLICE:except_channels*/?)
@@ -1387,6 +1414,7 @@ type ListDueAlarmDeliveriesRow struct {
 	ChannelID int64
 	Recipient string
 	Counted   int64
+	Escalated int64
 	Tries     int64
 	NextAt    int64
 }
@@ -1421,6 +1449,7 @@ func (q *Queries) ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListD
 			&i.ChannelID,
 			&i.Recipient,
 			&i.Counted,
+			&i.Escalated,
 			&i.Tries,
 			&i.NextAt,
 		); err != nil {
@@ -2156,7 +2185,7 @@ type RetryAlarmDeliveriesNowParams struct {
 	ChannelID int64
 }
 
-// After a channel was repaired its waiting messages go at once.
+// After a channel was repaired, or has taken a message again, its waiting messages go at once.
 func (q *Queries) RetryAlarmDeliveriesNow(ctx context.Context, db DBTX, arg RetryAlarmDeliveriesNowParams) error {
 	_, err := db.ExecContext(ctx, retryAlarmDeliveriesNow, arg.NowMs, arg.ChannelID)
 	return err

@@ -377,6 +377,8 @@ type Querier interface {
 	GiveRetry(ctx context.Context, db DBTX, ids []int64) error
 	// What waits, and what somebody was sending who died; what is being sent is its sender's.
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
+	// Those that are still gathering are told no later than a moment.
+	HastenAlarmNotices(ctx context.Context, db DBTX, arg HastenAlarmNoticesParams) error
 	// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
 	// By their ids: + 0 keeps SQLite from the index of all that are started.
 	HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error)
@@ -984,7 +986,7 @@ type Querier interface {
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive. State 2 is that of a
 	// node that is gone and may have sent what it did not record: whoever leads looks for that, also when who declared it gone is gone too.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
-	// After a channel was repaired its waiting messages go at once.
+	// After a channel was repaired, or has taken a message again, its waiting messages go at once.
 	RetryAlarmDeliveriesNow(ctx context.Context, db DBTX, arg RetryAlarmDeliveriesNowParams) error
 	RevokeAPIToken(ctx context.Context, db DBTX, arg RevokeAPITokenParams) (int64, error)
 	// When the first run from an id on was planned.

@@ -125,7 +125,7 @@ var argValues = map[string]any{
 
 	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyTag": int64(1), "Status": int64(-1),
 	"AfterID": int64(0), "AfterMs": int64(0), "FromID": int64(0), "BeforeID": int64(100), "LowID": int64(0),
-	"UptoID": int64(100), "UntilMs": int64(100), "NowMs": int64(100), "ExceptID": int64(100),
+	"HastenAlarmNotices.DueAt": int64(0), "UptoID": int64(100), "UntilMs": int64(100), "NowMs": int64(100), "ExceptID": int64(100),
 	"SinceTime": seedTime, "FromTime": seedTime, "FirstDay": seedTime,
 	"UntilTime": seedTime.AddDate(0, 0, 20), "ToTime": seedTime.AddDate(0, 0, 20), "LastDay": seedTime.AddDate(0, 0, 20),
 	"Pattern": "%", "Lost": "handle%", "Description": "%",

@@ -98,6 +98,10 @@ SET event_count = sqlc.arg(event_count), log_id = sqlc.arg(log_id), last_at = sq
     events = sqlc.arg(events), revision = sqlc.arg(new_revision)
 WHERE id = sqlc.arg(id) AND state = 0 AND revision = sqlc.arg(old_revision);
 
+-- name: HastenAlarmNotices :exec
+-- Those that are still gathering are told no later than a moment.
+UPDATE punctual_alarm_notice SET due_at = sqlc.arg(due_at) WHERE id IN (sqlc.slice(ids)) AND state = 0 AND due_at > sqlc.arg(due_at);
+
 -- name: ListDueAlarmNotices :many
 SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision, events
 FROM punctual_alarm_notice WHERE state = 0 AND due_at <= sqlc.arg(now_ms) ORDER BY due_at, id LIMIT ?;
@@ -228,7 +232,7 @@ SELECT id, job_group, job_desc, author, alarm_email, runbook FROM xxl_job_info W
 -- name: ListDueAlarmDeliveries :many
 -- Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
 -- backlog hides nobody else's. The list of channels must not be empty.
-SELECT id, notice_id, channel_id, recipient, counted, tries, next_at
+SELECT id, notice_id, channel_id, recipient, counted, escalated, tries, next_at
 FROM punctual_alarm_delivery
 WHERE ((state = 0 AND next_at <= sqlc.arg(now_ms)) OR (state = 1 AND lease_until < sqlc.arg(now_ms)))
   AND channel_id NOT IN (sqlc.slice(except_channels))
@@ -275,7 +279,7 @@ UPDATE punctual_alarm_delivery SET state = 0, tries = 0, next_at = sqlc.arg(next
 WHERE id = sqlc.arg(id) AND state IN (0, 3);
 
 -- name: RetryAlarmDeliveriesNow :exec
--- After a channel was repaired its waiting messages go at once.
+-- After a channel was repaired, or has taken a message again, its waiting messages go at once.
 UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(now_ms) WHERE channel_id = sqlc.arg(channel_id) AND state = 0 AND tries > 0;
 
 -- name: GiveUpAlarmDeliveriesOfChannel :exec

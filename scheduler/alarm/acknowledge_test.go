@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/emersion/go-smtp"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/db"
@@ -258,6 +259,37 @@ func TestALinkAcknowledgesOnce(t *testing.T) {
 		other := b.alarmer(func(c *Config) { c.Key = []byte(strings.Repeat("k", 32)) })
 		if _, err := other.ByLink(t.Context(), links[1]); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("another installation's: %v", err)
+		}
+	})
+}
+
+// TestALateMessageNamesWhoLooksAfterIt: its channel was away, and somebody saw the alarm elsewhere.
+func TestALateMessageNamesWhoLooksAfterIt(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		s.onData(func() error { return &smtp.SMTPError{Code: 451, Message: "disk full"} })
+		channel := b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		b.work()
+		if err := b.a.Acknowledge(t.Context(), b.job, "jo", "", nil); err != nil {
+			t.Fatal(err)
+		}
+		s.onData(nil)
+		b.clock.add(time.Minute)
+		b.a.wakeChannel(channel)
+		b.work()
+		if got := s.take(); len(got) != 1 || !strings.Contains(got[0].text, "Since then: Acknowledged by jo") {
+			t.Errorf("%+v", got)
+		}
+		// That of a job which was deleted has not recovered.
+		b.raise(b.addJob("short-lived", ""), scheduler.AlarmFailed, "boom")
+		b.exec("DELETE FROM xxl_job_info WHERE job_desc = 'short-lived'")
+		b.exec("DELETE FROM punctual_alarm_state")
+		b.work()
+		if got := s.take(); len(got) != 1 || strings.Contains(got[0].text, "Since then") {
+			t.Errorf("%+v", got)
 		}
 	})
 }

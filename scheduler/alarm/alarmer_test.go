@@ -2,6 +2,7 @@ package alarm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -574,6 +575,75 @@ func TestWhatADeadSenderLeftOfAChannelThatIsGone(t *testing.T) {
 				b.work()
 				if d := b.deliveries(); d[0].State != GivenUp {
 					t.Errorf("it is %d", d[0].State)
+				}
+			})
+		})
+	}
+}
+
+// TestAFailureIsNotToldBehindItsRecovery: what was gathered of a failure has a window of its own, which may end behind that of the recovery.
+func TestAFailureIsNotToldBehindItsRecovery(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		at := func(second int) {
+			b.clock.set(noon.Add(time.Duration(second) * time.Second))
+			b.work()
+		}
+		fails := func(second int) { at(second); b.raise(b.job, scheduler.AlarmFailed, "boom"); b.work() }
+		succeeds := func(second int) { at(second); b.success(b.job, b.clock.now()); b.work() }
+		fails(0)
+		succeeds(10)
+		fails(290)    // gathered until second 300,
+		at(300)       // when a new window begins,
+		fails(305)    // so this one is gathered until second 600,
+		succeeds(306) // and this one until second 310
+		for second := 307; second < 1000; second++ {
+			at(second)
+		}
+		var told []string
+		for _, m := range s.take() {
+			told = append(told, strings.TrimSuffix(strings.TrimPrefix(m.subject, "[Punctual] "), ": nightly <b>report</b>"))
+		}
+		if want := []string{"Failed", "Recovered", "Failed", "Failed", "Recovered"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
+// TestWhatWaitedIsToldWhenTheServerIsBack: once a server takes a message, those that it did not take before do not wait out their pauses, which
+// would tell of failures long after their recoveries.
+func TestWhatWaitedIsToldWhenTheServerIsBack(t *testing.T) {
+	t.Parallel()
+	for how, back := range map[string]func(b *bundle, channel int64) error{
+		"another message": func(b *bundle, _ int64) error { b.success(b.job, b.clock.now()); return nil },
+		"a test":          func(b *bundle, channel int64) error { return b.a.Test(b.t.Context(), channel) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil)
+				s := newMailServer(t, mailServerOptions{})
+				s.onData(func() error { return &smtp.SMTPError{Code: 451, Message: "disk full"} })
+				channel := b.addChannel(b.mailChannel(s, "a@example.com"))
+				b.raise(b.job, scheduler.AlarmFailed, "boom")
+				for range 30 {
+					b.work()
+					b.clock.add(time.Minute)
+				}
+				s.onData(nil)
+				if err := back(b, channel); err != nil {
+					t.Fatal(err)
+				}
+				b.work()
+				got := s.take()
+				if len(got) != 2 {
+					t.Fatalf("%d messages, want it and the one that waited: %+v", len(got), b.deliveries()[0])
+				}
+				if late := got[1].text; strings.Contains(late, "Since then: a run has succeeded") != (how == "another message") {
+					t.Errorf("the one that waited says:\n%s", late)
 				}
 			})
 		})

@@ -348,8 +348,9 @@ func (a *Alarmer) Test(ctx context.Context, id int64, to ...string) error {
 	}
 	now := a.cfg.Now()
 	if len(reasons) == 0 {
+		err := a.works(ctx, c, now)
 		a.wakeChannel(id)
-		return a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: id, AtMs: now.UnixMilli()})
+		return err
 	}
 	failure := &Failure{troubleOf(c.settings.secrets(), reasons...)}
 	a.noteError(context.WithoutCancel(ctx), id, failure.Trouble, now)

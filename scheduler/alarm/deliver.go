@@ -136,13 +136,13 @@ func (a *Alarmer) sendAll(ctx context.Context, c *channel, due []db.ListDueAlarm
 // were put off by quiet hours that only count. Single: each alone always.
 func batches(due []db.ListDueAlarmDeliveriesRow, single bool) [][]int64 {
 	type key struct {
-		recipient string
-		counted   bool
+		recipient          string
+		counted, escalated bool
 	}
 	byKey := make(map[key][]int64)
 	var order []key
 	for _, d := range due {
-		k := key{strings.ToLower(d.Recipient), d.Counted == 1}
+		k := key{strings.ToLower(d.Recipient), d.Counted == 1, d.Escalated == 1}
 		if byKey[k] == nil {
 			order = append(order, k)
 		}
@@ -208,9 +208,14 @@ func (a *Alarmer) send(ctx context.Context, c *channel, m *message) error {
 // recordSent writes the outcome of a message into its deliveries and its channel.
 func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlarmDeliveriesOfHolderRow, m *message, holder string, sendErr error, now time.Time) (again bool, err error) {
 	kind := string(c.kind())
-	byTries := make(map[int64][]int64)
+	type group struct {
+		tries int64
+		last  bool // it is not tried again
+	}
+	groups := make(map[group][]int64)
 	for _, d := range held {
-		byTries[d.Tries] = append(byTries[d.Tries], d.ID)
+		g := group{d.Tries, a.lastTry(&d, now)}
+		groups[g] = append(groups[g], d.ID)
 	}
 	var why Trouble
 	if sendErr != nil {
@@ -219,17 +224,17 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 	refused, personal := errors.AsType[refusal](sendErr)
 	busy, told := errors.AsType[*busyError](sendErr)
 	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		for tries, ids := range byTries {
-			end := db.EndAlarmDeliveriesParams{Tries: tries + 1, Ids: ids, Holder: holder, Error: string(why)}
+		for g, ids := range groups {
+			end := db.EndAlarmDeliveriesParams{Tries: g.tries + 1, Ids: ids, Holder: holder, Error: string(why)}
 			switch {
 			case sendErr == nil:
 				end.State, end.DoneAt = deliverySent, now.UnixMilli()
-			case refused.final || tries >= int64(len(a.cfg.Backoff)):
+			case refused.final || g.last:
 				end.State, end.DoneAt = deliveryGone, now.UnixMilli()
 			case told:
 				end.State, end.NextAt = deliveryWaits, now.Add(busy.wait).UnixMilli()
 			default:
-				end.State, end.NextAt = deliveryWaits, now.Add(a.cfg.Backoff[tries]).UnixMilli()
+				end.State, end.NextAt = deliveryWaits, now.Add(a.cfg.Backoff[min(int(g.tries), len(a.cfg.Backoff)-1)]).UnixMilli()
 			}
 			if _, err := a.queries.EndAlarmDeliveries(ctx, tx, end); err != nil {
 				return err
@@ -243,7 +248,7 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 		if len(m.items) == 1 && m.items[0].notice.FollowUp == 0 && !m.acknowledged {
 			a.metrics.delay.Observe(now.Sub(time.UnixMilli(m.items[0].notice.FirstAt)).Seconds())
 		}
-		err = errors.Join(err, a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: c.row.ID, AtMs: now.UnixMilli()}))
+		err = errors.Join(err, a.works(ctx, c, now))
 	case personal:
 		a.metrics.deliveries.WithLabelValues(kind, "refused").Inc()
 		a.noteError(ctx, c.row.ID, why, now)
@@ -262,6 +267,25 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 	slices.Sort(notices)
 	err = errors.Join(err, a.settle(ctx, slices.Compact(notices)))
 	return sendErr == nil || personal, errors.Join(err, sendErr)
+}
+
+// lastTry reports whether a message is given up if it is refused once more: it had all its tries, and the time that their pauses take. Those that a
+// receiver asks for may be short, and an outage is no shorter for it.
+func (a *Alarmer) lastTry(d *db.ListAlarmDeliveriesOfHolderRow, now time.Time) bool {
+	var pauses time.Duration
+	for _, pause := range a.cfg.Backoff {
+		pauses += pause
+	}
+	return len(a.cfg.Backoff) == 0 || int(d.Tries) >= len(a.cfg.Backoff) && now.Sub(when(d.CreatedAt)) >= pauses
+}
+
+// works notes that a channel has taken a message. What it did not take before need not wait out its pause.
+func (a *Alarmer) works(ctx context.Context, c *channel, now time.Time) (err error) {
+	if c.row.LastError != "" {
+		err = a.queries.RetryAlarmDeliveriesNow(ctx, a.cfg.Pool, db.RetryAlarmDeliveriesNowParams{ChannelID: c.row.ID, NowMs: now.UnixMilli()})
+		c.row.LastError = ""
+	}
+	return errors.Join(err, a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: c.row.ID, AtMs: now.UnixMilli()}))
 }
 
 // failed lets a channel rest and makes its trouble visible.

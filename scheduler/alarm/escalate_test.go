@@ -231,3 +231,31 @@ func TestWhatIsAcknowledgedWhileItIsGathered(t *testing.T) {
 		}
 	})
 }
+
+// TestAHeapOfAlarmsSaysThatNobodyLooksAfterThem: a second channel is told why it is told also when many alarms become one message.
+func TestAHeapOfAlarmsSaysThatNobodyLooksAfterThem(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := escalating(t, pool)
+		if _, err := e.a.CreateRoute(t.Context(), Route{ChannelID: e.channels[1], Scope: ScopeAll, Causes: []scheduler.AlarmCause{scheduler.AlarmTimeout}}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40 {
+			e.raise(e.addJob("job "+itoa(int64(i)), ""), scheduler.AlarmFailed, "no disk")
+		}
+		e.work()
+		e.clock.add(11 * time.Minute)
+		for i := range 10 { // of which it is told anyway
+			e.raise(e.addJob("other "+itoa(int64(i)), ""), scheduler.AlarmTimeout, "too slow")
+		}
+		e.work()
+		var titles []string
+		for _, call := range e.second.received() {
+			titles = append(titles, deep(t, call.body, "title").(string))
+		}
+		slices.Sort(titles)
+		if want := []string{"[Punctual] Not acknowledged: 40 alarms", "[Punctual] Several alarms: 10"}; !slices.Equal(titles, want) {
+			t.Errorf("told %q, want %q", titles, want)
+		}
+	})
+}

@@ -207,10 +207,10 @@ func (g *gathering) succeeded(events []raised) error {
 			return err
 		}
 	}
-	if !tellNow {
-		return nil
-	}
 	slices.Sort(gathered)
+	if !tellNow {
+		return g.hasten(gathered, r.WindowUntil)
+	}
 	for _, id := range gathered {
 		if err := g.fold(id, jobID, r); err != nil {
 			return err
@@ -247,6 +247,14 @@ func (g *gathering) plannedFor(successes []raised) (map[int64]int64, error) {
 // does. A run that was asked for by hand, or tried again, is for the deadline's own, or for none.
 func ofEarlier(cause string, lastPlanned, plannedFor int64) bool {
 	return cause == string(scheduler.AlarmDeadline) && plannedFor > 0 && plannedFor <= lastPlanned
+}
+
+// hasten has failures that are being gathered told before a recovery that is told at a moment, whose window may end first.
+func (g *gathering) hasten(gathered []int64, recovery int64) error {
+	if len(gathered) == 0 {
+		return nil
+	}
+	return g.a.queries.HastenAlarmNotices(g.ctx, g.tx, db.HastenAlarmNoticesParams{DueAt: recovery - 1, Ids: gathered})
 }
 
 // fold makes a notice that was being gathered part of the recovery that was just made.

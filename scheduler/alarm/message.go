@@ -26,7 +26,9 @@ type item struct {
 	link   string // to the run, else to the job; "" for none
 	book   string // the runbook of the job; "" for none
 	open   bool   // the job has an open alarm now, and
-	acked  bool   // somebody looks after all of them; both known of kinds that keep incidents
+	acked  bool   // somebody looks after all of them
+	over   bool   // this alarm has ended since
+	keeper string // who looks after this alarm since
 	ack    string // by which the reader says that they look after it; "" for none
 }
 
@@ -42,6 +44,7 @@ type message struct {
 	items        []item
 	counted      bool // say only how many
 	test         bool
+	escalated    bool   // it tells a second channel of what nobody looks after
 	minutes      int64  // how long nobody has looked after the alarm, of a message to a second channel; 0: it is none
 	install      string // names this installation where several share a receiver
 	acknowledged bool   // it says only that somebody looks after the alarm
@@ -73,26 +76,22 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 	for i := range rows {
 		jobs[rows[i].ID] = &rows[i]
 	}
-	open, waits := make(map[int64]bool), make(map[int64]bool)
-	if kind, _ := c.kind().Info(); kind.Incidents {
-		states, err := a.queries.ListAlarmStates(ctx, a.cfg.Pool, jobIDs)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range states {
-			open[s.JobID] = open[s.JobID] || isOpen(s)
-			waits[s.JobID] = waits[s.JobID] || isOpen(s) && s.AckedAt == 0
-		}
+	states, err := a.queries.ListAlarmStates(ctx, a.cfg.Pool, jobIDs)
+	if err != nil {
+		return nil, err
 	}
 	groups := make(map[int64]string)
 	for _, n := range notices {
-		it := item{notice: n, job: fmt.Sprintf("#%d", n.JobID), link: a.cfg.Link(n.JobID, n.LogID), open: open[n.JobID], acked: open[n.JobID] && !waits[n.JobID]}
+		it := item{notice: n, job: fmt.Sprintf("#%d", n.JobID), link: a.cfg.Link(n.JobID, n.LogID)}
+		it.stands(states)
 		group := n.JobGroup
 		if j := jobs[n.JobID]; j != nil {
 			it.job, group = line(j.JobDesc), j.JobGroup
 			if jobspec.Linkable(j.Runbook) && n.Cause != string(scheduler.AlarmRecovered) {
 				it.book = j.Runbook
 			}
+		} else {
+			it.over = false // that of a job which is gone has not recovered
 		}
 		if _, known := groups[group]; !known {
 			if groups[group], err = a.groupName(ctx, group); err != nil {
@@ -102,14 +101,31 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 		it.group = groups[group]
 		m.items = append(m.items, it)
 	}
-	if len(m.items) == 1 && held[0].Escalated == 1 {
+	if m.escalated = held[0].Escalated == 1; m.escalated && len(m.items) == 1 {
 		m.minutes = max(1, (held[0].CreatedAt-m.items[0].notice.FirstAt)/time.Minute.Milliseconds())
 	}
 	// Of several alarms none is named: who reads a heap of them chooses in the console.
-	if len(m.items) == 1 && !m.counted && opens(scheduler.AlarmCause(m.items[0].notice.Cause)) && jobs[m.items[0].notice.JobID] != nil {
+	if len(m.items) == 1 && !m.counted && opens(scheduler.AlarmCause(m.items[0].notice.Cause)) && !m.items[0].over && jobs[m.items[0].notice.JobID] != nil {
 		m.items[0].ack = a.cfg.AckLink(a.linkToken(held[0].ID))
 	}
 	return m, nil
+}
+
+// stands notes how the alarms of the job stand when the message leaves, which may be long after what it tells of.
+func (it *item) stands(states []db.AlarmState) {
+	n := &it.notice
+	waits := false
+	it.over = opens(scheduler.AlarmCause(n.Cause))
+	for _, s := range states {
+		if s.JobID != n.JobID || !isOpen(s) {
+			continue
+		}
+		it.open, waits = true, waits || s.AckedAt == 0
+		if s.Cause == n.Cause {
+			it.over, it.keeper = false, s.AckedBy
+		}
+	}
+	it.acked = it.open && !waits
 }
 
 // blank is a message of a channel's language that says nothing yet.
@@ -162,6 +178,8 @@ func (m *message) usualTitle() string {
 		return t("alarm.title.test", "App", app)
 	case m.counted:
 		return t("alarm.title.quiet", "App", app, "N", m.events())
+	case len(m.items) > 1 && m.escalated:
+		return t("alarm.title.unheeded", "App", app, "N", len(m.items))
 	case len(m.items) > 1:
 		return t("alarm.title.many", "App", app, "N", len(m.items))
 	}
@@ -218,6 +236,12 @@ func (m *message) facts(it *item) []fact {
 	facts = append(facts, fact{t("alarm.fact.time"), when})
 	if n.LogID > 0 {
 		facts = append(facts, fact{t("alarm.fact.run"), strconv.FormatInt(n.LogID, 10)})
+	}
+	switch {
+	case it.over:
+		facts = append(facts, fact{t("alarm.fact.since"), t("alarm.since.over")})
+	case it.keeper != "":
+		facts = append(facts, fact{t("alarm.fact.since"), t("alarms.ack.by", "User", it.keeper)})
 	}
 	return facts
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -429,4 +430,48 @@ func TestABusyWebhookSaysWhenToComeAgain(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
+}
+
+// TestAReceiverThatIsBusyForAnHourLosesNothing: a proxy before a receiver that is away asks for a few seconds each time, in which an outage is not over.
+func TestAReceiverThatIsBusyForAnHourLosesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		var away atomic.Bool
+		away.Store(true)
+		r := newReceiver(t, false, func(w http.ResponseWriter, _ *http.Request) {
+			if away.Load() {
+				w.Header().Set("Retry-After", "5")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		b.addChannel(Channel{Name: "hook", Kind: KindWebhook, Settings: Settings{URL: r.URL}})
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		for b.clock.now().Before(noon.Add(time.Hour)) {
+			b.work()
+			if d := b.deliveries()[0]; d.State != Waiting {
+				t.Fatalf("after %s and %d tries it is %d", b.clock.now().Sub(noon), d.Tries, d.State)
+			}
+			b.clock.add(15 * time.Second)
+		}
+		away.Store(false)
+		b.work()
+		if d := b.deliveries()[0]; d.State != Sent {
+			t.Errorf("once the receiver is there: %+v", d)
+		}
+		// It is away for good.
+		away.Store(true)
+		b.raise(b.addJob("another", ""), scheduler.AlarmFailed, "boom")
+		from := b.clock.now()
+		for b.deliveries()[0].State != GivenUp {
+			b.work()
+			b.clock.add(time.Minute)
+			if b.clock.now().Sub(from) > 11*time.Hour {
+				t.Fatalf("still tried: %+v", b.deliveries()[0])
+			}
+		}
+		if lasted := b.clock.now().Sub(from); lasted < 10*time.Hour {
+			t.Errorf("given up after %s", lasted)
+		}
+	})
 }

@@ -162,8 +162,10 @@ func (a *Alarmer) Preview(ctx context.Context, c Channel) (Preview, error) {
 			}
 		}
 	}
-	if m.items[0].ack != "" {
-		m.items[0].ack = a.cfg.AckLink("…") // the real one is its reader's
+	it := &m.items[0]
+	it.over, it.keeper = false, "" // as it was told
+	if opens(scheduler.AlarmCause(it.notice.Cause)) {
+		it.ack = a.cfg.AckLink("…") // the real one is its reader's
 	}
 	p.Title, p.Text = m.title(), m.plain(maxHookText)
 	return p, nil
