@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -189,29 +190,64 @@ func (l *LDAP) find(conn *ldap.Conn, name string) (*ldap.Entry, error) {
 
 const (
 	claimGroups = "groups"
-	// maxGroups bounds the groups of one person.
+	// maxGroups bounds the groups of one person that rules name.
 	maxGroups = 5000
 )
 
-// groups are the names of the groups of an entry, which who searches may see: people often may not.
+// groups are the names of the groups of an entry that rules ask for, which who searches may see: people often may not. All of them would be
+// more than servers answer with where somebody is in a thousand (slapd stops at 500, Active Directory at 1,000).
 func (l *LDAP) groups(conn *ldap.Conn, entry *ldap.Entry) ([]string, error) {
-	if l.cfg.Groups.Base == "" {
+	named, whichever := l.groupsAsked()
+	if l.cfg.Groups.Base == "" || named == "" && !whichever {
 		return nil, nil
 	}
 	if err := l.bind(conn); err != nil {
 		return nil, l.fail(Down, err)
 	}
-	filter := strings.NewReplacer("{dn}", ldap.EscapeFilter(entry.DN), "{name}", ldap.EscapeFilter(entry.GetEqualFoldAttributeValue(l.cfg.Users.Name))).Replace(l.cfg.Groups.Filter)
-	found, err := conn.Search(ldap.NewSearchRequest(l.cfg.Groups.Base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, maxGroups, int(askTime.Seconds()), false, filter, []string{l.cfg.Groups.Name}, nil))
-	if err != nil {
-		return nil, l.fail(Down, err)
+	of := strings.NewReplacer("{dn}", ldap.EscapeFilter(entry.DN), "{name}", ldap.EscapeFilter(entry.GetEqualFoldAttributeValue(l.cfg.Users.Name))).Replace(l.cfg.Groups.Filter)
+	names := make(map[string]bool)
+	find := func(filter string, limit int) error {
+		found, err := conn.Search(ldap.NewSearchRequest(l.cfg.Groups.Base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, limit, int(askTime.Seconds()), false, filter, []string{l.cfg.Groups.Name}, nil))
+		if err != nil && (limit != 1 || !ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded)) {
+			return l.fail(Down, err)
+		}
+		for _, g := range found.Entries {
+			for _, name := range g.GetEqualFoldAttributeValues(l.cfg.Groups.Name) {
+				names[name] = true
+			}
+		}
+		return nil
 	}
-	var names []string
-	for _, g := range found.Entries {
-		names = append(names, g.GetEqualFoldAttributeValues(l.cfg.Groups.Name)...)
+	var err error
+	if named != "" {
+		err = find("(&"+of+named+")", maxGroups)
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	if err == nil && whichever && len(names) == 0 {
+		err = find(of, 1)
+	}
+	return slices.Sorted(maps.Keys(names)), err
+}
+
+// groupsAsked is a filter for the groups that rules name, empty if they name none; whichever says that a rule asks for any at all.
+func (l *LDAP) groupsAsked() (named string, whichever bool) {
+	var values Values
+	for _, r := range l.cfg.Rules {
+		if r.Claim == claimGroups {
+			values = append(values, r.Value...)
+		}
+	}
+	slices.Sort(values)
+	for _, value := range slices.Compact(values) {
+		if value == "*" {
+			whichever = true
+			continue
+		}
+		named += "(" + l.cfg.Groups.Name + "=" + ldap.EscapeFilter(value) + ")"
+	}
+	if named != "" {
+		named = "(|" + named + ")"
+	}
+	return named, whichever
 }
 
 func (l *LDAP) identity(entry *ldap.Entry, groups []string) (Identity, error) {
