@@ -100,6 +100,7 @@ var routeNeeds = map[string]need{
 	"GET /jobs/bulk": user, "POST /jobs/bulk": user, "GET /runs/rerun": user, "POST /runs/rerun": user,
 	// An export holds what somebody may see; each job of an import is judged for itself.
 	"GET /jobs/export": user, "GET /jobs/export/file": user, "GET /jobs/import": {login: true, anyEdit: true}, "POST /jobs/import": {login: true, anyEdit: true},
+	"GET /jobs/import/crontab": {login: true, anyEdit: true}, "POST /jobs/import/crontab": {login: true, anyEdit: true},
 	"GET /runs/:id/kill": run, "POST /runs/:id/kill": run,
 	"GET /runs/:id/rerun": run, "POST /runs/:id/rerun": run, "GET /runs/:id/steps/:step": view,
 	"GET /runs/:id/steps/:step/:deed": run, "POST /runs/:id/steps/:step/:deed": run,

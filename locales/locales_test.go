@@ -27,6 +27,7 @@ var families = withTables(map[string][]string{
 	"jobs.call.":         {"url", "method", "timeout", "body", "body.help", "type", "auth", "headers", "headers.help", "expected", "expected.help", "text", "text.help"},
 	"jobs.curl.fault.":   typed("app/manage/curl", "Reason"),
 	"jobs.curl.note.":    typed("app/manage/curl", "Kind"),
+	"crontab.note.":      typed("app/manage/crontab", "Kind"),
 	"signin.error.":      typed("app/auth/directory", "Reason"),
 	"webhooks.state.":    typed("scheduler/webhook", "State"),
 	"webhooks.reason.":   typed("scheduler/webhook", "Reason"),

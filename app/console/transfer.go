@@ -32,6 +32,8 @@ func (c *transferPages) routes(g *echo.Group) {
 	g.GET(link.JobsExportFilePath, c.exportFile)
 	g.GET(link.JobsImportPath, c.importForm)
 	g.POST(link.JobsImportPath, c.importJobs)
+	g.GET(link.JobsCrontabPath, c.crontabForm)
+	g.POST(link.JobsCrontabPath, c.crontabFile)
 }
 
 // export reads what a query names: the picked jobs, or those under a filter.

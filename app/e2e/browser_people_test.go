@@ -199,6 +199,8 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "docs-page", path: link.Doc("operations", "")},
 		{name: "jobs-import", path: link.JobsImportPath},
 		{name: "jobs-import-plan", path: link.JobsImportPath, do: filled(".form-foot .primary", "#text", d.importFile()), until: ".import-plan"},
+		{name: "jobs-crontab", path: link.JobsCrontabPath},
+		{name: "jobs-crontab-file", path: link.JobsCrontabPath, do: filled(".form-foot .primary", "#text", "MAILTO=ops\n# Rotate the logs\n0 4 * * 1-5 /usr/sbin/logrotate /etc/logrotate.conf\n@reboot x\n"), until: ".import-faults"},
 		{name: "jobs-export", path: link.JobsExportPath},
 		{name: "view-new", path: link.ViewNew("jobs", "q=shop")},
 		{name: "jobs-view", path: link.JobsPath + "?state=stopped"},

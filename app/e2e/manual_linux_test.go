@@ -105,6 +105,8 @@ var elsewhere = []struct{ page, begins, test string }{
 	{"runbooks.md", "punctual ", "TestTheRunbooks"},
 	{"jobfile.md", "punctual ", "TestThePipelinesOfTheManual"},
 	{"assistants.md", "punctual ", "TestTheManualOfAssistants"},
+	{"from-crontab.md", "crontab ", "TestTheWayFromACrontab"},
+	{"from-crontab.md", "punctual ", "TestTheWayFromACrontab"},
 	{"executor-go.md", "go get ", "TestTheExecutorAsksNothingOfAProgram"}, // of a release that is kept in a folder
 	{"executor-java.md", "mvn ", "TestJavaAgent"},
 }

@@ -53,8 +53,21 @@ type ImportPage struct {
 	Error     string // that there is no file, ready to print
 	Problem   string
 	Faults    []ImportFault // of the file as a whole
+	Notes     []ImportFault // what became of the lines of a crontab that the file was made of
 	Plan      *ImportPlan   // nil before there is one
 }
+
+// CrontabPage makes a file for the import of a crontab ([Crontab]).
+type CrontabPage struct {
+	layout.Page
+	Text   string
+	System bool
+	Groups []ui.Option
+	Errors map[string]string // by field, ready to print
+}
+
+// FieldSystem is set where the lines of a crontab have a user.
+const FieldSystem = "system"
 
 // ImportFault is what is wrong in a line of the file, ready to print.
 type ImportFault struct {

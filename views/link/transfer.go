@@ -2,11 +2,13 @@ package link
 
 import "net/url"
 
-// Where jobs are exported and imported. JobsImport shows the form (GET), and previews or imports (POST).
+// Where jobs are exported and imported. JobsImport shows the form (GET), and previews or imports (POST); JobsCrontab makes a file of
+// a crontab, for the import.
 const (
 	JobsExportPath     = JobsPath + "/export"
 	JobsExportFilePath = JobsPath + "/export/file"
 	JobsImportPath     = JobsPath + "/import"
+	JobsCrontabPath    = JobsPath + "/import/crontab"
 )
 
 // Values are the filter as a form sends it, without a page and an order.

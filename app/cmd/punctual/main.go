@@ -52,8 +52,9 @@ type commands struct {
 		Verify auditVerifyCmd     `cmd:"" help:"Check that no entry of the audit log was changed, added or taken away."`
 	} `cmd:"" name:"audit-log" help:"Look after the audit log."`
 	Cron struct {
-		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
-	} `cmd:"" help:"Understand cron expressions."`
+		Next    cronNextCmd    `cmd:"" help:"Print the next times of a cron expression."`
+		Convert cronConvertCmd `cmd:"" help:"Make a file of jobs, for apply, out of a crontab."`
+	} `cmd:"" help:"Understand cron expressions and crontabs."`
 	Log  logCmd `cmd:"" help:"Keep a big log of runs in partitions; MySQL and MariaDB."`
 	User struct {
 		ResetPassword     resetPasswordCmd     `cmd:"" help:"Give a user a new password."`

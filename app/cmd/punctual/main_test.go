@@ -50,6 +50,8 @@ func TestCommands(t *testing.T) {
 		{"no cron", []string{"cron", "next", "0 0 25 * * ?"}, 1, "", `hour "25"`},
 		{"five fields", []string{"cron", "next", "* * * * *"}, 1, "", "has 5 fields"},
 		{"a cron without a value", []string{"cron", "next", "0 0 0 1 L ?"}, 1, "", "month"},
+		{"no crontab", []string{"cron", "convert", "testdata/nothing", "--executor", "shop"}, 1, "", "testdata/nothing"},
+		{"no zone of a crontab", []string{"cron", "convert", "--executor", "shop", "--zone", "Mars"}, 2, "", "Mars"},
 		{"no zone", []string{"cron", "next", "0 0 2 * * ?", "--zone", "Mars"}, 2, "", "Mars"},
 		{"no time", []string{"cron", "next", "0 0 2 * * ?", "--after", "today"}, 2, "", "today"},
 		{"no moment", []string{"runs", "--since", "yesterday"}, 2, "", `--since: "yesterday" is not a moment; write one such as 2026-12-31T23:30:00+08:00`},
