@@ -27,9 +27,15 @@ func whole(in manage.JobInput, j db.Job) (typed, stored manage.JobInput) {
 }
 
 // asStored is what was typed; what means the same as what is stored is written as it is there, where a form writes it in its own way.
+// Where XXL-JOB stored no choice, which is refused, it is the form's.
 func (c *jobPages) asStored(in manage.JobInput, j db.Job) manage.JobInput {
 	typed, stored := whole(in, j)
 	merged, _ := manage.MergeJobs("", typed, stored, c.zone)
+	for _, f := range jobspec.Fields {
+		if f.MustChoose() && f.Value(&merged.Job) == "" {
+			f.Copy(&merged.Job, &typed.Job)
+		}
+	}
 	return merged
 }
 

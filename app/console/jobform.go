@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // bulkAction previews or does a deed to many jobs.
@@ -149,6 +150,9 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 		selected = groups.list[0].ID
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
+	if page.ID != 0 {
+		page.Groups = ui.WithChosen(page.Groups, strconv.FormatInt(selected, 10), groups.title(selected))
+	}
 	page.Zone, page.NoMail = page.Home, !c.channels.CarryJobs(ec.Request().Context())
 	page.CanRun = page.ID != 0 && who(ec).Can(selected, auth.RightRun)
 	page.CanScript = page.ID != 0 && c.jobs.CanScript(who(ec), wire.Glue(values[jobs.FieldGlue]), selected)

@@ -106,21 +106,21 @@ func scheduleFault(err error) error {
 
 // check judges a definition by itself (jobspec) and by what is around it: the group, the children.
 func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobInput, old *db.Job) error {
+	var was *jobspec.Job
+	if old != nil {
+		spec := old.Spec()
+		was = &spec
+	}
 	var fields []problem.Field
 	for _, e := range jobspec.Validate(in.Job) {
 		// An adopted job keeps what it has, even if it could not be saved so today.
-		if old != nil && e.Name == jobspec.FieldScheduleType && in.ScheduleType == old.ScheduleType {
+		if was != nil && jobspec.Named(e.Name).SameChoice(&in.Job, was) {
 			continue
 		}
 		if old != nil && strings.HasPrefix(e.Key, jobspec.CodePlanned) && in.Param == string(old.ExecutorParam) {
 			continue // it means something to somebody else
 		}
 		fields = append(fields, e)
-	}
-	var was *jobspec.Job
-	if old != nil {
-		spec := old.Spec()
-		was = &spec
 	}
 	for _, e := range jobspec.Unshown(in.Job, was) {
 		if !slices.ContainsFunc(fields, func(f problem.Field) bool { return f.Name == e.Name }) {

@@ -126,6 +126,14 @@ func confField(t ScheduleType) string {
 // Value is a definition's value: a string, an int64 or a bool.
 func (f *Field) Value(j *Job) any { return f.part.get(j) }
 
+// MustChoose says whether one of the options has to be chosen.
+func (f *Field) MustChoose() bool { return f.Kind == Choice && f.check == nil }
+
+// SameChoice says whether two definitions have the same of what is chosen.
+func (f *Field) SameChoice(j, other *Job) bool {
+	return f != nil && f.Kind == Choice && f.part.text(j) == f.part.text(other)
+}
+
 // Text writes a definition's value. A moment or a flag that is not set is nothing.
 func (f *Field) Text(j *Job, n Notation) string {
 	text := f.part.text(j)

@@ -49,7 +49,7 @@ func (p FormPage) field(name string) ui.Field {
 	case jobspec.Number:
 		c.Data = numeric
 	case jobspec.Choice:
-		c.Options = ui.Labelled(p.Printer, f.Words, f.Options, c.Value, f.Explained)
+		c.Options = ui.WithChosen(ui.Labelled(p.Printer, f.Words, f.Options, c.Value, f.Explained), c.Value, c.Value)
 	case jobspec.Moments:
 		c.Type, c.Optional, c.Data = "datetime-local", true, templ.Attributes{"step": momentStep(c.Value)}
 	case jobspec.Text, jobspec.List, jobspec.Flag:
@@ -93,18 +93,14 @@ func (p FormPage) groups() []ui.Option {
 	return options
 }
 
-// calendar is the choice of a calendar. One that there is not any more stays to be seen.
+// calendar is the choice of a calendar.
 func (p FormPage) calendar() ui.Field {
 	c := p.field(jobspec.FieldCalendar)
 	c.Options = []ui.Option{{Label: p.T("jobs.calendar.none"), Selected: c.Value == ""}}
-	known := c.Value == ""
 	for _, name := range p.Calendars {
-		known = known || name == c.Value
 		c.Options = append(c.Options, ui.Option{Value: name, Label: name, Selected: name == c.Value})
 	}
-	if !known {
-		c.Options = append(c.Options, ui.Option{Value: c.Value, Label: c.Value, Selected: true})
-	}
+	c.Options = ui.WithChosen(c.Options, c.Value, c.Value)
 	return c
 }
 

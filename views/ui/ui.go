@@ -3,6 +3,7 @@ package ui
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/punctual-job/punctual/locales"
 )
@@ -53,6 +54,14 @@ func Labelled(p *locales.Printer, prefix string, values []string, selected strin
 		}
 	}
 	return options
+}
+
+// WithChosen are options with the one that is chosen, though it is none of them any more: it stays until somebody chooses another.
+func WithChosen(options []Option, chosen, label string) []Option {
+	if chosen == "" || slices.ContainsFunc(options, func(o Option) bool { return o.Value == chosen }) {
+		return options
+	}
+	return append(options, Option{Value: chosen, Label: label, Selected: true})
 }
 
 // Chip is a filter that has no field of its own.
