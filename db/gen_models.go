@@ -691,12 +691,13 @@ type RecoveryCode struct {
 }
 
 type RefusedCaller struct {
-	AppName string
-	Address string
-	Why     string
-	Calls   int64
-	LastAt  int64
-	Runs    string
+	AppName  string
+	Address  string
+	Why      string
+	Calls    int64
+	LastAt   int64
+	Runs     string
+	Executor string
 }
 
 type RegistryEntry struct {

@@ -10,7 +10,7 @@ import (
 )
 
 type Querier interface {
-	// Adds to the calls that the admins have counted; the newest call and the runs are those of the writer.
+	// Adds to the calls that the admins have counted; the newest call, the runs and the executor are those of the writer.
 	AddRefused(ctx context.Context, db DBTX, arg AddRefusedParams) error
 	// Adds what happened since the last time to the counters of a group's hour.
 	AddToHour(ctx context.Context, db DBTX, arg AddToHourParams) error

@@ -10,20 +10,21 @@ import (
 )
 
 const addRefused = `-- name: AddRefused :exec
-INSERT INTO punctual_refused (app_name, address, why, calls, last_at, runs) VALUES (?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE calls = calls + VALUES(calls), last_at = VALUES(last_at), runs = VALUES(runs)
+INSERT INTO punctual_refused (app_name, address, why, calls, last_at, runs, executor) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE calls = calls + VALUES(calls), last_at = VALUES(last_at), runs = VALUES(runs), executor = VALUES(executor)
 `
 
 type AddRefusedParams struct {
-	AppName string
-	Address string
-	Why     string
-	Calls   int64
-	LastAt  int64
-	Runs    string
+	AppName  string
+	Address  string
+	Why      string
+	Calls    int64
+	LastAt   int64
+	Runs     string
+	Executor string
 }
 
-// Adds to the calls that the admins have counted; the newest call and the runs are those of the writer.
+// Adds to the calls that the admins have counted; the newest call, the runs and the executor are those of the writer.
 func (q *Queries) AddRefused(ctx context.Context, db DBTX, arg AddRefusedParams) error {
 	_, err := db.ExecContext(ctx, addRefused,
 		arg.AppName,
@@ -32,6 +33,7 @@ func (q *Queries) AddRefused(ctx context.Context, db DBTX, arg AddRefusedParams)
 		arg.Calls,
 		arg.LastAt,
 		arg.Runs,
+		arg.Executor,
 	)
 	return err
 }
@@ -50,7 +52,7 @@ func (q *Queries) DeleteRefusedBefore(ctx context.Context, db DBTX, lastAt int64
 
 const listRefused = `-- name: ListRefused :many
 
-SELECT app_name, address, why, calls, last_at, runs FROM punctual_refused ORDER BY last_at DESC, address, app_name, why LIMIT 1000
+SELECT app_name, address, why, calls, last_at, runs, executor FROM punctual_refused ORDER BY last_at DESC, address, app_name, why LIMIT 1000
 `
 
 // What touches punctual_refused: executors whose calls some admin did not take lately, for all admins to show. See scheduler/refusedstore.go.
@@ -71,6 +73,7 @@ func (q *Queries) ListRefused(ctx context.Context, db DBTX) ([]RefusedCaller, er
 			&i.Calls,
 			&i.LastAt,
 			&i.Runs,
+			&i.Executor,
 		); err != nil {
 			return nil, err
 		}

@@ -74,6 +74,7 @@ type Executor struct {
 	stopOnce   sync.Once
 	closed     chan struct{} // closed when all is over
 	registered atomic.Bool   // an admin has our address
+	beatNow    chan struct{} // have it registered at once
 
 	accepted, refused, succeeded, failed atomic.Int64
 }
@@ -139,7 +140,7 @@ func New(config Config) (*Executor, error) {
 		config: config, token: token, logger: config.Logger, client: client, newClient: newClient, tls: serverTLS, runAs: runAs,
 		handlers: make(map[string]Handler),
 		jobs:     make(map[int64]*job), live: make(map[int64]*task),
-		stopNow: make(chan struct{}), closed: make(chan struct{}),
+		beatNow: make(chan struct{}, 1), stopNow: make(chan struct{}), closed: make(chan struct{}),
 	}
 	e.admins = e.newAdmins(client, token.show)
 	return e, nil

@@ -117,6 +117,7 @@ type place struct {
 	silent  int           // how many were given up in a row because nothing came
 	last    string        // the admin that answered last
 	same    int           // how many answers in a row came from it
+	name    hold          // on the executor's name
 	short   chan struct{} // more may have to ask
 }
 
@@ -128,6 +129,15 @@ const (
 	neverEarly                  // something between gathers answers, or so it looks
 	perhapsEarly                // an admin does so
 	certainlyEarly              // one was seen
+)
+
+// hold is what an admin said last of the name that the executor asks under.
+type hold int
+
+const (
+	unknownName hold = iota
+	ownName
+	takenName // by another executor
 )
 
 var errSilent = errors.New("the admin says nothing")
@@ -258,6 +268,7 @@ func (a *asker) loop(ctx context.Context) {
 				p.e.logger.Info("the admin hands over calls again")
 			}
 			again, failing = firstPullAgain, false
+			p.hasName(a.admin)
 			same := p.learn(a.admin, &response)
 			switch {
 			case same && a.number > 0:
@@ -277,6 +288,7 @@ func (a *asker) loop(ctx context.Context) {
 			p.e.logger.Warn("cannot ask the admin for calls, trying again", "group", p.e.config.AppName, "executor", p.e.address, "error", err)
 			failing = true
 		}
+		p.mayLackName(a.admin, err)
 		a.renew()                      // the connection may lead to one that is frozen, or to nobody
 		if errors.Is(err, errSilent) { // which took its time
 			again = firstPullAgain
@@ -409,6 +421,39 @@ func (p *puller) learn(admin int, r *wire.PullResponse) (same bool) {
 	}
 	at.same++
 	return at.same > maxSame
+}
+
+// hasName is told that an admin lets the executor ask. What had the name before has taken it from the registry at its end.
+func (p *puller) hasName(admin int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := &p.places[admin]
+	if at.name == takenName {
+		select {
+		case p.e.beatNow <- struct{}{}:
+		default:
+		}
+	}
+	at.name = ownName
+}
+
+// mayLackName is told why a pull failed.
+func (p *puller) mayLackName(admin int, err error) {
+	refused := (*wire.RefusedError)(nil)
+	if !errors.As(err, &refused) || refused.Code != wire.CodeNameTaken {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.places[admin].name = takenName
+}
+
+// nameTaken says whether another executor asks under the name, which is then the other's in the registry as well.
+func (p *puller) nameTaken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	has := func(h hold) bool { return slices.ContainsFunc(p.places, func(at place) bool { return at.name == h }) }
+	return has(takenName) && !has(ownName)
 }
 
 // doubt has it found out anew whether there is one admin.

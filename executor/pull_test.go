@@ -5,6 +5,7 @@ package executor_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -263,5 +264,76 @@ func TestSoManyCallsAreUnderWayAtOnce(t *testing.T) {
 	is("all calls", func() bool { return c.answered == 600 })
 	if c.most != 256 {
 		t.Errorf("%d calls were under way", c.most)
+	}
+}
+
+// TestAnExecutorWhoseNameIsTakenLeavesTheOtherInTheRegistry: what it would take from there is the address of the one that has the name. When
+// that one is gone, it registers at once: the other has taken the address with it.
+func TestAnExecutorWhoseNameIsTakenLeavesTheOtherInTheRegistry(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	taken, said := true, make(map[string]int)
+	admin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		said[r.URL.Path]++
+		switch {
+		case r.URL.Path != "/api/pull":
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, nil))
+		case taken:
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeNameTaken, "another one has the name", nil))
+		default:
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, []byte(`{"held":0,"calls":null}`)))
+		}
+	})
+	server := httptest.NewServer(admin)
+	t.Cleanup(server.Close)
+	times := func(path string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return said[path]
+	}
+	start := func() *executor.Executor {
+		mu.Lock()
+		clear(said)
+		mu.Unlock()
+		ex, err := executor.New(executor.Config{AppName: "orders", Admins: []string{server.URL}, Mode: executor.Pull, DataDir: t.TempDir(), NoSync: true, BeatInterval: time.Hour, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ex.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ex.Stop(context.Background()) })
+		executortest.Eventually(t, "it registers and asks", func() error {
+			if times("/api/registry") == 0 || times("/api/pull") < 2 {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		return ex
+	}
+	if err := start().Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := times("/api/registryRemove"); n != 0 {
+		t.Errorf("it took the other one's address from the registry, %d times", n)
+	}
+
+	ex, before := start(), times("/api/registry")
+	mu.Lock()
+	taken = false
+	mu.Unlock()
+	executortest.Eventually(t, "it registers when the name is its own", func() error {
+		if times("/api/registry") == before {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if err := ex.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := times("/api/registryRemove"); n != 1 {
+		t.Errorf("it left the registry %d times", n)
 	}
 }

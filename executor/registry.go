@@ -129,6 +129,8 @@ func (e *Executor) beatLoop(ctx context.Context) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
+		case <-e.beatNow:
+			timer.Stop()
 		case <-ctx.Done():
 			timer.Stop()
 			return
@@ -157,7 +159,7 @@ func (e *Executor) register(ctx context.Context) error {
 
 // unregister takes our address from the admins.
 func (e *Executor) unregister() {
-	if len(e.config.Admins) == 0 {
+	if len(e.config.Admins) == 0 || e.puller != nil && e.puller.nameTaken() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)

@@ -2,12 +2,12 @@
 
 -- name: ListRefused :many
 -- A few hundred rows at most: who adds some looks first how many there are.
-SELECT app_name, address, why, calls, last_at, runs FROM punctual_refused ORDER BY last_at DESC, address, app_name, why LIMIT 1000;
+SELECT app_name, address, why, calls, last_at, runs, executor FROM punctual_refused ORDER BY last_at DESC, address, app_name, why LIMIT 1000;
 
 -- name: AddRefused :exec
--- Adds to the calls that the admins have counted; the newest call and the runs are those of the writer.
-INSERT INTO punctual_refused (app_name, address, why, calls, last_at, runs) VALUES (?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE calls = calls + VALUES(calls), last_at = VALUES(last_at), runs = VALUES(runs);
+-- Adds to the calls that the admins have counted; the newest call, the runs and the executor are those of the writer.
+INSERT INTO punctual_refused (app_name, address, why, calls, last_at, runs, executor) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE calls = calls + VALUES(calls), last_at = VALUES(last_at), runs = VALUES(runs), executor = VALUES(executor);
 
 -- name: DeleteRefusedBefore :execrows
 DELETE FROM punctual_refused WHERE last_at < ?;

@@ -62,7 +62,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		finishSeconds:    histogram("callback_seconds", "Time of one write of results.", seconds),
 		callbacksIgnored: counter("callbacks_ignored_total", "Results for runs that are unknown or already had one."),
 		callsRefused: counters("executor_calls_refused_total", "reason",
-			"Calls of executors that were not taken, by reason: token (wrong), run (results of runs that are not here), tooold (XXL-JOB 2.1 and older)."),
+			"Calls of executors that were not taken, by reason: token (wrong), run (results of runs that are not here), name (of a pulling executor, which another one has), copy (of another one's data folder), tooold (XXL-JOB 2.1 and older)."),
 		takeovers:  counter("nodes_gone_total", "Admins this one found gone."),
 		adopted:    counter("runs_taken_over_total", "Unsent runs taken over from admins that are gone."),
 		lost:       counter("runs_lost_total", "Runs given up because their executor is gone."),

@@ -23,14 +23,17 @@ type Refusal string
 const (
 	RefusedToken  Refusal = "token"  // its access token is wrong
 	RefusedRun    Refusal = "run"    // it reported results of runs that are not here, or not its group's
+	RefusedName   Refusal = "name"   // it asks for work under a name that another executor has
+	RefusedCopy   Refusal = "copy"   // it asks for work with a copy of another one's data folder
 	RefusedTooOld Refusal = "tooold" // it speaks the protocol of XXL-JOB 2.1 and older
 )
 
 // Caller is who calls, as far as is known.
 type Caller struct {
-	Address string // of the connection, without its port
-	AppName string // as it says itself; "" when it does not
-	Scope   string // the only group it may speak for; "" for any
+	Address  string // of the connection, without its port
+	AppName  string // as it says itself; "" when it does not
+	Executor string // its own address, where it asks for work under it
+	Scope    string // the only group it may speak for; "" for any
 }
 
 // RefusedCalls are the calls of one caller that were refused for one reason.
@@ -115,7 +118,7 @@ func (r *refusals) add(by Caller, why Refusal, runs []int64) {
 		r.callers[key] = c
 	}
 	c.Count++
-	c.Last = now
+	c.Last, c.Caller.Executor = now, by.Executor
 	if why == RefusedToken {
 		r.noteResults(now, by.Address, runs)
 		c.note(runs)
@@ -125,6 +128,9 @@ func (r *refusals) add(by Caller, why Refusal, runs []int64) {
 	}
 	c.warned = now
 	args := []any{"remote", by.Address, "group", by.AppName, "calls", c.Count}
+	if by.Executor != "" {
+		args = append(args, "executor", by.Executor)
+	}
 	if len(runs) > 0 {
 		args = append(args, "log_id", runs[0], "runs", len(runs))
 	}
@@ -135,6 +141,8 @@ func (r *refusals) add(by Caller, why Refusal, runs []int64) {
 var refusalText = map[Refusal]string{
 	RefusedToken:  "an executor calls with a wrong access token; it is not taken",
 	RefusedRun:    "an executor reports results of runs that are not here or not its group's; they are ignored (executors of XXL-JOB 3.3 on one machine share their folder of unsent results)",
+	RefusedName:   "an executor asks for work under a name that another one has; give each a name of its own",
+	RefusedCopy:   "an executor asks for work with a copy of another one's data folder; give each a folder of its own",
 	RefusedTooOld: "an executor of XXL-JOB 2.1 or older calls; it must be upgraded to 2.2.0 or later",
 }
 

@@ -86,7 +86,7 @@ func TestWhatOneAdminRefusesAllAdminsShow(t *testing.T) {
 			ids = append(ids, int64(1000+i))
 		}
 		other.Refused(orders, RefusedToken, ids)
-		other.Refused(Caller{Address: "10.1.2.3", AppName: "orders"}, RefusedToken, []int64{7})
+		other.Refused(Caller{Address: "10.1.2.3", AppName: "orders", Executor: "pull://a"}, RefusedToken, []int64{7})
 		if got := calls(other); len(got) != 1 || got[0].Count != 2 {
 			t.Errorf("the admin itself shows %+v", got)
 		}
@@ -97,6 +97,9 @@ func TestWhatOneAdminRefusesAllAdminsShow(t *testing.T) {
 			if err := other.refusals.sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if got := calls(b.engine); len(got) != 1 || got[0].Caller.Executor != "pull://a" {
+			t.Errorf("what is written down shows %+v", got)
 		}
 		b.engine.Refused(orders, RefusedToken, nil)
 		for name, e := range map[string]*Engine{"the admin that was called": other, "another": b.engine} {

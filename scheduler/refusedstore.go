@@ -100,7 +100,7 @@ func (r *refusals) unsaved(stored map[refusedKey]db.RefusedCaller) []unsavedRefu
 		}
 		news = append(news, unsavedRefusal{key, c.Count, db.AddRefusedParams{
 			AppName: key.appName, Address: key.address, Why: string(key.why), Calls: c.Count - c.saved,
-			LastAt: max(c.Last.UnixMilli(), row.LastAt), Runs: joinRuns(c.runs, splitRuns(row.Runs)),
+			LastAt: max(c.Last.UnixMilli(), row.LastAt), Runs: joinRuns(c.runs, splitRuns(row.Runs)), Executor: c.Caller.Executor,
 		}})
 	}
 	slices.SortFunc(news, func(a, b unsavedRefusal) int { return a.key.compare(b.key) })
@@ -134,7 +134,7 @@ func (r *refusals) list(ctx context.Context) ([]RefusedCalls, error) {
 	all := make(map[refusedKey]RefusedCalls, len(rows))
 	for _, row := range rows {
 		all[keyOfRefused(row)] = RefusedCalls{
-			Caller: Caller{Address: row.Address, AppName: row.AppName}, Why: Refusal(row.Why), Count: row.Calls, Last: time.UnixMilli(row.LastAt),
+			Caller: Caller{Address: row.Address, AppName: row.AppName, Executor: row.Executor}, Why: Refusal(row.Why), Count: row.Calls, Last: time.UnixMilli(row.LastAt),
 		}
 	}
 	r.addUnsaved(all)

@@ -145,7 +145,7 @@ func (c *groupPages) refused(ctx context.Context, page layout.Page, p auth.Princ
 	}
 	var list []groups.Refused
 	for _, r := range calls {
-		list = append(list, groups.Refused{Address: r.Caller.Address, AppName: r.Caller.AppName, Why: string(r.Why), Last: c.at(page, r.Last)})
+		list = append(list, groups.Refused{Address: r.Caller.Address, AppName: r.Caller.AppName, Executor: r.Caller.Executor, Why: string(r.Why), Last: c.at(page, r.Last)})
 	}
 	return list, nil
 }

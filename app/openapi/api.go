@@ -140,6 +140,11 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
+// nameTaken refuses an executor because of another one.
+type nameTaken string
+
+func (n nameTaken) Error() string { return string(n) }
+
 // ServeHTTP makes the checks in upstream's order: method, path, body, token, name.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, err := a.serve(w, r)
@@ -172,6 +177,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *API) outcome(path, remote string, data []byte, err error) []byte {
 	if err == nil {
 		return body(wire.CodeSuccess, wire.MsgSuccess, data)
+	}
+	if text, taken := errors.AsType[nameTaken](err); taken {
+		return body(wire.CodeNameTaken, string(text), nil)
 	}
 	text, known := errors.AsType[refusal](err)
 	if !known {

@@ -19,6 +19,7 @@ type Pulls interface {
 // The answers to pulls that are refused.
 const (
 	msgPullOther   = "Another executor of this name asks for its calls already: give each a name of its own."
+	msgPullCopy    = "Another executor with a copy of this one's data folder asks for its calls: give each a folder of its own."
 	msgPullMany    = "Too many executors ask for their calls at this admin."
 	msgPullStopped = "This admin is stopping."
 	msgPullNoCall  = "An answer is to no call that an admin has made for this executor."
@@ -38,14 +39,24 @@ func (a *API) pull(ctx context.Context, body []byte, who caller) ([]byte, error)
 		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedToken, nil)
 		return nil, refusal(msgToken)
 	}
-	return pulled(a.Pulls.Pull(ctx, req))
+	response, err := a.Pulls.Pull(ctx, req)
+	by := scheduler.Caller{Address: who.address, AppName: req.RegistryKey, Executor: req.RegistryValue}
+	switch {
+	case errors.Is(err, pull.ErrOther):
+		a.Engine.Refused(by, scheduler.RefusedName, nil)
+	case errors.Is(err, pull.ErrCopy):
+		a.Engine.Refused(by, scheduler.RefusedCopy, nil)
+	}
+	return pulled(response, err)
 }
 
 // pulled is the data of an answer to a pull.
 func pulled(response wire.PullResponse, err error) ([]byte, error) {
 	switch {
 	case errors.Is(err, pull.ErrOther):
-		return nil, refusal(msgPullOther)
+		return nil, nameTaken(msgPullOther)
+	case errors.Is(err, pull.ErrCopy):
+		return nil, nameTaken(msgPullCopy)
 	case errors.Is(err, pull.ErrTooMany):
 		return nil, refusal(msgPullMany)
 	case errors.Is(err, pull.ErrFull):

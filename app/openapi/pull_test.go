@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/pull"
 )
 
@@ -65,12 +66,20 @@ func TestWhoMayAskForCalls(t *testing.T) {
 func TestAPullThatIsRefusedSaysWhy(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		msgPullOther: pull.ErrOther, msgPullMany: pull.ErrTooMany, msgPullStopped: pull.ErrClosed, msgPullNoCall: pull.ErrNoCall, msgPullFull: pull.ErrFull, "cannot do this now": errors.New("database away"),
+		msgPullOther: pull.ErrOther, msgPullCopy: pull.ErrCopy, msgPullMany: pull.ErrTooMany, msgPullStopped: pull.ErrClosed, msgPullNoCall: pull.ErrNoCall, msgPullFull: pull.ErrFull, "cannot do this now": errors.New("database away"),
 	} {
 		api, _ := newAPI()
 		api.Pulls = &pulls{err: err}
 		if w := post(api, "POST", "/api/pull", token, pullBody("orders")); !strings.Contains(w.Body.String(), want) || strings.Contains(w.Body.String(), "database away") {
 			t.Errorf("%v: answered %s", err, w.Body)
+		}
+	}
+	for why, err := range map[scheduler.Refusal]error{scheduler.RefusedName: pull.ErrOther, scheduler.RefusedCopy: pull.ErrCopy} {
+		api, e := newAPI()
+		api.Pulls = &pulls{err: err}
+		w := post(api, "POST", "/api/pull", token, pullBody("orders"))
+		if !strings.Contains(w.Body.String(), `"code":409`) || len(e.refused) != 1 || e.refused[0].why != why || e.refused[0].by.Executor != "pull://box" || e.refused[0].by.AppName != "orders" {
+			t.Errorf("%v: answered %s, noted %+v", err, w.Body, e.refused)
 		}
 	}
 	api, _ := newAPI()

@@ -20,6 +20,9 @@ const (
 	CodeSuccess = 200
 	CodeFail    = 500
 	CodeTimeout = 502 // only as a handle code: the job ran longer than its time-out
+
+	// CodeNameTaken is ours: it refuses a pull under a name that another executor has.
+	CodeNameTaken = 409
 )
 
 // Block strategy: what the executor does with a run whose job is already running there (docs/compat.md §3.2).

@@ -15,6 +15,7 @@ const (
 	MaxAllBytes     = maxAllWaitingBytes
 	MaxPulls        = maxPulls
 	SeenEvery       = seenEvery
+	Between         = between
 )
 
 // WriteSeen is a round of what an admin does every SeenEvery.

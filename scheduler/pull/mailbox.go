@@ -28,12 +28,14 @@ import (
 // Why a pull is refused.
 var (
 	ErrOther   = errors.New("another executor of this name asks for its calls already: give each a name of its own")
+	ErrCopy    = errors.New("another executor with a copy of this one's data folder asks for its calls: give each a folder of its own")
 	ErrTooMany = errors.New("too many executors ask for their calls here")
 	ErrClosed  = errors.New("this admin is stopping")
 )
 
 const (
 	maxBoxPulls  = 16      // that one executor has open here
+	maxFormer    = 64      // processes of one folder that are told from a new one
 	maxPulls     = 20_000  // of all executors
 	maxBytes     = 1 << 20 // of the calls that one pull gets, unless a single one is longer
 	maxBody      = 16 << 20
@@ -93,6 +95,9 @@ type state struct {
 	waiting []*call // made here and not handed over, in their order; without those that are rows
 	pulls   []*pull // open, the oldest first
 	seen    time.Time
+	// instance is the process that asks, and former are those of its folder that it took the place of, the oldest first.
+	instance string
+	former   []string
 }
 
 // call is one call to an executor.
@@ -397,10 +402,10 @@ func (m *Mailbox) open(of box, p *pull) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.state(of)
+	if err := s.admit(p.req.Instance); err != nil {
+		return err
+	}
 	for _, o := range s.pulls {
-		if folder(o.req.Instance) != folder(p.req.Instance) {
-			return ErrOther
-		}
 		if (o.req.Instance != p.req.Instance || slices.Contains(p.req.Lost, o.req.Pull)) && !o.gone {
 			o.gone = true
 			close(o.ended)
@@ -433,6 +438,25 @@ func (m *Mailbox) open(of box, p *pull) error {
 	m.pulls++
 	m.metrics.open.Set(float64(m.pulls))
 	poke(m.look)
+	return nil
+}
+
+// admit has a process be the one that asks. One that was started later than another of its folder takes its place, since that one is gone; if
+// it is not, there is a copy of the folder. While the process asks, and between two of its pulls, it has the name for itself.
+func (s *state) admit(instance string) error {
+	switch {
+	case s.instance == instance:
+		return nil
+	case s.instance == "" || len(s.pulls) == 0 && time.Since(s.seen) > between:
+		s.former = nil
+	case folder(s.instance) != folder(instance):
+		return ErrOther
+	case slices.Contains(s.former, instance):
+		return ErrCopy
+	default:
+		s.former = append(s.former[max(len(s.former)+1-maxFormer, 0):], s.instance)
+	}
+	s.instance = instance
 	return nil
 }
 

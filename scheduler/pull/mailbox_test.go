@@ -477,20 +477,16 @@ func TestOneNameIsOneExecutor(t *testing.T) {
 		a := newAdmin(t, pool, false)
 		first := make(chan error, 1)
 		go func() {
-			for { // the other may be there for the moment that its own takes
-				if _, err := a.Pull(limited(t), ask("p-1")); !errors.Is(err, pull.ErrOther) {
-					first <- err
-					return
-				}
-			}
+			_, err := a.Pull(limited(t), ask("p-1"))
+			first <- err
 		}()
+		eventually(t, "the first waits", func() bool { return a.Open() == 1 })
 		other := ask("p-2")
 		other.Instance = "other.1"
 		other.Wait = 0
-		eventually(t, "the other is refused", func() bool {
-			_, err := a.Pull(t.Context(), other)
-			return errors.Is(err, pull.ErrOther)
-		})
+		if _, err := a.Pull(t.Context(), other); !errors.Is(err, pull.ErrOther) {
+			t.Errorf("another one asks as well: %v", err)
+		}
 		// The same program, started anew: what it asked for before is over.
 		again := ask("p-3")
 		again.Instance, again.Wait = "hand.2", 0
@@ -500,6 +496,78 @@ func TestOneNameIsOneExecutor(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// inTime does something that has to come within the moment in which an executor is between two pulls, until a try was not held up.
+func inTime(t *testing.T, try func(name string) error) error {
+	t.Helper()
+	timeout := time.After(executortest.Patience)
+	for n := 0; ; n++ {
+		began := time.Now()
+		err := try("pull://box-" + strconv.Itoa(n))
+		if time.Since(began) < pull.Between {
+			return err
+		}
+		select {
+		case <-timeout:
+			t.Fatal("always held up")
+		default:
+		}
+	}
+}
+
+// TestANameIsNotTakenBetweenTwoPulls: a second executor asks all the time, and the way of the first may be long.
+func TestANameIsNotTakenBetweenTwoPulls(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		a := newAdmin(t, pool, false)
+		taken := ""
+		ask := func(instance, name string) error {
+			req := ask("p-1")
+			req.Instance, req.Wait, req.RegistryValue = instance, 0, name
+			_, err := a.Pull(t.Context(), req)
+			return err
+		}
+		err := inTime(t, func(name string) error {
+			taken = name
+			if err := ask("hand.1", name); err != nil {
+				t.Fatal(err)
+			}
+			return ask("other.1", name)
+		})
+		if !errors.Is(err, pull.ErrOther) {
+			t.Errorf("another one asks a moment after it: %v", err)
+		}
+		eventually(t, "the name is free when nobody asks any more", func() bool { return ask("other.1", taken) == nil })
+	})
+}
+
+// TestACopyOfADataFolderIsNoRestart: the processes of two copies would end each other's pulls for ever, and share their calls.
+func TestACopyOfADataFolderIsNoRestart(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		a := newAdmin(t, pool, false)
+		taken := ""
+		ask := func(instance, name string) error {
+			req := ask("p-1")
+			req.Instance, req.Wait, req.RegistryValue = instance, 0, name
+			_, err := a.Pull(t.Context(), req)
+			return err
+		}
+		err := inTime(t, func(name string) error {
+			taken = name
+			for _, instance := range []string{"hand.1", "hand.2", "hand.3", "hand.3"} {
+				if err := ask(instance, name); err != nil {
+					t.Fatalf("%s, started after the one before it: %v", instance, err)
+				}
+			}
+			return errors.Join(ask("hand.3", name), ask("hand.1", name))
+		})
+		if !errors.Is(err, pull.ErrCopy) {
+			t.Errorf("the first asks beside the one that was started last: %v", err)
+		}
+		eventually(t, "it may ask when the last one is gone", func() bool { return ask("hand.2", taken) == nil })
 	})
 }
 

@@ -612,6 +612,8 @@ func (f fakes) refused() []groups.Refused {
 		{Address: "10.1.2.9", Why: "token", Last: f.at(-40 * time.Second)},
 		{Address: "10.1.2.4", AppName: "legacy-billing", Why: "tooold", Last: f.at(-26 * time.Second)},
 		{Address: "10.1.2.5", Why: "run", Last: f.at(-4 * time.Minute)},
+		{Address: "10.1.2.6", AppName: "branches", Executor: "pull://branch-17", Why: "name", Last: f.at(-5 * time.Minute)},
+		{Address: "10.1.2.7", AppName: "branches", Executor: "pull://branch-18", Why: "copy", Last: f.at(-6 * time.Minute)},
 	}
 }
 

@@ -25,10 +25,11 @@ type ListPage struct {
 
 // Refused are calls of a caller that were not taken: what somebody must know whose executor is not in the list.
 type Refused struct {
-	Address string
-	AppName string // as it says itself; "" when it does not
-	Why     string // "token", "run" or "tooold"
-	Last    format.Time
+	Address  string
+	AppName  string // as it says itself; "" when it does not
+	Executor string // its own address, where it asks for work under it
+	Why      string // "token", "run", "name", "copy" or "tooold"
+	Last     format.Time
 }
 
 // Row is one executor group.

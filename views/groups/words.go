@@ -85,7 +85,7 @@ func (r Refused) said(p layout.Page) string {
 	if r.AppName == "" {
 		return p.T("refused."+r.Why, "Address", r.Address)
 	}
-	return p.T("refused."+r.Why+".named", "Address", r.Address, "AppName", r.AppName)
+	return p.T("refused."+r.Why+".named", "Address", r.Address, "AppName", r.AppName, "Executor", r.Executor)
 }
 
 func addressTitle(p layout.Page, a Address) string {
