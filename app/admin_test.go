@@ -183,6 +183,10 @@ func TestTheExecutorPages(t *testing.T) {
 			}
 		}
 
+		if got := shown.document(t).Find("pre#way-pull").Text(); !strings.HasPrefix(got, "PUNCTUAL_EXECUTOR_PULL=true ") || !strings.Contains(got, "PUNCTUAL_EXECUTOR_ACCESS_TOKEN='"+a.Token()+"'") {
+			t.Errorf("where nobody can call it: %s", got)
+		}
+
 		// Out of rotation and back, with and without script.
 		address := url.Values{"address": {"http://10.0.0.1:9999/"}, "disabled": {"1"}}
 		if got := b.do("POST", "/executors/1/addresses", address, "HX-Request", "true"); got.document(t).Find(".badge.disabled").Length() != 1 || strings.Contains(got.body, "<html") {

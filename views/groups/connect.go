@@ -24,7 +24,7 @@ type way struct {
 // ways are the kinds of programs in the order of the tabs. The texts are code: their only words are the protocol's.
 func (c Connect) ways() []way {
 	return []way{
-		{"java", c.java()}, {"go", c.golang()}, {"community", c.community()}, {"python", c.python()}, {"program", c.program()}, {"http", c.http()},
+		{"java", c.java()}, {"go", c.golang()}, {"community", c.community()}, {"python", c.python()}, {"program", c.program()}, {"pull", c.pull()}, {"http", c.http()},
 	}
 }
 
@@ -128,6 +128,8 @@ PUNCTUAL_EXECUTOR_ACCESS_TOKEN=%s \
 punctual-executor
 `, quoteShell(c.AdminURL), quoteShell(c.AppName), quoteShell(c.Token))
 }
+
+func (c Connect) pull() string { return "PUNCTUAL_EXECUTOR_PULL=true \\\n" + c.program() }
 
 func (c Connect) http() string {
 	beat := fmt.Sprintf(`{"registryGroup":"EXECUTOR","registryKey":%s,"registryValue":"http://10.0.0.1:9999/"}`, quoteJSON(c.AppName))
