@@ -49,6 +49,9 @@ const (
 	// So many of them are waited for until the end all the same: when nothing comes in time from any admin, it is the machine that is slow,
 	// or the way, and one answer that did come tells for how long to wait.
 	troublePatient = 2
+	// When so many in a row were given up, and nothing came to any other meanwhile, it is not one admin that holds them: they are held up on
+	// the way, and more of them would keep it so.
+	heldUp = 2 * maxApart
 	// fewerAfter is for how long there have to be fewer admins until fewer pulls are open.
 	fewerAfter = time.Minute
 	// Where the beginning of an answer is seen to come early, one that does not is given up after so long, and what the way takes: the
@@ -352,7 +355,7 @@ func (p *puller) manner(a *asker) (m manner, needed bool) {
 
 // patience is how long an answer may be under way that is given at once. It grows when none comes any more: the way may be longer than it was.
 func (at *place) patience() time.Duration {
-	return (silence + 3*at.way) << min(at.silent/(2*maxApart), 4)
+	return (silence + 3*at.way) << min(at.silent/heldUp, 4)
 }
 
 // begins learns from the beginning of an answer, which came so long after the request. That others were late while some came in time says
@@ -502,6 +505,19 @@ func (at *place) wanted() int {
 // troubled is false where there is one admin: more pulls would wait there as well.
 func (at *place) troubled() bool { return at.admins > 1 && time.Now().Before(at.trouble) }
 
+// givenUp counts a pull of which nothing came in time.
+func (at *place) givenUp() {
+	if at.silent++; at.silent > heldUp && at.early == perhapsEarly {
+		at.early = neverEarly
+	}
+	if at.silent >= heldUp {
+		at.trouble = time.Time{}
+		return
+	}
+	at.trouble = time.Now().Add(troubleFor)
+	at.look()
+}
+
 // once makes one pull and begins what it brings.
 func (a *asker) once(ctx context.Context, m manner) (wire.PullResponse, error) {
 	p := a.p
@@ -649,12 +665,7 @@ func (a *asker) unload() {
 func (p *puller) noteTrouble(admin int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := &p.places[admin]
-	if at.silent++; at.silent > 2*maxApart && at.early == perhapsEarly {
-		at.early = neverEarly
-	}
-	at.trouble = time.Now().Add(troubleFor)
-	at.look()
+	p.places[admin].givenUp()
 }
 
 func (p *puller) request(m manner) *wire.PullRequest {

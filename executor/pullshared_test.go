@@ -305,6 +305,56 @@ func TestAFrozenAdminIsLeftSoon(t *testing.T) {
 	}
 }
 
+// TestWhereNobodyAnswersFewAsk: what comes to nobody is held up on the way, by too many requests perhaps, and more of them would keep it so. When
+// there are answers again they are few for as long as all comes through.
+func TestWhereNobodyAnswersFewAsk(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]bool{"beginnings come early": true, "and not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var n atomic.Int64
+				b := newBalanced(func() int { return int(n.Add(1) % 2) }, "a", "b")
+				b.early = early
+				freeze := func(is bool) {
+					b.mu.Lock()
+					defer b.mu.Unlock()
+					clear(b.frozen)
+					if is {
+						b.frozen = map[int]bool{0: true, 1: true}
+					}
+					b.gap, b.asked = make(map[int]time.Duration), make(map[int]int)
+				}
+				inAMinute := func() int64 {
+					synctest.Wait()
+					before := n.Load()
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					return n.Load() - before
+				}
+				asking(t, b, "http://balancer")
+				time.Sleep(20 * time.Second)
+				usual := inAMinute()
+				freeze(true)
+				time.Sleep(time.Minute)
+				if made := inAMinute(); made > usual {
+					t.Errorf("%d requests a minute that nobody answers, where there are %d usually", made, usual)
+				}
+				freeze(false)
+				time.Sleep(10 * time.Second)
+				for i := range 2 {
+					if _, asked, gap := b.sees(i); asked == 0 {
+						t.Errorf("%d is not asked, for %s", i, gap)
+					}
+				}
+				if made := inAMinute(); made > 2*usual {
+					t.Errorf("%d requests a minute when all is well again, where there are %d usually", made, usual)
+				}
+			})
+		})
+	}
+}
+
 // TestSlowAdminsAreWaitedFor where the beginnings of answers come early, and all at once much later than before: the machine has something
 // else to do. What is given up meanwhile is called for in vain.
 func TestSlowAdminsAreWaitedFor(t *testing.T) {
