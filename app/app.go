@@ -147,6 +147,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.runBesideEngine(ctx, sample)
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.cleanSessions(loop) })
+	a.loops.Go(func() { a.directories.Watch(loop) })
 	a.loops.Go(func() { a.audit.Chain().Run(loop) })
 	a.loops.Go(func() { a.shipper.Run(loop) })
 	a.loops.Go(func() { a.refresh(loop) })

@@ -862,6 +862,7 @@ type User struct {
 	Service     int64
 	TimeZone    string
 	Preferences string
+	DirectoryID string
 }
 
 type View struct {

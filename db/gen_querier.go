@@ -548,6 +548,8 @@ type Querier interface {
 	ListDeletions(ctx context.Context, db DBTX) ([]Deletion, error)
 	// Those of a state that are not being tried again, the newest first.
 	ListDeliveries(ctx context.Context, db DBTX, arg ListDeliveriesParams) ([]WebhookDelivery, error)
+	// Those whom a directory vouched for and whom no administrator has shut out: what to ask it again about.
+	ListDirectoryUsers(ctx context.Context, db DBTX, arg ListDirectoryUsersParams) ([]ListDirectoryUsersRow, error)
 	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
 	// backlog hides nobody else's. The list of channels must not be empty.
 	ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListDueAlarmDeliveriesParams) ([]ListDueAlarmDeliveriesRow, error)
@@ -1124,7 +1126,7 @@ type Querier interface {
 	UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error)
 	// A new version of a GLUE job's source.
 	UpdateJobSource(ctx context.Context, db DBTX, arg UpdateJobSourceParams) (int64, error)
-	// What a provider says of a user at a login.
+	// What a provider says of a user, at a login or when it is asked again.
 	UpdateProviderUser(ctx context.Context, db DBTX, arg UpdateProviderUserParams) (int64, error)
 	// What an administrator changes of a user; names stay, passwords have their own way.
 	UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams) (int64, error)

@@ -115,7 +115,7 @@ var argValues = map[string]any{
 	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
 	"IsServiceAccount": int64(2), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
 
-	"ListAPITokensFor": "%", "SetAPITokenGroups.GroupIds": "7", "ListUsersPermitted": "%,permis3,%", "SetUserPermission.Permission": db.Text("7"),
+	"ListAPITokensFor": "%", "SetAPITokenGroups.GroupIds": "7", "ListDirectoryUsers.Provider": "company", "ListUsersPermitted": "%,permis3,%", "SetUserPermission.Permission": db.Text("7"),
 	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "ListNotesBetween.Since": int64(0), "DeleteNotesBefore": int64(100),
 	"ListThinOutputObjects.Store": "store3",
 	"InsertFavourite.UserID":      int64(50), "DeleteFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "DeleteTrialsWithoutRun": int64(100),

@@ -354,12 +354,13 @@ func (q *Queries) ListTeams(ctx context.Context, db DBTX, limit int32) ([]Team, 
 }
 
 const listTeamsOfUser = `-- name: ListTeamsOfUser :many
-SELECT t.id, t.name FROM punctual_team_member AS m JOIN punctual_team AS t ON t.id = m.team_id WHERE m.user_id = ? ORDER BY t.name, t.id
+SELECT t.id, t.name, m.ruled FROM punctual_team_member AS m JOIN punctual_team AS t ON t.id = m.team_id WHERE m.user_id = ? ORDER BY t.name, t.id
 `
 
 type ListTeamsOfUserRow struct {
-	ID   int64
-	Name string
+	ID    int64
+	Name  string
+	Ruled int64
 }
 
 func (q *Queries) ListTeamsOfUser(ctx context.Context, db DBTX, userID int64) ([]ListTeamsOfUserRow, error) {
@@ -371,7 +372,7 @@ func (q *Queries) ListTeamsOfUser(ctx context.Context, db DBTX, userID int64) ([
 	var items []ListTeamsOfUserRow
 	for rows.Next() {
 		var i ListTeamsOfUserRow
-		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+		if err := rows.Scan(&i.ID, &i.Name, &i.Ruled); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

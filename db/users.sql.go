@@ -398,7 +398,7 @@ func (q *Queries) InsertSettingIfAbsent(ctx context.Context, db DBTX, arg Insert
 }
 
 const insertUser = `-- name: InsertUser :execlastid
-INSERT INTO xxl_job_user (username, password, role, permission, provider, identity_key) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO xxl_job_user (username, password, role, permission, provider, identity_key, directory_id) VALUES (?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertUserParams struct {
@@ -408,6 +408,7 @@ type InsertUserParams struct {
 	Permission  Text
 	Provider    string
 	IdentityKey string
+	DirectoryID string
 }
 
 func (q *Queries) InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error) {
@@ -418,11 +419,61 @@ func (q *Queries) InsertUser(ctx context.Context, db DBTX, arg InsertUserParams)
 		arg.Permission,
 		arg.Provider,
 		arg.IdentityKey,
+		arg.DirectoryID,
 	)
 	if err != nil {
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+const listDirectoryUsers = `-- name: ListDirectoryUsers :many
+SELECT id, username, identity_key, directory_id, disabled, login_at FROM xxl_job_user WHERE provider = ? AND disabled <> 1 ORDER BY id LIMIT ?
+`
+
+type ListDirectoryUsersParams struct {
+	Provider string
+	Limit    int32
+}
+
+type ListDirectoryUsersRow struct {
+	ID          int64
+	Username    string
+	IdentityKey string
+	DirectoryID string
+	Disabled    int64
+	LoginAt     int64
+}
+
+// Those whom a directory vouched for and whom no administrator has shut out: what to ask it again about.
+func (q *Queries) ListDirectoryUsers(ctx context.Context, db DBTX, arg ListDirectoryUsersParams) ([]ListDirectoryUsersRow, error) {
+	rows, err := db.QueryContext(ctx, listDirectoryUsers, arg.Provider, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListDirectoryUsersRow
+	for rows.Next() {
+		var i ListDirectoryUsersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Username,
+			&i.IdentityKey,
+			&i.DirectoryID,
+			&i.Disabled,
+			&i.LoginAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listPermissions = `-- name: ListPermissions :many
@@ -886,24 +937,28 @@ func (q *Queries) TouchSession(ctx context.Context, db DBTX, arg TouchSessionPar
 }
 
 const updateProviderUser = `-- name: UpdateProviderUser :execrows
-UPDATE xxl_job_user SET username = ?, role = ?, permission = ?, provider = ? WHERE id = ?
+UPDATE xxl_job_user SET username = ?, role = ?, permission = ?, provider = ?, directory_id = ?, disabled = ? WHERE id = ?
 `
 
 type UpdateProviderUserParams struct {
-	Username   string
-	Role       int64
-	Permission Text
-	Provider   string
-	ID         int64
+	Username    string
+	Role        int64
+	Permission  Text
+	Provider    string
+	DirectoryID string
+	Disabled    int64
+	ID          int64
 }
 
-// What a provider says of a user at a login.
+// What a provider says of a user, at a login or when it is asked again.
 func (q *Queries) UpdateProviderUser(ctx context.Context, db DBTX, arg UpdateProviderUserParams) (int64, error) {
 	result, err := db.ExecContext(ctx, updateProviderUser,
 		arg.Username,
 		arg.Role,
 		arg.Permission,
 		arg.Provider,
+		arg.DirectoryID,
+		arg.Disabled,
 		arg.ID,
 	)
 	if err != nil {

@@ -26,7 +26,7 @@ SELECT m.team_id, m.user_id, m.ruled, u.username, u.disabled
 FROM punctual_team_member AS m JOIN xxl_job_user AS u ON u.id = m.user_id WHERE m.team_id = ? ORDER BY u.username, u.id;
 
 -- name: ListTeamsOfUser :many
-SELECT t.id, t.name FROM punctual_team_member AS m JOIN punctual_team AS t ON t.id = m.team_id WHERE m.user_id = ? ORDER BY t.name, t.id;
+SELECT t.id, t.name, m.ruled FROM punctual_team_member AS m JOIN punctual_team AS t ON t.id = m.team_id WHERE m.user_id = ? ORDER BY t.name, t.id;
 
 -- name: InsertTeamMember :exec
 -- Who is a member already stays one in the way they are.

@@ -86,15 +86,19 @@ UPDATE xxl_job_user SET permission = ? WHERE id = ?;
 DELETE FROM punctual_permission WHERE group_id = ?;
 
 -- name: InsertUser :execlastid
-INSERT INTO xxl_job_user (username, password, role, permission, provider, identity_key) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO xxl_job_user (username, password, role, permission, provider, identity_key, directory_id) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: GetUserByIdentity :one
 -- Who a provider or a directory vouches for; never asked with an empty key, which all others have.
 SELECT id, username, role, permission, disabled FROM xxl_job_user WHERE identity_key = ? ORDER BY id LIMIT 1;
 
 -- name: UpdateProviderUser :execrows
--- What a provider says of a user at a login.
-UPDATE xxl_job_user SET username = ?, role = ?, permission = ?, provider = ? WHERE id = ?;
+-- What a provider says of a user, at a login or when it is asked again.
+UPDATE xxl_job_user SET username = ?, role = ?, permission = ?, provider = ?, directory_id = ?, disabled = ? WHERE id = ?;
+
+-- name: ListDirectoryUsers :many
+-- Those whom a directory vouched for and whom no administrator has shut out: what to ask it again about.
+SELECT id, username, identity_key, directory_id, disabled, login_at FROM xxl_job_user WHERE provider = ? AND disabled <> 1 ORDER BY id LIMIT ?;
 
 -- name: UseSignIn :execrows
 -- Marks a sign-in as used; no row if it was already.

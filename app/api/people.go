@@ -29,6 +29,7 @@ const (
 	roleUser      = "user"
 	stateActive   = "active"
 	stateDisabled = "disabled"
+	stateLeft     = "left"
 )
 
 // groupRights are what somebody may do in a group.
@@ -48,7 +49,7 @@ type user struct {
 	ID         int64         `json:"id" minimum:"1"`
 	Name       string        `json:"name"`
 	Role       string        `json:"role" enum:"admin,user"`
-	State      string        `json:"state" enum:"active,disabled"`
+	State      string        `json:"state" enum:"active,disabled,left" doc:"Left: the directory of the user does not let them in any more, and until it does their tokens do not count."`
 	Rights     []groupRights `json:"rights" nullable:"false" doc:"Of a user who is no administrator, without those that teams give."`
 	Teams      []named       `json:"teams" nullable:"false"`
 	Provider   string        `json:"provider" doc:"Who vouches for them, and says at each sign-in what they may do; empty: they have a password here."`
@@ -206,7 +207,7 @@ func (a *API) users() {
 }
 
 func readUser(u manage.User) user {
-	out := user{ID: u.ID, Name: u.Name, Role: roleUser, State: activeOr(u.Disabled), Rights: readRights(u.Rights), Teams: []named{}, Provider: u.Provider, BreakGlass: u.BreakGlass,
+	out := user{ID: u.ID, Name: u.Name, Role: roleUser, State: userState(u), Rights: readRights(u.Rights), Teams: []named{}, Provider: u.Provider, BreakGlass: u.BreakGlass,
 		Service: u.Service, LoginAt: momentOf(u.LoginAt)}
 	if u.Admin {
 		out.Role, out.Rights = roleAdmin, []groupRights{}
@@ -215,6 +216,13 @@ func readUser(u manage.User) user {
 		out.Teams = append(out.Teams, named{t.ID, t.Name})
 	}
 	return out
+}
+
+func userState(u manage.User) string {
+	if u.Left {
+		return stateLeft
+	}
+	return activeOr(u.Disabled)
 }
 
 func activeOr(disabled bool) string {
@@ -298,12 +306,12 @@ func (a *API) patchUser(ctx context.Context, p auth.Principal, id int64, match I
 	if _, err := match.current(u.Version()); err != nil {
 		return nil, err
 	}
-	in := manage.UserInput{Admin: u.Admin, Disabled: u.Disabled, Rights: u.Rights, BreakGlass: u.BreakGlass, Version: u.Version()}
+	in := manage.UserInput{Admin: u.Admin, Disabled: u.Disabled, Left: u.Left, Rights: u.Rights, BreakGlass: u.BreakGlass, Version: u.Version()}
 	if patch.Role != nil {
 		in.Admin = *patch.Role == roleAdmin
 	}
 	if patch.State != nil {
-		in.Disabled = *patch.State == stateDisabled
+		in.Disabled, in.Left = *patch.State == stateDisabled, false
 	}
 	if patch.Rights != nil {
 		in.Rights = rightsOf(*patch.Rights)

@@ -133,12 +133,9 @@ func (c *userPages) userEdit(ec echo.Context) error {
 }
 
 func userValues(u manage.User) users.FormValues {
-	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version(), Provider: u.Provider, BreakGlass: ui.Checked(u.BreakGlass), Service: u.Service}
+	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: userState(u), Version: u.Version(), Provider: u.Provider, BreakGlass: ui.Checked(u.BreakGlass), Service: u.Service}
 	if u.Admin {
 		values.Role = link.UserAdmin
-	}
-	if u.Disabled {
-		values.State = link.UserDisabled
 	}
 	return values
 }
@@ -149,7 +146,7 @@ func (c *userPages) userInput(ec echo.Context) (v users.FormValues, in manage.Us
 		return v, in, err
 	}
 	in = manage.UserInput{
-		Name: v.Name, Password: v.Password, Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled, BreakGlass: bool(v.BreakGlass), Version: v.Version,
+		Name: v.Name, Password: v.Password, Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled || v.State == link.UserLeft, Left: v.State == link.UserLeft, BreakGlass: bool(v.BreakGlass), Version: v.Version,
 	}
 	in.Rights, err = c.rightsInput(ec)
 	return v, in, err

@@ -77,7 +77,7 @@ func (c *userPages) userList(ec echo.Context) error {
 	from := min((f.Page-1)*usersPerPage, len(matching))
 	for _, u := range matching[from:min(from+usersPerPage, len(matching))] {
 		row := users.Row{
-			ID: u.ID, Name: u.Name, Admin: u.Admin, Disabled: u.Disabled, Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
+			ID: u.ID, Name: u.Name, Admin: u.Admin, State: userState(u), Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
 			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass, Service: u.Service,
 		}
 		for _, t := range u.Teams {
@@ -100,7 +100,18 @@ func (c *userPages) userList(ec echo.Context) error {
 func userMatches(u manage.User, f link.UserFilter) bool {
 	return strings.Contains(strings.ToLower(u.Name), strings.ToLower(f.Text)) &&
 		(f.Role == "" || (f.Role == link.UserAdmin) == u.Admin) &&
-		(f.State == "" || (f.State == link.UserDisabled) == u.Disabled)
+		(f.State == "" || f.State == userState(u))
+}
+
+// userState is whether a user may come in.
+func userState(u manage.User) string {
+	switch {
+	case u.Left:
+		return link.UserLeft
+	case u.Disabled:
+		return link.UserDisabled
+	}
+	return link.UserActive
 }
 
 func (c *userPages) userPasswordForm(ec echo.Context) error {

@@ -292,7 +292,7 @@ func TestANewUserHasNothingOfADeletedOne(t *testing.T) {
 			"a program": func() (int64, error) { return b.APITokens.CreateAccount(ctx, b.admin, "jenkins") },
 			"somebody whom a directory knows": func() (id int64, err error) {
 				err = pool.Tx(ctx, func(tx *sql.Tx) error {
-					p, err := b.Directories.keep(ctx, tx, directory.Identity{Provider: "ldap", Key: strings.Repeat("a", 64), Name: "otto", In: true}, 0)
+					p, err := b.Directories.keep(ctx, tx, directory.Identity{Provider: "ldap", Key: strings.Repeat("a", 64), Name: "otto", In: true}, 0, 0)
 					id = p.UserID
 					return err
 				})

@@ -137,7 +137,7 @@ func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.
 		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
-		if row.ID != 0 && row.Disabled != 0 {
+		if row.ID != 0 && row.Disabled == disabledHere {
 			refused = &directory.Error{Reason: directory.Denied, Provider: id.Provider, Name: id.Name, Err: auth.ErrDisabled}
 			return nil
 		}
@@ -146,16 +146,15 @@ func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.
 			if row.ID == 0 {
 				return nil
 			}
-			if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, row.ID); err != nil {
-				return err
-			}
+			_, err := s.shutOut(ctx, tx, id, row.ID)
+			return err
 		} else if id.Weak && s.cfg.Settings.SignIn().NeedsSecond(role(id.Grant.Admin)) {
 			refused = &directory.Error{Reason: directory.Weak, Provider: id.Provider, Name: id.Name}
 			if row.ID == 0 {
 				return nil
 			}
 		}
-		p, err = s.keep(ctx, tx, id, row.ID)
+		p, err = s.keep(ctx, tx, id, row.ID, active)
 		return err
 	})
 	switch {
@@ -170,8 +169,8 @@ func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.
 // noPassword stands where others have the hash of theirs, and is none of any.
 const noPassword = "-"
 
-// keep writes what is said of somebody: of a new user (0), or of one who was here before.
-func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identity, userID int64) (auth.Principal, error) {
+// keep writes what is said of somebody: of a new user (0), or of one who was here before. state says whether they may come in.
+func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identity, userID, state int64) (auth.Principal, error) {
 	in := UserInput{Admin: id.Grant.Admin, Rights: make(map[int64]auth.Rights)}
 	if !in.Admin {
 		var err error
@@ -192,6 +191,7 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 		}
 		entry.ID, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{
 			Username: name, Password: noPassword, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider, IdentityKey: id.Key,
+			DirectoryID: id.ID,
 		})
 		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 			return auth.Principal{}, taken // at this moment; the next sign-in finds them, if it was they
@@ -211,7 +211,7 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 		}
 		entry.Action, entry.Before = ActionUpdate, old.snapshot()
 		_, err = s.queries.UpdateProviderUser(ctx, tx, db.UpdateProviderUserParams{
-			ID: userID, Username: name, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider,
+			ID: userID, Username: name, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider, DirectoryID: id.ID, Disabled: state,
 		})
 		if err != nil {
 			return auth.Principal{}, err
@@ -272,25 +272,28 @@ func (s *Directories) join(ctx context.Context, tx *sql.Tx, userID int64, names 
 
 // rights are those of a grant in the groups that there are. A name that none has is said in the log: it may be misspelt.
 func (s *Directories) rights(ctx context.Context, tx *sql.Tx, g directory.Grant) (map[int64]auth.Rights, error) {
-	rights := make(map[int64]auth.Rights)
 	if len(g.Rights) == 0 {
-		return rights, nil
+		return make(map[int64]auth.Rights), nil
 	}
 	groups, err := s.queries.ListGroups(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("list groups: %w", db.Error(err))
 	}
-	known := make(map[string]bool)
+	for name := range g.Rights {
+		if name != directory.Everything && !slices.ContainsFunc(groups, func(group db.Group) bool { return group.AppName == name }) {
+			s.cfg.Logger.Warn("a rule for sign-ins names an executor that there is not", "group", name)
+		}
+	}
+	return rightsIn(groups, g), nil
+}
+
+// rightsIn are the rights that a grant gives in groups.
+func rightsIn(groups []db.Group, g directory.Grant) map[int64]auth.Rights {
+	rights := make(map[int64]auth.Rights)
 	for _, group := range groups {
-		known[group.AppName] = true
 		if r := (g.Rights[group.AppName] | g.Rights[directory.Everything]).Normal(); r != 0 {
 			rights[group.ID] = r
 		}
 	}
-	for name := range g.Rights {
-		if name != directory.Everything && !known[name] {
-			s.cfg.Logger.Warn("a rule for sign-ins names an executor that there is not", "group", name)
-		}
-	}
-	return rights, nil
+	return rights
 }

@@ -37,6 +37,7 @@ type TeamRights struct {
 	ID     int64
 	Name   string
 	Rights map[int64]auth.Rights // by group
+	Ruled  bool                  // of a user's team: a rule of the sign-in file put them there
 }
 
 // Member is somebody in a team.
@@ -153,7 +154,7 @@ func (s *Users) teamsOf(ctx context.Context, tx db.DBTX, userID int64) ([]TeamRi
 	}
 	teams := make([]TeamRights, len(rows))
 	for i, r := range rows {
-		teams[i] = TeamRights{ID: r.ID, Name: r.Name, Rights: teamRights(permissions, r.ID)}
+		teams[i] = TeamRights{ID: r.ID, Name: r.Name, Rights: teamRights(permissions, r.ID), Ruled: r.Ruled != 0}
 	}
 	return teams, nil
 }

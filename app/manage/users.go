@@ -35,6 +35,8 @@ type User struct {
 	Name     string
 	Admin    bool
 	Disabled bool
+	// Left says that they are disabled because their directory does not let them in any more, and until it does.
+	Left     bool
 	LoginAt  int64 // epoch ms, 0 if never
 	Sessions int64
 	Rights   map[int64]auth.Rights // by group; of a normal user, without what teams give
@@ -56,7 +58,7 @@ func (u User) May(group int64) auth.Rights {
 
 // Version changes with every change an administrator makes.
 func (u User) Version() string {
-	return digest(fmt.Sprintf("%s|%t|%t|%s|%s|%t", u.Name, u.Admin, u.Disabled, rightsText(u.Rights), u.Provider, u.BreakGlass))
+	return digest(fmt.Sprintf("%s|%t|%t|%t|%s|%s|%t", u.Name, u.Admin, u.Disabled, u.Left, rightsText(u.Rights), u.Provider, u.BreakGlass))
 }
 
 // UserInput is a user as an administrator wants to save one.
@@ -65,6 +67,7 @@ type UserInput struct {
 	Password string // empty: a random one for a new user, the old one for the others
 	Admin    bool
 	Disabled bool
+	Left     bool // they stay out until their directory lets them in: nothing is decided here
 	Rights   map[int64]auth.Rights
 	// BreakGlass counts for administrators with a password here.
 	BreakGlass bool
@@ -101,7 +104,7 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	}
 	list := make([]User, len(rows))
 	for i, r := range rows {
-		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
+		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt,
 			Teams: teams[r.ID], Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}
 	}
 	return list, nil
@@ -130,7 +133,7 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt, Teams: teams,
+	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt, Teams: teams,
 		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}, nil
 }
 
@@ -285,7 +288,11 @@ func (in UserInput) row(id int64, list string) db.UpdateUserParams {
 // written as they do, which may be at this moment.
 func (s *Users) write(ctx context.Context, tx *sql.Tx, u User, in UserInput) error {
 	if u.Provider != "" {
-		_, err := s.queries.SetUserDisabled(ctx, tx, db.SetUserDisabledParams{ID: u.ID, Disabled: flag(in.Disabled)})
+		state := flag(in.Disabled)
+		if in.Left {
+			state = disabledLeft
+		}
+		_, err := s.queries.SetUserDisabled(ctx, tx, db.SetUserDisabledParams{ID: u.ID, Disabled: state})
 		return err
 	}
 	list, finer := split(in)

@@ -71,13 +71,14 @@ const (
 	UserNormal   = "user"
 	UserActive   = "active"
 	UserDisabled = "disabled"
+	UserLeft     = "left" // their directory does not let them in any more
 )
 
 // UserFilter is what a list of users is narrowed to.
 type UserFilter struct {
 	Text  string // part of the name
 	Role  string // "", UserAdmin or UserNormal
-	State string // "", UserActive or UserDisabled
+	State string // "", UserActive, UserDisabled or UserLeft
 	Page  int    // from 1; 0 means 1
 }
 
@@ -87,7 +88,7 @@ func UsersFrom(q url.Values) UserFilter {
 	if f.Role != UserAdmin && f.Role != UserNormal {
 		f.Role = ""
 	}
-	if f.State != UserActive && f.State != UserDisabled {
+	if f.State != UserActive && f.State != UserDisabled && f.State != UserLeft {
 		f.State = ""
 	}
 	return f

@@ -21,11 +21,11 @@ type ListPage struct {
 
 // Row is one user.
 type Row struct {
-	ID       int64
-	Name     string
-	Admin    bool
-	Disabled bool
-	Self     bool // nobody changes themselves here
+	ID    int64
+	Name  string
+	Admin bool
+	State string // link.UserActive, link.UserDisabled or link.UserLeft
+	Self  bool   // nobody changes themselves here
 	// Provider vouches for them; empty: they have a password here.
 	Provider   string
 	BreakGlass bool     // may use the password when others may not
@@ -43,7 +43,7 @@ const (
 	FieldOld      = "old_password"
 	FieldRepeat   = "repeat"
 	FieldRole     = "role"  // link.UserAdmin or link.UserNormal
-	FieldState    = "state" // link.UserActive or link.UserDisabled
+	FieldState    = "state" // link.UserActive, link.UserDisabled or link.UserLeft
 	FieldRights   = "right" // one value "group.right" for each box that is ticked
 	FieldVersion  = "version"
 	FieldSession  = "session" // empty: all but the one in use

@@ -145,3 +145,23 @@ func (p TeamPage) note(m Member) string {
 	}
 	return ""
 }
+
+// states are what a user's state can be made. Who has left comes back by their directory, or not at all.
+func (p FormPage) states() []ui.Option {
+	first := link.UserActive
+	if p.Values.State == link.UserLeft {
+		first = link.UserLeft
+	}
+	var list []ui.Option
+	for _, state := range []string{first, link.UserDisabled} {
+		list = append(list, ui.Option{Value: state, Label: p.T("users.state." + state), Selected: (state == link.UserDisabled) == (p.Values.State == link.UserDisabled)})
+	}
+	return list
+}
+
+func (p FormPage) stateHelp() string {
+	if p.Values.State == link.UserLeft {
+		return p.T("users.field.state.left", "Provider", p.Values.Provider)
+	}
+	return p.T("users.field.state.help")
+}

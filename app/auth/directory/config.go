@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -86,8 +87,16 @@ type LDAPConfig struct {
 	BindPasswordFile string     `yaml:"bind_password_file"`
 	Users            LDAPUsers  `yaml:"users"`
 	Groups           LDAPGroups `yaml:"groups"`
-	Rules            []Rule     `yaml:"rules"`
+	// Recheck is how long after one another the directory is asked about those whom it let in; default [defaultRecheck].
+	Recheck time.Duration `yaml:"recheck"`
+	Rules   []Rule        `yaml:"rules"`
 }
+
+const (
+	defaultRecheck = 15 * time.Minute
+	minRecheck     = time.Minute
+	maxRecheck     = 24 * time.Hour
+)
 
 // LDAPUsers says how people are found.
 type LDAPUsers struct {
@@ -216,6 +225,7 @@ func (l *LDAPConfig) complete(dir string) (err error) {
 	l.Users.ID = cmp.Or(l.Users.ID, "entryUUID")
 	l.Groups.Filter = cmp.Or(l.Groups.Filter, "(member={dn})")
 	l.Groups.Name = cmp.Or(l.Groups.Name, "cn")
+	l.Recheck = cmp.Or(l.Recheck, defaultRecheck)
 	if err := checkName(l.Name); err != nil {
 		return err
 	}
@@ -237,6 +247,8 @@ func (l *LDAPConfig) complete(dir string) (err error) {
 	switch {
 	case l.BindDN != "" && l.BindPassword == "":
 		return errors.New("bind_password or bind_password_file is missing: without one the directory takes bind_dn for nobody")
+	case l.Recheck < minRecheck || l.Recheck > maxRecheck:
+		return fmt.Errorf("recheck: %s must be between %s and %s", l.Recheck, minRecheck, maxRecheck)
 	case l.Users.Base == "":
 		return errors.New("users: base is missing")
 	case !strings.Contains(l.Users.Filter, "{name}"):

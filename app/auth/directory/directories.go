@@ -46,6 +46,9 @@ func (d *Directories) Checks(name string) bool {
 // HasLDAP says whether a name and a password can be those of a directory.
 func (d *Directories) HasLDAP() bool { return len(d.ldap) > 0 }
 
+// LDAP are the directories, in the order of the file.
+func (d *Directories) LDAP() []*LDAP { return d.ldap }
+
 // Providers are those of OpenID Connect, in the order of the file.
 func (d *Directories) Providers() []*Provider { return d.providers }
 

@@ -14,6 +14,7 @@ import (
 type Identity struct {
 	Provider string // its name in the file
 	Key      string // names the person for ever, whatever they are called: 64 hexadecimal digits
+	ID       string // what a directory calls them for ever, by which it is asked again ([LDAP.Again]); empty at a provider
 	Name     string
 	// In says that a rule lets them in, with what Grant says.
 	In    bool

@@ -32,6 +32,9 @@ func NewLDAP(cfg LDAPConfig) *LDAP { return &LDAP{cfg: cfg, open: new(net.Dialer
 // Name is the directory's in the file.
 func (l *LDAP) Name() string { return l.cfg.Name }
 
+// Recheck is how long after one another it is asked about those whom it let in.
+func (l *LDAP) Recheck() time.Duration { return l.cfg.Recheck }
+
 // errUnknown means that a directory knows nobody of a name.
 var errUnknown = errors.New("the directory knows nobody of that name")
 
@@ -169,14 +172,18 @@ func (l *LDAP) bind(conn *ldap.Conn) error {
 
 // find is the entry of a name, if there is exactly one.
 func (l *LDAP) find(conn *ldap.Conn, name string) (*ldap.Entry, error) {
-	filter := strings.ReplaceAll(l.cfg.Users.Filter, "{name}", ldap.EscapeFilter(name))
+	return l.search(conn, l.cfg.Users.Base, ldap.ScopeWholeSubtree, strings.ReplaceAll(l.cfg.Users.Filter, "{name}", ldap.EscapeFilter(name)))
+}
+
+// search is the entry that a filter finds, if it is exactly one.
+func (l *LDAP) search(conn *ldap.Conn, base string, scope int, filter string) (*ldap.Entry, error) {
 	attributes := []string{l.cfg.Users.Name, l.cfg.Users.ID}
 	for _, r := range l.cfg.Rules {
 		if r.Claim != "" && r.Claim != claimGroups {
 			attributes = append(attributes, r.Claim)
 		}
 	}
-	found, err := conn.Search(ldap.NewSearchRequest(l.cfg.Users.Base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, 2, int(askTime.Seconds()), false, filter, attributes, nil))
+	found, err := conn.Search(ldap.NewSearchRequest(base, scope, ldap.NeverDerefAliases, 2, int(askTime.Seconds()), false, filter, attributes, nil))
 	switch {
 	case ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded), err == nil && len(found.Entries) > 1:
 		return nil, fmt.Errorf("%w: the filter finds several people", auth.ErrWrongLogin)
@@ -256,11 +263,14 @@ func (l *LDAP) identity(entry *ldap.Entry, groups []string) (Identity, error) {
 		said[r.Claim] = entry.GetEqualFoldAttributeValues(r.Claim) // the names of attributes have no case
 	}
 	said[claimGroups] = groups
-	id := "dn:" + strings.ToLower(entry.DN)
+	id := idDN + strings.ToLower(entry.DN)
 	if raw := entry.GetEqualFoldRawAttributeValue(l.cfg.Users.ID); len(raw) > 0 {
-		id = "id:" + hex.EncodeToString(raw)
+		id = idAttribute + hex.EncodeToString(raw)
 	}
 	who := Identity{Provider: l.cfg.Name, Key: keyOf("ldap", l.cfg.Name, id)}
+	if len(id) <= maxID {
+		who.ID = id
+	}
 	who.Grant, who.In = decide(l.cfg.Rules, said)
 	var fine bool
 	if who.Name, fine = cleanName(entry.GetEqualFoldAttributeValue(l.cfg.Users.Name)); !fine {
