@@ -250,6 +250,32 @@ func TestTheEngineRaisesWhatPeopleHear(t *testing.T) {
 	})
 }
 
+// TestHowALongRunEndsIsToldToo: that somebody was told of it while it went on is no reason to keep its end from them.
+func TestHowALongRunEndsIsToldToo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		s := start(t, pool, nil)
+		job := s.addJob("job", "")
+		s.exec("UPDATE xxl_job_info SET warn_after_seconds = 60 WHERE id = ?", job)
+		id := s.trigger(job)
+		s.sent()
+		s.untilSent(id)
+		if err := s.a.watchOnce(t.Context(), time.Now().Add(2*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		s.mail("[Punctual] Running long: job")
+		settled := time.Now().Add(executortest.Patience)
+		for left := 1; left > 0; {
+			if err := s.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_alarm_notice WHERE state <> 2").Scan(&left); err != nil || time.Now().After(settled) {
+				t.Fatalf("%d notices are not settled, %v", left, err)
+			}
+		}
+		s.finish(id, 502, "took too long")
+		s.mail("[Punctual] Timed out: job")
+		s.status(id, runTold)
+	})
+}
+
 func TestARunSomebodyKilledIsNoAlarm(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.New(t, db.SQLite), nil)

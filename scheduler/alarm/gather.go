@@ -153,7 +153,7 @@ func (g *gathering) happened(events []raised) error {
 func (g *gathering) keepStill(events []raised) error {
 	var runs []int64
 	for _, e := range events {
-		if e.logID > 0 && e.cause != scheduler.AlarmDeadline {
+		if e.logID > 0 && e.cause != scheduler.AlarmDeadline { // of which the run may go on
 			runs = append(runs, e.logID)
 		}
 	}
