@@ -61,3 +61,41 @@ func TestTheWallBoardShowsWhatItsReaderMaySee(t *testing.T) {
 		}
 	})
 }
+
+// TestAlarmsThatAreNoFailuresAreShown: a job that was told of because it had no success, or is not done in time, and that a day ago failed. Nobody has
+// to hear of a failing job twice, nor of the silence of one that was stopped.
+func TestAlarmsThatAreNoFailuresAreShown(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		b := open(t, a).mustLogin()
+		jobs := make(map[string]int)
+		for _, name := range []string{"silent", "stopped", "long ago", "failing"} {
+			var made struct{ ID int }
+			c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":%q,"author":"a","handler":"nobody","schedule":"CRON","cron":"0 0 0 1 1 ?"}`, name))
+			if jobs[name] = made.ID; name == "silent" {
+				c.json(200, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/start", made.ID), "")
+			}
+		}
+		for name, cause := range map[string]string{"silent": "silent", "stopped": "deadline", "long ago": "failed", "failing": "dispatch"} {
+			if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_alarm_state (job_id, cause, opened_at, event_count, revision) VALUES (?, ?, ?, 1, 1)", jobs[name], cause, time.Now().UnixMilli()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.json(201, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/trigger", jobs["failing"]), "")
+		for _, page := range []string{"/wall", "/"} {
+			executortest.Eventually(t, "the alarms on "+page, func() error {
+				doc := b.get(page).document(t)
+				card := doc.Find(".trouble.alarms")
+				text := card.Text()
+				switch {
+				case !strings.Contains(doc.Find(".trouble.failing").Text(), "failing"):
+					return fmt.Errorf("not failing yet: %s", doc.Find(".trouble.failing").Text())
+				case card.Find("li").Length() != 2 || card.Find("h2 b").Text() != "2", !strings.Contains(text, "silent"), !strings.Contains(text, "No success"), !strings.Contains(text, "long ago"):
+					return fmt.Errorf("%q", text)
+				}
+				return nil
+			})
+		}
+	})
+}

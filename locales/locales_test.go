@@ -88,7 +88,7 @@ var families = withTables(map[string][]string{
 	"flow.reason.":       written("scheduler/expr", `(?m)^\t"([a-z.]+)": +"[a-z“{]`),
 	"cron.error.":        append(typed("scheduler/cron", "Reason"), written("scheduler/jobspec", `cronError \+ "(\w+)"`)...),
 
-	"dashboard.":           and(named("views/dashboard", "Failing|Late|Long|Lost|Running"), ".none"),
+	"dashboard.":           and(named("views/dashboard", "Failing|Late|Long|Lost|Alarms|Running"), ".none"),
 	"jobs.bulk.":           and(append(typed("app/manage", "BulkDo"), "rerun"), ".title", ".done"),
 	"jobs.state.":          offered("views/jobs", "jobs.state."),
 	"jobs.show.":           named("views/link", "Show(Failing|Late|Due|Mine)"),

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -16,6 +17,8 @@ import (
 	figures "github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
@@ -190,11 +193,69 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 		began, _ := run.Span()
 		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Job(r.JobID), DetailURL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
 	}
-	page.Troubles = []dashboard.Trouble{failing, late, long, c.lostExecutors(page, p, titles.list, counts)}
+	others, err := c.otherAlarms(ctx, page.Page, p, &found)
+	if err != nil {
+		return err
+	}
+	page.Troubles = []dashboard.Trouble{failing, others, late, long, c.lostExecutors(page, p, titles.list, counts)}
 	slices.SortStableFunc(page.Troubles, func(a, b dashboard.Trouble) int { // the quiet ones behind those that are not
 		return cmp.Compare(min(b.N, 1), min(a.N, 1))
 	})
 	return nil
+}
+
+// otherAlarms are the open alarms of jobs that are not among those that fail: of what had no success, or is not done in time, and of failures longer ago.
+func (c *dashboardPages) otherAlarms(ctx context.Context, page layout.Page, p auth.Principal, found *figures.Troubles) (dashboard.Trouble, error) {
+	t := dashboard.Trouble{Kind: dashboard.Alarms, Count: "0", URL: link.AlarmsOpenPath}
+	list, more, err := c.open.List(ctx, p, 0, openShown)
+	if err != nil || len(list) == 0 {
+		return t, err
+	}
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	jobs, err := c.jobs.ByID(ctx, ids)
+	if err != nil {
+		return t, err
+	}
+	for _, j := range list {
+		if slices.ContainsFunc(found.Failing, func(f figures.Failing) bool { return f.Run.JobID == j.ID }) {
+			continue
+		}
+		waits := jobspec.Started(jobs[j.ID].TriggerStatus)
+		alarms := slices.DeleteFunc(slices.Clone(j.Alarms), func(o alarm.Open) bool {
+			if o.Cause == scheduler.AlarmSilent || o.Cause == scheduler.AlarmDeadline {
+				return !waits // whoever has stopped it expects nothing of it
+			}
+			return found.MoreFailing // it may fail now, and be one of those that were not looked at
+		})
+		if len(alarms) == 0 {
+			continue
+		}
+		if t.N++; len(t.Items) < troubleItems {
+			item := alarmItem(page, alarms)
+			item.Name, item.URL, item.At, item.Ack = j.Name, link.Job(j.ID), c.at(page, alarms[0].Since), c.acked(page, p, j.ID, j.Group, j.Name, j.Alarms)
+			t.Items = append(t.Items, item)
+		}
+	}
+	if t.Count = format.Number(t.N); more {
+		t.Count += "+"
+	}
+	return t, nil
+}
+
+// alarmItem says why a job is told of, and leads to the run if there is one.
+func alarmItem(page layout.Page, alarms []alarm.Open) (item dashboard.Item) {
+	causes := make([]string, len(alarms))
+	for i, o := range alarms {
+		causes[i] = page.T("alarm.cause." + string(o.Cause))
+		if o.Run > 0 {
+			item.DetailURL = link.Run(o.Run)
+		}
+	}
+	item.Detail = strings.Join(causes, " · ")
+	return item
 }
 
 // lostExecutors are groups with started jobs that nobody would run, and addresses that have fallen silent.

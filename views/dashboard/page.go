@@ -43,6 +43,7 @@ const (
 	Late    = "late"
 	Long    = "long"
 	Lost    = "lost"
+	Alarms  = "alarms"  // open ones of jobs that do not fail now
 	Running = "running" // no trouble, and on the wall board alone
 )
 

@@ -19,6 +19,8 @@ func troubleIcon(t Trouble) string {
 		return "activity"
 	case t.Kind == Long:
 		return "hourglass"
+	case t.Kind == Alarms:
+		return "bell"
 	default:
 		return "unplug"
 	}

@@ -28,6 +28,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 	p.Troubles = []dashboard.Trouble{
 		{Kind: dashboard.Failing, Count: "0", URL: "/runs?result=failed"}, {Kind: dashboard.Late, Count: "0", URL: "/runs?result=running"},
 		{Kind: dashboard.Long, Count: "0", URL: "/runs?result=running"}, {Kind: dashboard.Lost, Count: "0", URL: "/executors"},
+		{Kind: dashboard.Alarms, Count: "0", URL: "/alarms/open"},
 	}
 	if trouble {
 		p.Troubles[0].N, p.Troubles[0].Count = 7, "7"
@@ -44,6 +45,8 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		}
 		p.Troubles[2].N, p.Troubles[2].Count = 1, "1"
 		p.Troubles[2].Items = []dashboard.Item{item(f.zh("分片：用户画像计算", "Shards: user profiles"), "http://10.2.0.14:9999/", 3*time.Hour)}
+		p.Troubles[4].N, p.Troubles[4].Count = 1, "1"
+		p.Troubles[4].Items = []dashboard.Item{item(f.zh("夜间对账", "Nightly settlement"), f.T("alarm.cause.silent")+" · "+f.T("alarm.cause.deadline"), 40*time.Minute)}
 		p.Troubles[3].N, p.Troubles[3].Count = 2, "2"
 		p.Troubles[3].Items = []dashboard.Item{
 			{Name: f.zh("旧账务系统", "Legacy billing"), URL: "/executors/4/edit", Detail: f.zh("没有在线地址，已启动任务：12", "No address online, jobs started: 12")},
