@@ -185,7 +185,9 @@ func (g *gathering) succeeded(events []raised) error {
 			continue
 		}
 		closed = true
-		failures += s.EventCount
+		if cause := scheduler.AlarmCause(s.Cause); cause != scheduler.AlarmSilent && cause != scheduler.AlarmDeadline {
+			failures += s.EventCount
+		}
 		if s.NoticeID != 0 {
 			gathered = append(gathered, s.NoticeID)
 		}

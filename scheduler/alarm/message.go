@@ -210,7 +210,12 @@ func (m *message) events() int64 {
 	return n
 }
 
-func (m *message) cause(it *item) string { return m.words.T("alarm.cause." + it.notice.Cause) }
+func (m *message) cause(it *item) string {
+	if _, missed := event.Parse(string(it.notice.Events)).Last(event.NotDone); missed { // it may not be late, it is
+		return m.words.T("alarm.missed")
+	}
+	return m.words.T("alarm.cause." + it.notice.Cause)
+}
 
 // fact is a line of a message: what, and its value.
 type fact struct{ Name, Value string }
@@ -224,6 +229,7 @@ func (m *message) facts(it *item) []fact {
 		{t("alarm.fact.cause"), t("alarm.cause." + n.Cause + ".help")},
 	}
 	switch {
+	case n.Cause == string(scheduler.AlarmRecovered) && n.EventCount == 0: // it was late, and did not fail
 	case n.Cause == string(scheduler.AlarmRecovered):
 		facts = append(facts, fact{t("alarm.fact.before"), strconv.FormatInt(n.EventCount, 10)})
 	case n.EventCount > 1:

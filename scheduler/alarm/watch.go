@@ -73,10 +73,13 @@ func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) (err error) {
 				still[r.ID] = struct{}{}
 				continue
 			}
+			by, limit := now.Sub(time.UnixMilli(r.SentAt)).Round(time.Second), time.Duration(r.WarnAfterSeconds)*time.Second
+			what := event.New(now, event.Longer, by, limit)
+			if r.ExecutorAddress != "" {
+				what = event.New(now, event.Overdue, by, limit, string(r.ExecutorAddress))
+			}
 			failed := a.once(ctx, fmt.Sprintf("slow:%d", r.ID), scheduler.AlarmEvent{
-				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmSlow, Planned: r.PlannedAt, At: now,
-				Events: event.List{event.New(now, event.Overdue, now.Sub(time.UnixMilli(r.SentAt)).Round(time.Second),
-					time.Duration(r.WarnAfterSeconds)*time.Second, string(r.ExecutorAddress))},
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmSlow, Planned: r.PlannedAt, At: now, Events: event.List{what},
 			})
 			if failed == nil {
 				still[r.ID] = struct{}{}

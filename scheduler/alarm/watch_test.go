@@ -31,6 +31,7 @@ func TestALongRunIsToldOnceAndGoesOn(t *testing.T) {
 		b.exec("UPDATE xxl_job_info SET warn_after_seconds = 60 WHERE id = ?", b.job)
 		run := b.addRun(b.job, 0, time.Time{})
 		b.addRun(b.addJob("patient", ""), 0, time.Time{})
+		b.exec("UPDATE xxl_job_log SET executor_address = 'http://10.0.0.1:9999/' WHERE id = ?", run)
 		b.clock.add(59 * time.Second)
 		b.look(b.a)
 		if got := s.take(); len(got) != 0 {
@@ -45,11 +46,20 @@ func TestALongRunIsToldOnceAndGoesOn(t *testing.T) {
 		b.look(b.alarmer(nil)) // an admin that has just started
 		got := s.take()
 		if len(got) != 1 || got[0].subject != "[Punctual] Running long: nightly <b>report</b>" || !strings.Contains(got[0].text, "Run: "+itoa(run)) ||
-			!strings.Contains(got[0].text, "12:01:00.000 Running for 1 min, expected at most 1 min") {
+			!strings.Contains(got[0].text, "12:01:00.000 Running for 1 min, expected at most 1 min; executor http://10.0.0.1:9999/\n") {
 			t.Fatalf("mails: %+v", got)
 		}
 		if st := b.alarmStatus(run); st != 0 {
 			t.Errorf("alarm_status = %d: how it ends could not be told any more", st)
+		}
+		// A flow has no executor.
+		flow := b.addJob("flow", "")
+		b.exec("UPDATE xxl_job_info SET warn_after_seconds = 60 WHERE id = ?", flow)
+		b.addRun(flow, 0, time.Time{})
+		b.clock.add(time.Minute)
+		b.look(b.a)
+		if got := s.take(); len(got) != 1 || !strings.Contains(got[0].text, "Running for 1 min, expected at most 1 min\n") {
+			t.Errorf("mails: %+v", got)
 		}
 	})
 }
