@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // Streams are where commands read and write. What programs read goes to Out, all else to Err.
@@ -44,10 +41,10 @@ func (c LoginCmd) Run(ctx context.Context, s Streams) error {
 	}
 	a := &api{base: base, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
 	var err error
-	if in, ok := s.In.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !c.Paste {
+	if terminalOf(s) != nil && !c.Paste {
 		a.token, err = letIn(ctx, a, s)
 	} else {
-		a.token, err = readToken(s, base)
+		a.token, err = readToken(ctx, s, base)
 	}
 	if err != nil {
 		return err
@@ -115,24 +112,6 @@ func letIn(ctx context.Context, a *api, s Streams) (string, error) {
 			return "", errors.New("nobody has let it in in time; punctual login asks again")
 		}
 	}
-}
-
-// readToken takes an API token: typed without being shown, or as the first line of standard input.
-func readToken(s Streams, base string) (string, error) {
-	if in, ok := s.In.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
-		fmt.Fprintf(s.Err, "An API token is made at %s/tokens/new. It is not shown while you paste it.\nToken: ", base)
-		raw, err := term.ReadPassword(int(in.Fd()))
-		fmt.Fprintln(s.Err)
-		return strings.TrimSpace(string(raw)), err
-	}
-	line, err := bufio.NewReader(io.LimitReader(s.In, 1<<10)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	if line = strings.TrimSpace(line); line == "" {
-		return "", errors.New("no token on standard input")
-	}
-	return line, nil
 }
 
 // ContextCmd shows the admins that were logged in to, and changes between them.

@@ -152,3 +152,19 @@ func TestAPasswordIsTypedAtATerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestATokenThatIsNotTyped: whoever interrupts the question has a terminal that shows what they type.
+func TestATokenThatIsNotTyped(t *testing.T) {
+	t.Parallel()
+	x := newTerminal(t)
+	end := x.start("login", "--paste", "http://127.0.0.1:1")
+	x.until("Token: ")
+	x.hidden()
+	x.press("\x03")
+	if code, _ := end(); code != 130 {
+		t.Errorf("interrupted: exit code %d", code)
+	}
+	if !x.echoes() {
+		t.Error("the terminal goes on showing nothing")
+	}
+}
