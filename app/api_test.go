@@ -546,7 +546,9 @@ func TestTheRequestsOfTheManual(t *testing.T) {
 	for page, least := range map[string]int{"api.md": 12, "zh-CN/api.md": 12, "webhooks.md": 3, "zh-CN/webhooks.md": 3} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
-			_, c := apiCaller(t, testOptions(t))
+			o := testOptions(t)
+			o.SecretKeys = []string{secretOne}
+			_, c := apiCaller(t, o)
 			commands := curls(t, page)
 			if len(commands) < least {
 				t.Fatalf("only %d requests were found", len(commands))

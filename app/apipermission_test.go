@@ -31,6 +31,7 @@ var apiNeeds = map[string]need{
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "tryScript": {login: true, right: auth.RightRun | auth.RightGlue}, "getTriedScript": script, "restoreScript": script,
 	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
 	"listGroupNotes": view, "createGroupNote": run, "listJobNotes": view, "createJobNote": run, "listRunNotes": view, "createRunNote": run, "deleteNote": run,
+	"listSecrets": edit, "setSecret": {login: true, right: auth.RightEdit | auth.RightGlue}, "deleteSecret": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"listPauses": user, "getPause": view, "createPause": sched, "endPause": sched,
 	"listRuns": user, "searchOutput": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "rerunRuns": user, "repeatSteps": run, "listStepItems": view, "approveStep": run, "rejectStep": run, "skipStep": run, "succeedStep": run, "clearRuns": edit,
 	"listNodes": admin, "watchNodes": admin, "watchJobs": user, "watchAddresses": view, "watchBackfills": view, "watchAlarmMessages": admin, "listAudit": admin,
@@ -65,6 +66,8 @@ func apiBody(id string, o objects) string {
 		return `{"from":"2026-03-01T00:00:00Z","until":"2026-03-01T00:00:01Z"}`
 	case "createGroupNote", "createJobNote", "createRunNote":
 		return `{"text":"the release is out"}`
+	case "setSecret":
+		return `{"name":"PASSWORD","value":"long enough"}`
 	case "patchJob":
 		return `{"description":"changed"}`
 	case "createGroup", "replaceGroup":
@@ -167,6 +170,9 @@ func apiThings(t *testing.T, a *App, group int64, mark string) objects {
 	var err error
 	o.channel, err = db.New().InsertAlarmChannel(t.Context(), a.pool, db.InsertAlarmChannelParams{Name: fmt.Sprintf("%s %d", mark, o.job), Kind: "webhook", Config: "{}", QuietMode: "queue", GroupID: group})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.New().SetSecret(t.Context(), a.pool, db.SetSecretParams{GroupID: group, Name: "CN"}); err != nil { // called as the calendar, for at
 		t.Fatal(err)
 	}
 	if o.route, err = db.New().InsertAlarmRoute(t.Context(), a.pool, db.InsertAlarmRouteParams{ChannelID: o.channel, Scope: "group", ScopeID: group}); err != nil {

@@ -104,7 +104,7 @@ func (a *API) register(e *echo.Echo) {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.notes, a.flows, a.live, a.liveLists, a.alarms, a.openAlarms, a.users, a.teams, a.settings, a.statistics, a.timeline, a.operations, a.devices, a.webhooks} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.notes, a.secrets, a.flows, a.live, a.liveLists, a.alarms, a.openAlarms, a.users, a.teams, a.settings, a.statistics, a.timeline, a.operations, a.devices, a.webhooks} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
@@ -123,9 +123,9 @@ func config() huma.Config {
 	c.Formats = map[string]huma.Format{"application/json": {Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: readJSON}, "json": huma.DefaultJSONFormat}
 	c.Servers = []*huma.Server{{URL: Prefix}}
 	c.Info.Description = "Everything that the console does, for programs. See docs/api.md."
-	c.Info.License = &huma.License{Name: "MIT", Identifier: "MIT"}
+	c.Info.License = &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "An API token (pnc_...), made in the console under Tokens."},
+		"token": {Type: "http", Scheme: "bearer", Description: "An API token (pnc_...), made in the console under API tokens, or by punctual login."},
 	}
 	c.Security = []map[string][]string{{"token": {}}}
 	for _, tag := range [][2]string{
@@ -140,6 +140,7 @@ func config() huma.Config {
 		{"notes", "What people and deployments wrote down at jobs and runs."},
 		{"pauses", "Stretches of time in which schedules are held back."},
 		{"runs", "What was run, is running, and waits to be."},
+		{"secrets", "Passwords and keys that the jobs of a group use, and nobody is told again."},
 		{"settings", "Those of the installation."},
 		{"statistics", "What was run by the hour or day, and what is due."},
 		{"teams", "Users who have rights together."},

@@ -307,9 +307,9 @@ func (c DiffCmd) Run(ctx context.Context, s Streams) error {
 
 type jobsExport struct {
 	Target
-	Executor string `placeholder:"APP-NAME" help:"Only the jobs of this group of executors."`
-	Tag      string `help:"Only jobs with this tag."`
-	Format   string `default:"yaml" enum:"yaml,json" help:"yaml or json."`
+	Executor groupRef `placeholder:"GROUP" complete:"groups" help:"Only the jobs of this group of executors: its number, or its app name."`
+	Tag      string   `help:"Only jobs with this tag."`
+	Format   string   `default:"yaml" enum:"yaml,json" help:"yaml or json."`
 }
 
 func (c jobsExport) Run(ctx context.Context, s Streams) error {
@@ -321,12 +321,8 @@ func (c jobsExport) Run(ctx context.Context, s Streams) error {
 	if c.Tag != "" {
 		query.Set("tag", c.Tag)
 	}
-	if c.Executor != "" {
-		id, err := a.group(ctx, c.Executor)
-		if err != nil {
-			return err
-		}
-		query.Set("group_id", id)
+	if err := c.Executor.narrow(ctx, a, query); err != nil {
+		return err
 	}
 	raw, err := a.do(ctx, http.MethodGet, "/jobs/export", query, nil)
 	if err != nil {
@@ -348,25 +344,4 @@ func (c jobsExport) Run(ctx context.Context, s Streams) error {
 	}
 	_, err = io.WriteString(s.Out, out.Text)
 	return err
-}
-
-// group is the number of a group of executors by its app name.
-func (a *api) group(ctx context.Context, app string) (string, error) {
-	items, err := a.list(ctx, "/groups", make(url.Values), 0)
-	if err != nil {
-		return "", err
-	}
-	for _, raw := range items {
-		var g struct {
-			ID      json.Number `json:"id"`
-			AppName string      `json:"app_name"`
-		}
-		if err := json.Unmarshal(raw, &g); err != nil {
-			return "", fmt.Errorf("read what the admin said: %w", err)
-		}
-		if g.AppName == app {
-			return g.ID.String(), nil
-		}
-	}
-	return "", fmt.Errorf("there is no group of executors %q; punctual executors lists them", app)
 }

@@ -63,13 +63,13 @@ var jobColumns = []column{
 
 // jobFilter is the console's.
 type jobFilter struct {
-	Group   int64  `placeholder:"ID" complete:"groups" help:"Only jobs of this group of executors."`
-	State   string `enum:"running,stopped,paused,any" default:"any" help:"running, stopped, paused (started, and held still by a pause now) or any."`
-	Text    string `help:"Only jobs with this in their description, or with this number."`
-	Handler string `help:"Only jobs with this in the name of their handler."`
-	Author  string `help:"Only jobs with this in the name of their author."`
-	Tag     string `help:"Only jobs with this tag."`
-	Show    string `enum:"failing,late,all" default:"all" help:"failing, late or all."`
+	Group   groupRef `complete:"groups" help:"Only jobs of this group of executors: its number, or its app name."`
+	State   string   `enum:"running,stopped,paused,any" default:"any" help:"running, stopped, paused (started, and held still by a pause now) or any."`
+	Text    string   `help:"Only jobs with this in their description, or with this number."`
+	Handler string   `help:"Only jobs with this in the name of their handler."`
+	Author  string   `help:"Only jobs with this in the name of their author."`
+	Tag     string   `help:"Only jobs with this tag."`
+	Show    string   `enum:"failing,late,all" default:"all" help:"failing, late or all."`
 }
 
 func (f jobFilter) query() url.Values {
@@ -78,9 +78,6 @@ func (f jobFilter) query() url.Values {
 		if value != none {
 			q.Set(name, value)
 		}
-	}
-	if f.Group != 0 {
-		q.Set("group_id", strconv.FormatInt(f.Group, 10))
 	}
 	set("state", f.State, "any")
 	set("text", f.Text, "")
@@ -99,7 +96,14 @@ type jobsList struct {
 }
 
 func (c jobsList) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
 	q := c.query()
+	if err := c.Group.narrow(ctx, a, q); err != nil {
+		return err
+	}
 	if c.Sort != "newest" {
 		q.Set("sort", c.Sort)
 	}
@@ -246,55 +250,6 @@ func (c jobsDelete) Run(ctx context.Context, s Streams) error {
 		}
 		return nil
 	})
-}
-
-// ExecutorsCmd looks at the groups of executors.
-type ExecutorsCmd struct {
-	List executorsList `cmd:"" default:"withargs" help:"List the groups of executors."`
-	Show executorsShow `cmd:"" help:"Show a group."`
-
-	Addresses executorsAddresses `cmd:"" help:"List the addresses of a group and how each stands: online, late, offline, refusing, manual (typed by hand and not watched), suspect, tooold or disabled."`
-}
-
-var executorColumns = []column{
-	field("ID", "id"), field("APP NAME", "app_name"), field("TITLE", "title"), field("TYPE", "type"), field("ADDRESSES", "addresses"), wideField("TOKEN MANAGES", "token_manages"), wideField("SCRIPT REVIEW", "script_review"),
-}
-
-type executorsList struct{ Target }
-
-func (c executorsList) Run(ctx context.Context, s Streams) error {
-	return c.get(ctx, s, "/groups", make(url.Values), 0, executorColumns)
-}
-
-type executorsShow struct {
-	Target
-	ID int64 `arg:"" help:"The number of the group."`
-}
-
-func (c executorsShow) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	raw, err := a.do(ctx, http.MethodGet, fmt.Sprintf("/groups/%d", c.ID), nil, nil)
-	if err != nil {
-		return err
-	}
-	return (printer{s.Out, c.Output}).one(raw, executorColumns)
-}
-
-type executorsAddresses struct {
-	Target
-	ID int64 `arg:"" help:"The number of the group."`
-}
-
-var addressColumns = []column{
-	field("ADDRESS", "address"), field("STATE", "state"), field("LAST BEAT", "last_beat_at"), field("ASKED", "asked_at"), field("SILENT SINCE", "silent_since"), field("WHY", "fault"),
-	wideField("IN FLIGHT", "in_flight"), wideField("QUEUED", "queued"),
-}
-
-func (c executorsAddresses) Run(ctx context.Context, s Streams) error {
-	return c.get(ctx, s, fmt.Sprintf("/groups/%d/addresses", c.ID), make(url.Values), unpaged, addressColumns)
 }
 
 // RunCmd runs a job now.

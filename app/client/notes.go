@@ -30,9 +30,9 @@ func noteTarget(i item) string {
 
 // noted is what notes are at.
 type noted struct {
-	Run   int64  `xor:"scope" required:"" placeholder:"ID" help:"The run with this number."`
-	Job   jobRef `xor:"scope" required:"" help:"This job: its number, or its whole description."`
-	Group int64  `xor:"scope" required:"" placeholder:"ID" help:"All jobs of this group of executors."`
+	Run   int64    `xor:"scope" required:"" placeholder:"ID" help:"The run with this number."`
+	Job   jobRef   `xor:"scope" required:"" help:"This job: its number, or its whole description."`
+	Group groupRef `xor:"scope" required:"" complete:"groups" help:"All jobs of this group of executors: its number, or its app name."`
 }
 
 // path is that of its notes.
@@ -40,8 +40,9 @@ func (n noted) path(ctx context.Context, a *api) (string, error) {
 	switch {
 	case n.Run != 0:
 		return fmt.Sprintf("/runs/%d/notes", n.Run), nil
-	case n.Group != 0:
-		return fmt.Sprintf("/groups/%d/notes", n.Group), nil
+	case n.Group != "":
+		group, err := n.Group.find(ctx, a)
+		return fmt.Sprintf("/groups/%d/notes", group), err
 	}
 	job, err := n.Job.find(ctx, a)
 	return fmt.Sprintf("/jobs/%d/notes", job), err

@@ -15,7 +15,7 @@ type runsSearch struct {
 	Target
 	Text  string        `arg:"" help:"What is looked for, as it stands in a line; the letters A to Z may be small or capital."`
 	Job   jobRef        `help:"In the output of this job: its number, or its whole description."`
-	Group int64         `placeholder:"ID" help:"In the output of all jobs of this group of executors."`
+	Group groupRef      `complete:"groups" help:"In the output of all jobs of this group of executors: its number, or its app name."`
 	Since time.Time     `placeholder:"TIME" help:"Only of runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
 	Until time.Time     `placeholder:"TIME" help:"Only of runs triggered at this moment or before."`
 	Limit limit         `default:"20" help:"End after so many runs that have it; 0 for all."`
@@ -45,8 +45,8 @@ func (c runsSearch) Run(ctx context.Context, s Streams) error {
 		}
 		query.Set("job_id", strconv.FormatInt(id, 10))
 	}
-	if c.Group != 0 {
-		query.Set("group_id", strconv.FormatInt(c.Group, 10))
+	if err := c.Group.narrow(ctx, a, query); err != nil {
+		return err
 	}
 	for name, at := range map[string]time.Time{"since": c.Since, "until": c.Until} {
 		if !at.IsZero() {

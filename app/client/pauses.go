@@ -66,7 +66,7 @@ func (c pausesShow) Run(ctx context.Context, s Streams) error {
 type pausesCreate struct {
 	Target
 	Job      jobRef        `xor:"scope" required:"" help:"Pause this job: its number, or its whole description."`
-	Group    int64         `xor:"scope" required:"" placeholder:"ID" help:"Pause all jobs of this group of executors."`
+	Group    groupRef      `xor:"scope" required:"" complete:"groups" help:"Pause all jobs of this group of executors: its number, or its app name."`
 	Tag      string        `xor:"scope" required:"" help:"Pause all jobs with this tag."`
 	All      bool          `xor:"scope" required:"" help:"Pause everything."`
 	Reason   string        `required:"" help:"Why."`
@@ -90,7 +90,11 @@ func (c pausesCreate) Run(ctx context.Context, s Streams) error {
 			return err
 		}
 	}
-	raw, err := a.do(ctx, http.MethodPost, "/pauses", nil, c.body(job, time.Now()))
+	group, err := c.Group.find(ctx, a)
+	if err != nil {
+		return err
+	}
+	raw, err := a.do(ctx, http.MethodPost, "/pauses", nil, c.body(job, group, time.Now()))
 	if err != nil {
 		return err
 	}
@@ -98,13 +102,13 @@ func (c pausesCreate) Run(ctx context.Context, s Streams) error {
 }
 
 // body is what the admin is asked for.
-func (c pausesCreate) body(job int64, now time.Time) map[string]any {
+func (c pausesCreate) body(job, group int64, now time.Time) map[string]any {
 	body := map[string]any{"reason": c.Reason, "strategy": c.Strategy}
 	switch {
 	case job != 0:
 		body["scope"], body["target"] = "job", job
-	case c.Group != 0:
-		body["scope"], body["target"] = "group", c.Group
+	case group != 0:
+		body["scope"], body["target"] = "group", group
 	case c.Tag != "":
 		body["scope"], body["tag"] = "tag", c.Tag
 	default:

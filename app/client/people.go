@@ -38,10 +38,10 @@ func (c tokensList) Run(ctx context.Context, s Streams) error {
 
 type tokensCreate struct {
 	Target
-	Name  string   `arg:"" help:"What it is for."`
-	Scope []string `required:"" help:"The rights that it has at most: view, run, schedule, edit, glue (scripts) or admin; may be repeated."`
-	Group []int64  `placeholder:"ID" help:"A group that it is for; may be repeated. Without it, all of its owner's."`
-	Days  int      `default:"90" help:"How many days it counts; 0: until it is revoked."`
+	Name  string     `arg:"" help:"What it is for."`
+	Scope []string   `required:"" help:"The rights that it has at most: view, run, schedule, edit, glue (scripts) or admin; may be repeated."`
+	Group []groupRef `complete:"groups" help:"A group that it is for, by its number or its app name; may be repeated. Without it, all of its owner's."`
+	Days  int        `default:"90" help:"How many days it counts; 0: until it is revoked."`
 }
 
 func (c tokensCreate) Run(ctx context.Context, s Streams) error {
@@ -50,8 +50,12 @@ func (c tokensCreate) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	body := map[string]any{"name": c.Name, "scope": c.Scope, "days": c.Days}
-	if len(c.Group) > 0 {
-		body["group_ids"] = c.Group
+	groups, err := findGroups(ctx, a, c.Group)
+	if err != nil {
+		return err
+	}
+	if len(groups) > 0 {
+		body["group_ids"] = groups
 	}
 	raw, err := a.do(ctx, http.MethodPost, "/tokens", nil, body)
 	if err != nil {

@@ -105,7 +105,11 @@ func (p printer) items(raw []json.RawMessage, columns []column) error {
 	}
 	if p.format == "name" {
 		for _, i := range items {
-			if _, err := fmt.Fprintln(p.out, i.text("id")); err != nil {
+			name := columns[0].value(i) // of what has no number
+			if i["id"] != nil {
+				name = i.text("id")
+			}
+			if _, err := fmt.Fprintln(p.out, name); err != nil {
 				return err
 			}
 		}

@@ -264,7 +264,7 @@ func jobOf(i item) string {
 type runsList struct {
 	Target
 	Job    jobRef    `help:"Only runs of this job: its number, or its whole description."`
-	Group  int64     `placeholder:"ID" help:"Only runs of jobs of this group of executors."`
+	Group  groupRef  `complete:"groups" help:"Only runs of jobs of this group of executors: its number, or its app name."`
 	Result string    `enum:"success,failed,final,open,skipped,any" default:"any" help:"success, failed, final (failed, and not tried again), open, skipped or any."`
 	State  string    `enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped,any" default:"any" help:"Only runs in this state, such as lost, timeout or sendfailed."`
 	Text   string    `help:"Only runs with this in their address, their parameter or a message, or with this number."`
@@ -286,8 +286,8 @@ func (c runsList) Run(ctx context.Context, s Streams) error {
 		}
 		query.Set("job_id", strconv.FormatInt(id, 10))
 	}
-	if c.Group != 0 {
-		query.Set("group_id", strconv.FormatInt(c.Group, 10))
+	if err := c.Group.narrow(ctx, a, query); err != nil {
+		return err
 	}
 	if c.Result != "any" {
 		query.Set("result", c.Result)

@@ -74,6 +74,6 @@ var suggested = map[string]struct {
 	limit               int
 }{
 	"jobs":      {"/jobs", "text", "description", maxSuggested},
-	"groups":    {"/groups", "", "id", maxSuggested},
+	"groups":    {"/groups", "", "app_name", maxSuggested},
 	"calendars": {"/calendars", "", "name", unpaged},
 }

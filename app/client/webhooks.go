@@ -30,11 +30,11 @@ func (c webhooksList) Run(ctx context.Context, s Streams) error {
 
 type webhooksCreate struct {
 	Target
-	Name  string   `arg:"" help:"What it is called."`
-	To    string   `arg:"" name:"address" help:"Where events are sent to."`
-	Type  []string `help:"Only events of this type; may be given more than once. Default all."`
-	Group []int64  `placeholder:"ID" help:"Only events of this group of executors; may be given more than once."`
-	Tag   []string `help:"Only events of jobs with this tag; may be given more than once."`
+	Name  string     `arg:"" help:"What it is called."`
+	To    string     `arg:"" name:"address" help:"Where events are sent to."`
+	Type  []string   `help:"Only events of this type; may be given more than once. Default all."`
+	Group []groupRef `complete:"groups" help:"Only events of this group of executors, by its number or its app name; may be given more than once."`
+	Tag   []string   `help:"Only events of jobs with this tag; may be given more than once."`
 }
 
 func (c webhooksCreate) Run(ctx context.Context, s Streams) error {
@@ -46,8 +46,12 @@ func (c webhooksCreate) Run(ctx context.Context, s Streams) error {
 	if len(c.Type) > 0 {
 		body["types"] = c.Type
 	}
-	if len(c.Group) > 0 {
-		body["group_ids"] = c.Group
+	groups, err := findGroups(ctx, a, c.Group)
+	if err != nil {
+		return err
+	}
+	if len(groups) > 0 {
+		body["group_ids"] = groups
 	}
 	if len(c.Tag) > 0 {
 		body["tags"] = c.Tag

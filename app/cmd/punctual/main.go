@@ -73,6 +73,7 @@ type commands struct {
 	Calendars client.CalendarsCmd `cmd:"" group:"client" help:"List, show and import the calendars that jobs keep to."`
 	Pauses    client.PausesCmd    `cmd:"" group:"client" help:"List, show, create and end times in which schedules hold still."`
 	Notes     client.NotesCmd     `cmd:"" group:"client" help:"List, write and strike out notes at runs, jobs and groups."`
+	Secrets   client.SecretsCmd   `cmd:"" group:"client" help:"List, set and delete the secrets of a group of executors."`
 	Tokens    client.TokensCmd    `cmd:"" group:"client" help:"List, make and revoke API tokens."`
 	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
