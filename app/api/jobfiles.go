@@ -123,6 +123,9 @@ func (a *API) apply(ctx context.Context, p auth.Principal, in applyBody, dry boo
 	}
 	if !dry {
 		plan, err = a.Files.Import(ctx, p, file, opts, plan.Digest)
+		if f := problem.From(err); f != nil && f.Key == "problem.import.changed" { // which speaks of a page
+			return nil, newStale()
+		}
 		if failed, ok := errors.AsType[*transfer.FailedError](err); ok {
 			if f := problem.From(err); f.Kind != problem.Internal { // which job, is what its owner asks first
 				return nil, &problem.Error{Kind: problem.Conflict, Key: "import.failed", Args: []any{"Name", failed.Name, "Why", f.Text(requestOf(ctx).printer)}}

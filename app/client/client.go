@@ -31,6 +31,7 @@ type api struct {
 	lang  string // of Accept-Language; empty for the admin's own
 	once  string // the Idempotency-Key of what is posted; may be empty
 	match string // the If-Match of what is changed; may be empty
+	same  bool   // what is posted does the same when it is posted again
 	http  *http.Client
 	away  *patience // nil: what fails is an error at once
 }
@@ -53,7 +54,7 @@ type FieldProblem struct {
 // Error implements error: in the admin's words, which are in the language of whoever asked. Names and answers of executors stand in them.
 func (e *RefusedError) Error() string {
 	parts := []string{e.Title}
-	if e.Detail != "" && e.Detail != e.Title {
+	if e.Detail != "" && e.Detail != e.Title && (e.Code != "invalid" || len(e.Errors) == 0) { // or it says to look at what follows
 		parts = append(parts, strings.Split(e.Detail, "\n")...)
 	}
 	for _, f := range e.Errors {
@@ -90,7 +91,7 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 
 // call is do with the header of the answer.
 func (a *api) call(ctx context.Context, method, path string, query url.Values, body any) (raw json.RawMessage, header http.Header, err error) {
-	if a.away == nil || method != http.MethodGet && (method != http.MethodPost || a.once == "") {
+	if a.away == nil || method != http.MethodGet && (method != http.MethodPost || a.once == "" && !a.same) {
 		return a.try(ctx, method, path, query, body)
 	}
 	err = a.away.reach(ctx, func() error {

@@ -248,7 +248,7 @@ type ApplyCmd struct {
 	DryRun bool `help:"Only say what would be done."`
 }
 
-// Run does what a plan says that it has shown: when a job is changed in between, nothing is done.
+// Run does what a plan says: when a job is changed in between, there is another plan first.
 func (c ApplyCmd) Run(ctx context.Context, s Streams) error {
 	a, err := c.api()
 	if err != nil {
@@ -258,19 +258,37 @@ func (c ApplyCmd) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.ask(ctx, a, texts, "", true)
-	if err != nil {
-		return err
-	}
-	if n := p.count("refuse"); n > 0 {
-		return errors.Join(p.show(c.Target, s), &ExitError{codeRefused, fmt.Errorf("%d jobs are refused; nothing was done", n)})
-	}
-	if !c.DryRun {
-		if p, err = c.ask(ctx, a, texts, p.Digest, false); err != nil {
+	a = a.patient(s.Err, false)
+	a.same = true
+	return c.apply(ctx, a, s, texts)
+}
+
+// maxPlans is how often apply plans anew when something is changed between a plan and its doing, as by another pipeline at the same time.
+const maxPlans = 5
+
+func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []fileText) error {
+	for plans := 1; ; plans++ {
+		p, err := c.ask(ctx, a, texts, "", true)
+		if err != nil {
+			return err
+		}
+		if n := p.count("refuse"); n > 0 {
+			return errors.Join(p.show(c.Target, s), &ExitError{codeRefused, fmt.Errorf("%d jobs are refused; nothing was done", n)})
+		}
+		if c.DryRun {
+			return p.show(c.Target, s)
+		}
+		p, err = c.ask(ctx, a, texts, p.Digest, false)
+		refused, _ := errors.AsType[*RefusedError](err)
+		switch {
+		case err == nil:
+			return p.show(c.Target, s)
+		case errors.Is(err, errInterrupted):
+			return &ExitError{codeInterrupted, errors.New("interrupted; the files may be applied all the same: punctual diff tells")}
+		case refused == nil || refused.Status != http.StatusPreconditionFailed || plans == maxPlans:
 			return err
 		}
 	}
-	return p.show(c.Target, s)
 }
 
 // DiffCmd compares jobs with files.

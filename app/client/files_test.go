@@ -1,0 +1,90 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// pipeline is an admin that gives one answer after the other to who applies files.
+type pipeline struct {
+	asked   []string
+	answers []func() (*http.Response, error)
+}
+
+func (p *pipeline) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	_, digest, _ := strings.Cut(string(body), `"digest":"`)
+	digest, _, _ = strings.Cut(digest, `"`)
+	p.asked = append(p.asked, fmt.Sprintf("%s%s", r.URL.Query().Get("dry_run"), digest))
+	next := p.answers[0]
+	p.answers = p.answers[1:]
+	return next()
+}
+
+// TestFilesAreAppliedUntilTheyAre: an answer that is lost is asked for again, and where something was changed after the plan, as by another
+// pipeline or by what was thought lost, there is a new plan.
+func TestFilesAreAppliedUntilTheyAre(t *testing.T) {
+	t.Parallel()
+	said := func(status int, body string) func() (*http.Response, error) {
+		return func() (*http.Response, error) {
+			kind := "application/json"
+			if status >= 400 {
+				kind = "application/problem+json"
+			}
+			return answer(status, kind, body), nil
+		}
+	}
+	plan := func(digest string) func() (*http.Response, error) { return said(200, `{"digest":"`+digest+`"}`) }
+	done := said(200, `{"done":true,"jobs":[{"outcome":"same"}]}`)
+	gone := func() (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
+	stale := said(412, `{"title":"Changed","code":"changed"}`)
+	for _, tt := range []struct {
+		name    string
+		answers []func() (*http.Response, error)
+		asked   string
+		err     string
+	}{
+		{"an answer that is lost", []func() (*http.Response, error){plan("a"), gone, stale, plan("b"), done}, "true a a true b", ""},
+		{"another pipeline", []func() (*http.Response, error){plan("a"), stale, plan("b"), done}, "true a true b", ""},
+		{"one that never rests", []func() (*http.Response, error){plan("a"), stale, plan("a"), stale, plan("a"), stale, plan("a"), stale, plan("a"), stale}, "", "Changed"},
+		{"a refusal", []func() (*http.Response, error){plan("a"), said(409, `{"title":"No"}`)}, "", "No"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &pipeline{answers: tt.answers}
+			a := (&api{base: "http://admin.example", http: &http.Client{Transport: p}}).patient(io.Discard, false)
+			a.same = true
+			var out bytes.Buffer
+			err := ApplyCmd{}.apply(t.Context(), a, Streams{Out: &out}, nil)
+			if asked := strings.Join(p.asked, " "); tt.asked != "" && asked != tt.asked {
+				t.Errorf("%s: asked %q", tt.name, asked)
+			}
+			if tt.err == "" && (err != nil || !strings.Contains(out.String(), "1 as they are")) || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) || len(p.answers) > 0 {
+				t.Errorf("%s: %v, asked %q, %d answers are left:\n%s", tt.name, err, p.asked, len(p.answers), &out)
+			}
+		})
+	}
+}
+
+// TestWhoInterruptsAnApplyIsToldThatItMayBeDone, since the admin goes on with what it has begun.
+func TestWhoInterruptsAnApplyIsToldThatItMayBeDone(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	p := &pipeline{answers: []func() (*http.Response, error){
+		func() (*http.Response, error) { return answer(200, "application/json", `{"digest":"a"}`), nil },
+		func() (*http.Response, error) { interrupt(); return nil, ctx.Err() },
+	}}
+	err := ApplyCmd{}.apply(ctx, &api{base: "http://admin.example", http: &http.Client{Transport: p}}, Streams{Out: io.Discard}, nil)
+	if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Code != codeInterrupted || !strings.Contains(err.Error(), "punctual diff") {
+		t.Errorf("interrupted: %v", err)
+	}
+}
