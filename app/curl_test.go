@@ -20,8 +20,13 @@ import (
 
 // formOf is what a browser would send of the form of a job.
 func formOf(doc *goquery.Document) url.Values {
+	return formIn(doc.Find("form.form"))
+}
+
+// formIn is what a form would send.
+func formIn(form *goquery.Selection) url.Values {
 	values := url.Values{}
-	doc.Find("form.form").Find("input[name], textarea[name], select[name]").Each(func(_ int, s *goquery.Selection) {
+	form.Find("input[name], textarea[name], select[name]").Each(func(_ int, s *goquery.Selection) {
 		name, _ := s.Attr("name")
 		switch {
 		case goquery.NodeName(s) == "select":
@@ -34,7 +39,7 @@ func formOf(doc *goquery.Document) url.Values {
 			values.Set(name, s.Text())
 		case s.AttrOr("type", "") == "radio" || s.AttrOr("type", "") == "checkbox":
 			if _, checked := s.Attr("checked"); checked {
-				values.Set(name, s.AttrOr("value", "on"))
+				values.Add(name, s.AttrOr("value", "on"))
 			}
 		default:
 			values.Set(name, s.AttrOr("value", ""))

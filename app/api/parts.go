@@ -102,7 +102,7 @@ func (m IfMatch) current(version string) (string, error) {
 
 // changed is the error of a use case that was called with a [IfMatch.current] version: that version went while it worked.
 func (m IfMatch) changed(err error) error {
-	if p := problem.From(err); p != nil && m.Match != "" && slices.Contains([]string{"problem.changed", "problem.pause.over", "problem.webhook.changed", "settings.changed"}, p.Key) {
+	if p := problem.From(err); p != nil && m.Match != "" && slices.Contains([]string{"problem.changed", "problem.pause.over", "settings.changed"}, p.Key) {
 		return newStale()
 	}
 	return err

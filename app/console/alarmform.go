@@ -206,6 +206,7 @@ func (c *alarmPages) channelSave(ec echo.Context) error {
 		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 			return err
 		}
+		page.Differs = newer(page.Page, err, &page.Values.Version, &page.Problem)
 		if !slices.Contains(alarmKinds(), page.Kind) {
 			page.Kind = alarmKind(alarm.KindMail)
 		}
@@ -417,15 +418,17 @@ func (c *alarmPages) routeSave(ec echo.Context) error {
 		r.EscalateTo, _ = strconv.ParseInt(ec.FormValue(alarms.FieldEscalateTo), 10, 64) // what is no number is no channel
 	}
 	if err := c.channels.SaveRoute(ec.Request().Context(), who(ec), r); err != nil {
-		errs, ok := fieldErrors(c.Page(ec), err)
+		errs, why, ok := refused(c.Page(ec), err, problem.Conflict)
 		if !ok {
 			return err
 		}
+		differs := newer(c.Page(ec), err, &r.Version, &why)
 		page, err := c.routePage(ec, r)
 		if err != nil {
 			return err
 		}
-		page.Errors, page.Job, page.After = errs, ec.FormValue(alarms.FieldJob), after
+		page.Errors, page.Problem, page.Differs = errs, why, differs
+		page.Job, page.After = ec.FormValue(alarms.FieldJob), after
 		return renderPart(ec, http.StatusUnprocessableEntity, alarms.RouteForm(page), ui.FragmentDialog)
 	}
 	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.routed"))

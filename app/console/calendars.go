@@ -157,6 +157,7 @@ func (c *calendarPages) save(ec echo.Context) error {
 		if form.Errors, form.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 			return err
 		}
+		form.Differs = newer(page.Page, err, &form.Version, &form.Problem)
 		return c.drawList(ec, http.StatusUnprocessableEntity, page)
 	}
 	if left > 0 {

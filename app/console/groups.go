@@ -262,6 +262,7 @@ func (c *groupPages) groupFormAgain(ec echo.Context, page groups.FormPage, value
 		return err
 	}
 	page.Values = values
+	page.Differs = newer(page.Page, err, &page.Values.Version, &page.Problem)
 	return render(ec, http.StatusUnprocessableEntity, groups.Form(page))
 }
 

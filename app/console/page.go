@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -27,6 +28,7 @@ import (
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // frame is what the pages of every family have around them.
@@ -255,6 +257,25 @@ func refused(page layout.Page, err error, whole problem.Kind) (errs map[string]s
 	}
 	p := problem.From(err)
 	return nil, p.Text(page.Printer), p.Kind == whole
+}
+
+// newer takes over, into a form that comes back, the version that somebody else stored while it was open: saving again is the answer to it.
+// It gives what differs between the two; why becomes what the form says.
+func newer(page layout.Page, err error, version, why *string) []ui.Differing {
+	e, ok := errors.AsType[*manage.ChangedError](err)
+	if !ok {
+		return nil
+	}
+	changes := auditChanges(page, e.Stored, e.Wanted)
+	*version, *why = e.Version, page.T("problem.changed.compare")
+	if len(changes) == 0 {
+		*why = page.T("problem.changed.same")
+	}
+	list := make([]ui.Differing, len(changes))
+	for i, c := range changes {
+		list[i] = ui.Differing{Label: c.Field, Theirs: c.Before, Mine: c.After}
+	}
+	return list
 }
 
 // at is an instant in the page's zone, ready to print.

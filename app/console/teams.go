@@ -152,6 +152,7 @@ func (c *teamPages) teamSave(ec echo.Context) error {
 		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 			return err
 		}
+		page.Differs = newer(page.Page, err, &page.Version, &page.Problem)
 		return c.teamForm(ec, http.StatusUnprocessableEntity, page, t, in.Members, in.Rights)
 	}
 	key := "teams.flash.saved"

@@ -252,5 +252,6 @@ func (c *userPages) userFormAgain(ec echo.Context, page users.FormPage, values u
 		return err
 	}
 	page.Values = values
+	page.Differs = newer(page.Page, err, &page.Values.Version, &page.Problem)
 	return c.userForm(ec, http.StatusUnprocessableEntity, page, in.Rights)
 }

@@ -149,6 +149,7 @@ func (c *webhookPages) webhookRefused(ec echo.Context, page webhooks.FormPage, i
 	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 		return err
 	}
+	page.Differs = newer(page.Page, err, &page.Version, &page.Problem)
 	return c.webhookForm(ec, http.StatusUnprocessableEntity, page, in)
 }
 
@@ -172,7 +173,7 @@ func (c *webhookPages) webhookEdit(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.webhookForm(ec, http.StatusOK, webhooks.FormPage{Page: c.pageWithFlash(ec), ID: w.ID, Version: w.Version, Place: w.Place},
+	return c.webhookForm(ec, http.StatusOK, webhooks.FormPage{Page: c.pageWithFlash(ec), ID: w.ID, Version: textID(w.Version), Place: w.Place},
 		manage.WebhookInput{Name: w.Name, Types: w.Types, Groups: w.Groups, Tags: w.Tags, Off: w.State != webhook.On})
 }
 
@@ -190,7 +191,7 @@ func (c *webhookPages) webhookUpdate(ec echo.Context) error {
 		return (&problem.Error{Kind: problem.Malformed}).Because(err)
 	}
 	if err := c.webhooks.Update(ec.Request().Context(), who(ec), w.ID, version, in); err != nil {
-		return c.webhookRefused(ec, webhooks.FormPage{Page: c.Page(ec), ID: w.ID, Version: version, Place: w.Place}, in, err)
+		return c.webhookRefused(ec, webhooks.FormPage{Page: c.Page(ec), ID: w.ID, Version: textID(version), Place: w.Place}, in, err)
 	}
 	return c.goTo(ec, link.Webhook(w.ID, "", 0), done("webhooks.flash.saved", "Name", in.Name))
 }

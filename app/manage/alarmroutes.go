@@ -104,6 +104,9 @@ func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Rout
 				return err
 			}
 			entry.Action, entry.Before = ActionUpdate, routeSnapshot(old)
+			if r.Version != "" && r.Version != old.Version {
+				return changedSince(old.Version, entry.Before, routeSnapshot(r))
+			}
 			if err := s.cfg.Alarmer.UpdateRoute(ctx, r); err != nil {
 				return alarmProblem(err)
 			}

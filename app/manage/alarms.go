@@ -7,6 +7,7 @@ import (
 	"fmt"
 	stdmail "net/mail"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -167,6 +168,10 @@ func (s *Channels) update(ctx context.Context, p auth.Principal, c alarm.Channel
 	old, err := s.get(ctx, p, c.ID)
 	if err != nil {
 		return err
+	}
+	if c.Version != 0 && c.Version != old.Version {
+		c.Kind, c.GroupID = old.Kind, old.GroupID
+		return changedSince(strconv.FormatInt(old.Version, 10), channelSnapshot(old), channelSnapshot(c))
 	}
 	given, err := s.cfg.Alarmer.OtherSecrets(ctx, c)
 	if err != nil {

@@ -163,8 +163,8 @@ func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calenda
 				entry.Before, was = Snapshot{"calendar": summary(old)}, string(old.JSON())
 			}
 		}
-		if err := stillCalendar(rows, c.Name, version); err != nil {
-			return err
+		if now := calendarVersion(rows, c.Name); version != "" && version != now {
+			return changedSince(now, entry.Before, entry.After)
 		}
 		if was == body {
 			return nil // what is as it was goes on as it was: one that the program ships follows the program
@@ -218,8 +218,8 @@ func (s *Calendars) DeleteVersion(ctx context.Context, p auth.Principal, name, v
 		if err != nil {
 			return err
 		}
-		if err := stillCalendar(rows, name, version); err != nil {
-			return err
+		if version != "" && version != calendarVersion(rows, name) {
+			return problem.New(problem.Conflict, "problem.changed")
 		}
 		if _, err := s.queries.HoldCalendar(ctx, tx, name); err != nil { // a job that is on its way to it is counted then
 			return err
@@ -293,16 +293,12 @@ func (s *Calendars) CalendarYear() int { return s.cfg.Now().In(cmp.Or(s.cfg.Zone
 // Version changes with every change of a calendar. It is 0 for one that is not in the database.
 func (c Calendar) Version() string { return strconv.FormatInt(c.Revision, 10) }
 
-// stillCalendar refuses a change of a calendar that is no longer a version.
-func stillCalendar(rows []db.StoredCalendar, name, version string) error {
-	now := int64(0)
+// calendarVersion is the version of a calendar that is stored, or is not.
+func calendarVersion(rows []db.StoredCalendar, name string) string {
 	for _, r := range rows {
 		if r.Name == name {
-			now = r.Revision
+			return strconv.FormatInt(r.Revision, 10)
 		}
 	}
-	if version != "" && version != strconv.FormatInt(now, 10) {
-		return problem.New(problem.Conflict, "problem.changed")
-	}
-	return nil
+	return "0"
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/punctual-job/punctual/app/auth"
-	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
@@ -89,7 +88,7 @@ func (s *Groups) dropFromWebhooks(ctx context.Context, tx *sql.Tx, p auth.Princi
 			return false, err
 		}
 		if n == 0 {
-			return false, problem.New(problem.Conflict, "problem.webhook.changed")
+			return false, db.ErrMoved // it is looked at again
 		}
 		changed = true
 		entry := Entry{Action: ActionUpdate, Kind: ObjectWebhook, ID: row.ID, Name: row.Name, Before: was, After: webhookSnapshot(row.Name, "", row.Types, row.GroupIds, row.Tags, row.State)}

@@ -267,10 +267,10 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		if err != nil {
 			return err
 		}
-		if in.Version != "" && in.Version != GroupVersion(old, was) {
-			return problem.New(problem.Conflict, "problem.changed")
-		}
 		in, list, fields := s.check(in, old.AppName)
+		if version := GroupVersion(old, was); in.Version != "" && in.Version != version {
+			return changedSince(version, groupSnapshot(old, was), groupSnapshot(in.row(list), in.options()))
+		}
 		if len(fields) > 0 {
 			return problem.InvalidFields(fields...)
 		}

@@ -232,7 +232,11 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 				return err
 			}
 			if in.Version != "" && in.Version != old.Version() {
-				return problem.New(problem.Conflict, "problem.changed")
+				wanted, err := s.wanted(ctx, tx, old, in)
+				if err != nil {
+					return err
+				}
+				return changedSince(old.Version(), old.snapshot(), wanted.snapshot())
 			}
 			entry.Action, entry.Before = ActionUpdate, old.snapshot()
 		}
@@ -251,6 +255,26 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 		return 0, fmt.Errorf("save team: %w", err)
 	}
 	return saved, nil
+}
+
+// wanted is a team as it would be saved.
+func (s *Teams) wanted(ctx context.Context, tx *sql.Tx, old Team, in TeamInput) (Team, error) {
+	t := Team{TeamRights: TeamRights{ID: old.ID, Name: in.Name, Rights: normal(in.Rights)}}
+	for _, m := range old.Members {
+		if m.Ruled {
+			in.Members = append(in.Members, m.UserID)
+		}
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(in.Members))) {
+		u, err := s.queries.GetUser(ctx, tx, id)
+		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+			return t, fmt.Errorf("read user: %w", err)
+		} else if err == nil {
+			t.Members = append(t.Members, Member{UserID: id, Name: u.Username})
+		}
+	}
+	slices.SortFunc(t.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return t, nil
 }
 
 func (in TeamInput) check() []problem.Field {

@@ -235,7 +235,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			return err
 		}
 		if in.Version != "" && in.Version != old.Version() {
-			return problem.New(problem.Conflict, "problem.changed")
+			return changedSince(old.Version(), old.snapshot(), in.wanted(old).snapshot())
 		}
 		if err := in.leaves(old); err != nil {
 			return err
@@ -275,6 +275,18 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 		return fmt.Errorf("update user: %w", err)
 	}
 	return nil
+}
+
+// wanted is a user as they would be saved.
+func (in UserInput) wanted(u User) User {
+	u.Disabled = in.Disabled
+	if u.Provider == "" {
+		u.Admin, u.BreakGlass, u.Rights = in.Admin, in.Admin && in.BreakGlass, normal(in.Rights)
+	}
+	if u.Admin {
+		u.Rights = nil
+	}
+	return u
 }
 
 // row is what is written of a user.

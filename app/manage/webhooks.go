@@ -365,6 +365,11 @@ func (s *Webhooks) change(ctx context.Context, p auth.Principal, id, version int
 		}
 		was, had := row, settings
 		set(&row, &settings)
+		before := webhookSnapshot(was.Name, had.Place(), was.Types, was.GroupIds, was.Tags, was.State)
+		after := webhookSnapshot(row.Name, settings.Place(), row.Types, row.GroupIds, row.Tags, row.State)
+		if was.UpdatedAt != version {
+			return changedSince(strconv.FormatInt(was.UpdatedAt, 10), before, after)
+		}
 		if settings.URL == "" {
 			return problem.InvalidFields(problem.Field{Name: WebhookURL, Key: "webhooks.error.url"})
 		}
@@ -384,10 +389,9 @@ func (s *Webhooks) change(ctx context.Context, p auth.Principal, id, version int
 			return nameTaken(err)
 		}
 		if n == 0 {
-			return problem.New(problem.Conflict, "problem.webhook.changed")
+			return problem.New(problem.Conflict, "problem.changed")
 		}
-		entry := Entry{Action: action, Kind: ObjectWebhook, ID: id, Name: row.Name, Before: webhookSnapshot(was.Name, had.Place(), was.Types, was.GroupIds, was.Tags, was.State),
-			After: webhookSnapshot(row.Name, settings.Place(), row.Types, row.GroupIds, row.Tags, row.State)}
+		entry := Entry{Action: action, Kind: ObjectWebhook, ID: id, Name: row.Name, Before: before, After: after}
 		if settings.URL != had.URL { // of the address no more is told than this
 			entry.After["given"] = WebhookURL
 		}
@@ -434,7 +438,7 @@ func (s *Webhooks) DeleteVersion(ctx context.Context, p auth.Principal, id int64
 			return err
 		}
 		if n == 0 {
-			return problem.New(problem.Conflict, "problem.webhook.changed")
+			return problem.New(problem.Conflict, "problem.changed")
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectWebhook, ID: id, Name: row.Name,
 			Before: webhookSnapshot(row.Name, "", row.Types, row.GroupIds, row.Tags, row.State)})

@@ -124,7 +124,7 @@ func TestAWebhookIsChangedAsItWasSeen(t *testing.T) {
 		if got := read(); got.Version != w.Version+1 || got.State != webhook.Off {
 			t.Errorf("changed, it is %+v", got)
 		}
-		update(w.Version, "409 problem.webhook.changed")
+		update(w.Version, "409 problem.changed")
 		b.now = b.now.Add(time.Hour)
 		in.URL, in.Off = "https://other.example.com/?key=hush", false
 		update(w.Version+1, "ok")
@@ -149,7 +149,7 @@ func TestAWebhookIsChangedAsItWasSeen(t *testing.T) {
 		if err != nil || len(list) != 2 || list[0].Name != "alerts" || list[1].ID != id {
 			t.Errorf("the list: %+v, %v", list, err)
 		}
-		if err := b.Webhooks.DeleteVersion(ctx, b.admin, id, w.Version); kind(err) != "409 problem.webhook.changed" {
+		if err := b.Webhooks.DeleteVersion(ctx, b.admin, id, w.Version); kind(err) != "409 problem.changed" {
 			t.Errorf("deleted as it was before: %s", kind(err))
 		}
 		if err := b.Webhooks.Delete(ctx, b.admin, id); err != nil {

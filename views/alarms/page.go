@@ -142,6 +142,7 @@ type FormPage struct {
 	HasPassword bool
 	Errors      map[string]string // ready to print, by field name
 	Problem     string            // what stands against the change as a whole
+	Differs     []ui.Differing    // from what somebody else stored meanwhile
 	Preview     *Preview          // of the words that were typed; nil: nobody asked
 }
 
@@ -251,6 +252,7 @@ type RoutePage struct {
 	Seconds   []ui.Option // channels that could be told then
 	Errors    map[string]string
 	Problem   string
+	Differs   []ui.Differing // as in [FormPage]
 }
 
 // jobPicker is the field of the job that a rule is about.

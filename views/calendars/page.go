@@ -39,6 +39,7 @@ type Form struct {
 	Of, Version            string // on the page of a calendar
 	Errors                 map[string]string
 	Problem                string
+	Differs                []ui.Differing // from what somebody else stored meanwhile
 }
 
 // ShowPage is a year of a calendar.

@@ -86,6 +86,7 @@ type FormPage struct {
 	Values    FormValues
 	Errors    map[string]string // ready to print, by field name
 	Problem   string            // an error that belongs to no field
+	Differs   []ui.Differing    // from what somebody else stored meanwhile
 	Addresses []Address         // the live ones of an existing group
 }
 

@@ -66,6 +66,7 @@ type FormPage struct {
 	Values   FormValues
 	Errors   map[string]string // ready to print, by field name
 	Problem  string            // an error that belongs to no field
+	Differs  []ui.Differing    // from what somebody else stored meanwhile
 	Rights   []string          // the names of all rights, in the order of the table's columns
 	Groups   []Group
 	Like     Like
@@ -133,8 +134,9 @@ type TeamPage struct {
 	Version string
 	Errors  map[string]string
 	Problem string
-	Members []Member // everybody, members first
-	Rights  []string // as in [FormPage]
+	Differs []ui.Differing // as in [FormPage]
+	Members []Member       // everybody, members first
+	Rights  []string       // as in [FormPage]
 	Groups  []Group
 	Like    Like
 }

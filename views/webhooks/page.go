@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // Row is a webhook.
@@ -102,7 +103,7 @@ type Tick struct {
 type FormPage struct {
 	layout.Page
 	ID      int64
-	Version int64
+	Version string
 	Name    string
 	URL     string
 	Place   string // where it is now
@@ -112,6 +113,7 @@ type FormPage struct {
 	Off     bool
 	Errors  map[string]string
 	Problem string
+	Differs []ui.Differing // from what somebody else stored meanwhile
 }
 
 // The names of the fields.
