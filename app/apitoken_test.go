@@ -283,3 +283,19 @@ func TestAGroupsExecutorTokenManagesJobsOnlyWhereSwitchedOn(t *testing.T) {
 		orders.must("addJob", `{"name":"n","author":"x","executorHandler":"h"}`)
 	})
 }
+
+// TestATokenFormKeepsAGroupThatIsGone: without any group a token is for all of them.
+func TestATokenFormKeepsAGroupThatIsGone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		root := open(t, a).mustLogin()
+		got := root.post("/tokens", url.Values{"name": {"x"}, "scope": {"run"}, "groups": {"99"}, "days": {"7"}})
+		if got.status != http.StatusUnprocessableEntity {
+			t.Fatalf("a group that is gone: %d", got.status)
+		}
+		if again := formOf(got.document(t)); again.Get("groups") != "99" {
+			t.Errorf("sent again: %v", again)
+		}
+	})
+}

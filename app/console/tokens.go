@@ -95,6 +95,11 @@ func (c *tokenPages) tokenForm(ec echo.Context, status int, page tokens.FormPage
 	for _, g := range groups.list {
 		page.Groups = append(page.Groups, tokens.Group{ID: g.ID, Title: g.Title, Checked: slices.Contains(chosen, g.ID)})
 	}
+	for _, id := range chosen { // one that is gone goes when somebody takes it out: without any, the token would be for all groups
+		if _, is := groups.byID[id]; !is {
+			page.Groups = append(page.Groups, tokens.Group{ID: id, Title: page.T("alarms.scope.gone", "ID", textID(id)), Checked: true})
+		}
+	}
 	return render(ec, status, tokens.Form(page))
 }
 

@@ -154,6 +154,13 @@ func (s *APITokens) insert(ctx context.Context, tx db.DBTX, p auth.Principal, ow
 	if in.Days > 0 {
 		expires = now.AddDate(0, 0, in.Days).UnixMilli()
 	}
+	for _, group := range slices.Sorted(slices.Values(in.Groups)) { // another may get the id of one that is gone
+		if held, err := s.queries.HoldGroup(ctx, tx, group); err != nil {
+			return 0, "", fmt.Errorf("hold group: %w", db.Error(err))
+		} else if held == 0 {
+			return 0, "", problem.InvalidFields(problem.Field{Name: APITokenGroups, Key: "job.error.group"})
+		}
+	}
 	rights, groups := in.scope()
 	token = auth.NewAPIToken()
 	n, err := s.queries.CountAPITokens(ctx, tx, db.CountAPITokensParams{UserID: owner, NowMs: now.UnixMilli()})
