@@ -783,6 +783,8 @@ type Querier interface {
 	// The days of a range that have counters, in order.
 	ListReports(ctx context.Context, db DBTX, arg ListReportsParams) ([]ListReportsRow, error)
 	ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]ListRunEventsRow, error)
+	// Which of some runs are still there.
+	ListRunIDs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// A page of runs in the order of ids.
 	ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesParams) ([]ListRunStatesRow, error)
 	// What a batch of runs counts as before it changes.

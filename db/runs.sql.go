@@ -279,6 +279,44 @@ func (q *Queries) ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]Li
 	return items, nil
 }
 
+const listRunIDs = `-- name: ListRunIDs :many
+SELECT id FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
+`
+
+// Which of some runs are still there.
+func (q *Queries) ListRunIDs(ctx context.Context, db DBTX, ids []int64) ([]int64, error) {
+	query := listRunIDs
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRunTimesOfJob = `-- name: ListRunTimesOfJob :many
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome,
        CAST(CASE WHEN events LIKE '%["endunsure",%' THEN 1 ELSE 0 END AS SIGNED) AS unsure

@@ -7,6 +7,10 @@ SELECT id, job_group, job_id, executor_address, executor_handler, executor_param
        alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for, flow_step
 FROM xxl_job_log WHERE id = ?;
 
+-- name: ListRunIDs :many
+-- Which of some runs are still there.
+SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
 -- name: ListRunsByID :many
 -- The rows a batch of callbacks is about, without their long texts' cost where there are none.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,

@@ -231,12 +231,12 @@ func (c *webhookPages) webhookShow(ec echo.Context) error {
 		page.More = link.Webhook(w.ID, page.Tab, list[len(list)-1].ID)
 	}
 	for i := range list {
-		page.Deliveries = append(page.Deliveries, c.delivery(page.Page, &list[i], groups.title))
+		page.Deliveries = append(page.Deliveries, c.delivery(page.Page, &list[i], groups))
 	}
 	return render(ec, http.StatusOK, webhooks.Show(page))
 }
 
-func (c *webhookPages) delivery(page layout.Page, d *manage.Delivery, title func(int64) string) webhooks.Delivery {
+func (c *webhookPages) delivery(page layout.Page, d *manage.Delivery, groups groupTitles) webhooks.Delivery {
 	row := webhooks.Delivery{
 		ID: d.ID, Event: webhook.EventID(d.ID, d.HappenedAt), Type: d.Type, At: c.at(page, time.UnixMilli(d.HappenedAt)), Tries: d.Tries, Status: d.Status, Reason: d.Reason, Answer: d.Answer, Again: d.State != webhook.Waiting,
 	}
@@ -245,13 +245,19 @@ func (c *webhookPages) delivery(page layout.Page, d *manage.Delivery, title func
 	}
 	switch {
 	case d.LogID != 0:
-		row.About, row.Link = page.T("webhooks.about.run", "ID", d.LogID, "Job", d.Job), link.Run(d.LogID)
+		row.About = page.T("webhooks.about.run", "ID", d.LogID, "Job", d.Job)
+		if d.Run {
+			row.Link = link.Run(d.LogID)
+		}
 	case d.JobID != 0 && d.Job != "":
 		row.About, row.Link = d.Job, link.Job(d.JobID)
 	case d.JobID != 0:
 		row.About = "#" + textID(d.JobID)
 	case d.JobGroup != 0:
-		row.About, row.Link = title(d.JobGroup), link.Executor(d.JobGroup)
+		row.About = groups.title(d.JobGroup)
+		if _, is := groups.byID[d.JobGroup]; is {
+			row.Link = link.Executor(d.JobGroup)
+		}
 	}
 	return row
 }

@@ -86,6 +86,7 @@ type WebhookInput struct {
 type Delivery struct {
 	db.WebhookDelivery
 	Job string // what its job is called; empty: it is gone
+	Run bool   // its run is still there
 }
 
 // List is all webhooks by name.
@@ -496,23 +497,33 @@ func (s *Webhooks) Deliveries(ctx context.Context, p auth.Principal, id, state, 
 		slices.SortFunc(rows, func(a, b db.WebhookDelivery) int { return int(min(max(b.ID-a.ID, -1), 1)) })
 		rows = rows[:min(len(rows), limit)]
 	}
-	ids := make([]int64, 0, len(rows))
+	return s.named(ctx, rows)
+}
+
+// named adds to deliveries what there still is of what they tell of.
+func (s *Webhooks) named(ctx context.Context, rows []db.WebhookDelivery) ([]Delivery, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	jobIDs, runIDs := make([]int64, len(rows)), make([]int64, len(rows))
 	for i := range rows {
-		ids = append(ids, rows[i].JobID)
+		jobIDs[i], runIDs[i] = rows[i].JobID, rows[i].LogID
+	}
+	jobs, err := s.queries.ListJobsToTell(ctx, s.cfg.Pool, jobIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read the jobs of deliveries: %w", db.Error(err))
 	}
 	names := make(map[int64]string)
-	if len(ids) > 0 {
-		jobs, err := s.queries.ListJobsToTell(ctx, s.cfg.Pool, ids)
-		if err != nil {
-			return nil, fmt.Errorf("read the jobs of deliveries: %w", db.Error(err))
-		}
-		for _, j := range jobs {
-			names[j.ID] = j.JobDesc
-		}
+	for _, j := range jobs {
+		names[j.ID] = j.JobDesc
+	}
+	there, err := s.queries.ListRunIDs(ctx, s.cfg.Pool, runIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read the runs of deliveries: %w", db.Error(err))
 	}
 	list := make([]Delivery, len(rows))
 	for i := range rows {
-		list[i] = Delivery{WebhookDelivery: rows[i], Job: names[rows[i].JobID]}
+		list[i] = Delivery{WebhookDelivery: rows[i], Job: names[rows[i].JobID], Run: slices.Contains(there, rows[i].LogID)}
 	}
 	return list, nil
 }

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// TestDeliveriesLeadToWhatThereIs: a run or an executor that was deleted since is named, and no link leads to it.
+func TestDeliveriesLeadToWhatThereIs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		root := open(t, a).mustLogin()
+		for path, form := range map[string]url.Values{
+			"/webhooks":  {"name": {"hub"}, "url": {"http://127.0.0.1:1/"}, "types": {"punctual.job.created"}, "off": {"1"}},
+			"/executors": {"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}, "idle": {"wait"}},
+		} {
+			if got := root.post(path, form); got.status >= 400 {
+				t.Fatalf("%s: %d", path, got.status)
+			}
+		}
+		var hook, group int64
+		for query, id := range map[string]*int64{"SELECT id FROM punctual_webhook": &hook, "SELECT id FROM xxl_job_group WHERE app_name = 'orders'": &group} {
+			if err := a.pool.QueryRowContext(t.Context(), query).Scan(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := a.pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code) VALUES (?, 1, 200, 200)", group)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, err := run.LastInsertId()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().UnixMilli()
+		if err := db.InsertDeliveries(t.Context(), a.pool, []db.NewDelivery{
+			{WebhookID: hook, Type: "punctual.run.sent", JobGroup: group, JobID: 1, Run: there, At: at}, {WebhookID: hook, Type: "punctual.run.sent", JobGroup: group, JobID: 1, Run: 987654, At: at},
+			{WebhookID: hook, Type: "punctual.executor.lost", JobGroup: group, At: at}, {WebhookID: hook, Type: "punctual.executor.lost", JobGroup: 9876, At: at},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		doc := root.get("/webhooks/" + strconv.FormatInt(hook, 10) + "?state=waiting").document(t)
+		for address, want := range map[string]int{"/runs/" + strconv.FormatInt(there, 10): 1, "/runs/987654": 0, "/executors/" + strconv.FormatInt(group, 10): 1, "/executors/9876": 0} {
+			if n := doc.Find(`a[href="` + address + `"]`).Length(); n != want {
+				t.Errorf("%d links to %s, want %d", n, address, want)
+			}
+		}
+
+		// Cancel leads to where saving leads.
+		edit := root.get("/executors/" + strconv.FormatInt(group, 10) + "/edit")
+		if to := edit.document(t).Find(".form-foot a").AttrOr("href", ""); edit.status != http.StatusOK || to != "/executors/"+strconv.FormatInt(group, 10) {
+			t.Errorf("cancel leads to %s", to)
+		}
+	})
+}
