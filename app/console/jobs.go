@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/cron"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -463,12 +464,8 @@ func plannedTime(typed, meant string, zone *time.Location) time.Time {
 	if ms, err := strconv.ParseInt(meant, 10, 64); err == nil && time.UnixMilli(ms).In(zone).Format(secondLayout) == clock {
 		return time.UnixMilli(ms)
 	}
-	_, before := t.Zone()
-	_, after := t.Add(24 * time.Hour).Zone()
-	if second := t.Add(time.Duration(before-after) * time.Second); second.Format(secondLayout) == clock {
-		return second
-	}
-	return t
+	shown := link.LocalTime(typed, time.UTC, 0).Unix()
+	return cron.Shown(shown, shown, zone)
 }
 
 // addFavourites marks the rows that the reader has marked.

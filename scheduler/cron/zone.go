@@ -95,6 +95,27 @@ func resolve(clock int64, t time.Time, offset int64) (instant, resume int64, ok 
 	return instant, resume, ok
 }
 
+// Shown is the moment at which clocks show a time, given as if it were UTC; near is about when that is. A time that is shown twice is the second;
+// one that is not shown at all is as much later as the clocks are set on.
+func Shown(clock, near int64, loc *time.Location) time.Time {
+	var at, before int64
+	found := false
+	for i, look := range []int64{clock - 129_600, near, clock + 129_600} {
+		_, o := time.Unix(look, 0).In(loc).Zone()
+		if i == 0 {
+			before = int64(o)
+		}
+		candidate := clock - int64(o)
+		if _, o2 := time.Unix(candidate, 0).In(loc).Zone(); o2 == o && (!found || candidate > at) {
+			at, found = candidate, true
+		}
+	}
+	if !found {
+		at = clock - before
+	}
+	return time.Unix(at, 0).In(loc)
+}
+
 // firstShowing is the first instant at which the wall clock shows at least clock. It lies between low, where the wall
 // clock shows less, and high, where it does not.
 func firstShowing(clock, low, high int64, loc *time.Location) int64 {

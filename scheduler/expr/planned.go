@@ -331,14 +331,15 @@ func lastDay(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// Moment reads a moment as people write one: RFC 3339, or a date and time in a zone.
+// Moment reads a moment as people write one: RFC 3339, or a date and time in a zone. One that its clocks show twice is the second, as for cron.
 func Moment(text string, zone *time.Location) (time.Time, bool) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, true
 	}
 	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
-		if at, err := time.ParseInLocation(layout, text, zoneOr(zone)); err == nil {
-			return at, true
+		if clock, err := time.Parse(layout, text); err == nil {
+			at := cron.Shown(clock.Unix(), clock.Unix(), zoneOr(zone))
+			return at.Add(time.Duration(clock.Nanosecond())), true
 		}
 	}
 	return time.Time{}, false

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/scheduler/calendar"
+	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
 // CalendarRule says what a schedule makes of its calendar.
@@ -229,27 +230,7 @@ func (s Schedule) shift(t time.Time, days int) time.Time {
 	t = t.In(loc)
 	_, offset := t.Zone()
 	clock := t.Unix() + int64(offset) + int64(days)*86_400
-	return shown(clock, clock-int64(offset), loc).Add(time.Duration(t.Nanosecond()))
-}
-
-// shown is the moment at which clocks show a time, given as if it were UTC; near is about when that is.
-func shown(clock, near int64, loc *time.Location) time.Time {
-	var at, before int64
-	found := false
-	for i, look := range []int64{clock - 129_600, near, clock + 129_600} {
-		_, o := time.Unix(look, 0).In(loc).Zone()
-		if i == 0 {
-			before = int64(o)
-		}
-		candidate := clock - int64(o)
-		if _, o2 := time.Unix(candidate, 0).In(loc).Zone(); o2 == o && (!found || candidate > at) {
-			at, found = candidate, true
-		}
-	}
-	if !found {
-		at = clock - before
-	}
-	return time.Unix(at, 0).In(loc)
+	return cron.Shown(clock, clock-int64(offset), loc).Add(time.Duration(t.Nanosecond()))
 }
 
 // Again is the first due time after a moment, for a schedule whose next one was another before its calendar changed. A fixed rate keeps to

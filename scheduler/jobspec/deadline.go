@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
 // Clock is a time of day, in minutes.
@@ -41,7 +43,7 @@ func normalClock(text string) string {
 func (c Clock) of(moment time.Time, days int, loc *time.Location) time.Time {
 	y, m, d := moment.In(loc).Date()
 	clock := time.Date(y, m, d+days, 0, int(c), 0, 0, time.UTC).Unix()
-	return shown(clock, clock, loc)
+	return cron.Shown(clock, clock, loc)
 }
 
 // Deadline is a moment by which a planned fire has to be done.

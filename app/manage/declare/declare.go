@@ -8,6 +8,7 @@
 package declare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -233,7 +234,7 @@ func (c *change) over(spec jobspec.Job, j wire.DeclaredJob) (jobspec.Job, error)
 	if f := known["schedule"]; f != nil && j.Fields["schedule"] != "" {
 		f.Put(&spec, j.Fields["schedule"], zone)
 	}
-	if name := j.Fields["time_zone"]; name != "" {
+	if name := cmp.Or(j.Fields["time_zone"], spec.Zone); name != "" {
 		if named, err := jobspec.Location(name); err == nil {
 			zone = named
 		}

@@ -406,3 +406,22 @@ func TestAProgramCanSayEveryField(t *testing.T) {
 		}
 	})
 }
+
+// TestMomentsOfAProgramAreInTheZoneOfTheJob also where the program leaves that to people.
+func TestMomentsOfAProgramAreInTheZoneOfTheJob(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		b.want(b.declare(wire.RemovedStop, job("pay")), "pay created")
+		stored := b.all()["pay"]
+		spec := stored.Spec()
+		spec.Zone = "America/New_York"
+		if err := b.manage.Jobs.Update(t.Context(), b.person, stored.ID, manage.JobInput{Group: b.group, Job: spec}); err != nil {
+			t.Fatal(err)
+		}
+		b.want(b.declare(wire.RemovedStop, job("pay", "not_before", "2026-12-31 23:00:00")), "pay changed")
+		if got, want := time.UnixMilli(b.all()["pay"].StartAt).UTC(), time.Date(2027, 1, 1, 4, 0, 0, 0, time.UTC); !got.Equal(want) {
+			t.Errorf("not before %v, want %v", got, want)
+		}
+	})
+}
