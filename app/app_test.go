@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -242,9 +243,7 @@ func form(change url.Values) url.Values {
 		"misfire": {"DO_NOTHING"}, "route": {"FIRST"}, "block": {"SERIAL_EXECUTION"}, "glue": {"BEAN"}, "handler": {"sampleGreet"}, "param": {""},
 		"source": {""}, "children": {""}, "timeout": {"0"}, "retries": {"0"}, "alarm_email": {""}, "version": {""},
 	}
-	for name, values := range change {
-		v[name] = values
-	}
+	maps.Copy(v, change)
 	return v
 }
 

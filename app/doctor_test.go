@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -105,9 +106,7 @@ func TestTheDoctorJudgesTheServersSettings(t *testing.T) {
 		var well, ill DoctorReport
 		well.settings(good)
 		bad := make(map[string]string, len(good))
-		for k, v := range good {
-			bad[k] = v
-		}
+		maps.Copy(bad, good)
 		bad[name] = c.value
 		ill.settings(bad)
 		if len(well.Points) != 0 || !slices.Equal(keysOf(ill.CheckFindings), []string{c.key}) {

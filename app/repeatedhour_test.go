@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"testing"
@@ -52,9 +53,7 @@ func TestAFormKeepsTheMomentsOfAnHourThatComesTwice(t *testing.T) {
 				t.Helper()
 				f := formOf(b.get(path + "/edit").document(t))
 				f.Set("author", author)
-				for name, values := range change {
-					f[name] = values
-				}
+				maps.Copy(f, change)
 				if got := b.post(path, f); got.status != http.StatusSeeOther {
 					t.Fatalf("save: %d %s", got.status, got.document(t).Find(".error").Text())
 				}

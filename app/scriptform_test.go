@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,9 +22,7 @@ func TestAFormShowsNoScriptToWhoMayNotWriteOne(t *testing.T) {
 		}
 		script := func(change url.Values) url.Values {
 			v := form(url.Values{"glue": {"GLUE_SHELL"}, "handler": {""}, "source": {"echo between us"}, "time_zone": {""}})
-			for name, values := range change {
-				v[name] = values
-			}
+			maps.Copy(v, change)
 			return v
 		}
 		if got := root.post("/jobs", script(nil)); got.status != http.StatusSeeOther {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -105,9 +106,7 @@ func beginShadow(ctx context.Context, pool *db.Pool, report ShadowReport, now ti
 		s.report.Began = now
 	}
 	s.watch.Total, s.watch.Findings = report.Total, report.Findings
-	for id, t := range report.Tallies {
-		s.watch.Jobs[id] = t
-	}
+	maps.Copy(s.watch.Jobs, report.Tallies)
 	s.above, err = tables.LastRun(ctx)
 	return s, err
 }

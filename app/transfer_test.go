@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -98,9 +99,7 @@ func TestJobsTravelAsFiles(t *testing.T) {
 		}
 		fields := confirmed(doc)
 		tampered := url.Values{}
-		for k, v := range fields {
-			tampered[k] = v
-		}
+		maps.Copy(tampered, fields)
 		tampered.Set("text", strings.Replace(fields.Get("text"), "retries: 3", "retries: 4", 1))
 		if got := b.post("/jobs/import", tampered); got.status != http.StatusUnprocessableEntity || got.document(t).Find(".notice.error").Length() != 1 || got.document(t).Find(`button[name="confirm"]`).AttrOr("value", "") == fields.Get("confirm") {
 			t.Errorf("a text that was not previewed: %d", got.status)

@@ -243,8 +243,7 @@ func callAll(t *testing.T, pool *db.Pool) map[string]effect {
 		before[table] = contents(t, pool, table, columns)
 	}
 	effects := make(map[string]effect)
-	for i := range querier.NumMethod() {
-		method := querier.Method(i)
+	for method := range querier.Methods() {
 		undo := errors.New("undo")
 		var e effect
 		err := pool.Tx(t.Context(), func(tx *sql.Tx) error {

@@ -280,10 +280,8 @@ func refused(err error) bool {
 }
 
 func appendNew(ids []int64, id int64) []int64 {
-	for _, have := range ids {
-		if have == id {
-			return ids
-		}
+	if slices.Contains(ids, id) {
+		return ids
 	}
 	return append(ids, id)
 }

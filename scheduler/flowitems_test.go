@@ -84,9 +84,9 @@ func TestAForeachOfTenThousandItemsIsBounded(t *testing.T) {
 		}
 
 		fan := step("each", each)
-		fan.Foreach, fan.Param = &flow.Foreach{Items: fmt.Sprintf("1..%d", items), Parallel: parallel}, text("${{ item }}")
+		fan.Foreach, fan.Param = &flow.Foreach{Items: fmt.Sprintf("1..%d", items), Parallel: parallel}, new("${{ item }}")
 		last := step("sum", sum, "each")
-		last.Param = text("${{ sum(map(steps.each.items, int(.message))) }}")
+		last.Param = new("${{ sum(map(steps.each.items, int(.message))) }}")
 		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{fan, last}}, nil))
 		for done := 0; done < items; done += items / 100 { // a busy machine may take its time, as long as it goes on
 			b.await(fmt.Sprintf("%d items have ended", done), func() bool {
@@ -139,7 +139,7 @@ func TestItemsThatAreRunAgainAreFoundBehindThoseThatAreNot(t *testing.T) {
 		b := setup(t, pool, nil, addressA)
 		each := b.addJob(nil)
 		fan := step("each", each)
-		fan.Foreach, fan.Param = &flow.Foreach{Items: fmt.Sprintf("1..%d", items), Parallel: parallel}, text("${{ item }}")
+		fan.Foreach, fan.Param = &flow.Foreach{Items: fmt.Sprintf("1..%d", items), Parallel: parallel}, new("${{ item }}")
 		job := b.addFlow(flow.Definition{Steps: []flow.Step{fan}, OnFailure: flow.OnFailureContinue}, nil)
 		// The first run is as it would have ended.
 		run := b.trigger(job)

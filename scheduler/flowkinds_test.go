@@ -28,8 +28,6 @@ func (b *bundle) items(run int64, step string) []db.FlowStep {
 	return rows
 }
 
-func text(s string) *string { return &s }
-
 // report ends a run as an executor of ours does.
 func (b *bundle) report(id int64, code int, msg string, outputs map[string]string) {
 	b.t.Helper()
@@ -46,9 +44,9 @@ func TestAForeachRunsItsItemsSoManyAtATime(t *testing.T) {
 		list, each, sum := b.addJob(nil), b.addJob(nil), b.addJob(nil)
 		fan := step("each", each, "list")
 		fan.Foreach = &flow.Foreach{Items: "steps.list.output", Parallel: 2}
-		fan.Param = text("day ${{ item }}")
+		fan.Param = new("day ${{ item }}")
 		join := step("sum", sum, "each")
-		join.Param = text("${{ steps.each.items[4].output.rows }} ${{ steps.list.message }}")
+		join.Param = new("${{ steps.each.items[4].output.rows }} ${{ steps.list.message }}")
 		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("list", list), fan, join}}, nil)
 		run := b.trigger(job)
 		b.finish(b.runOf(run, "list"), 200, `["mon","tue","wed","thu","fri"]`)
@@ -200,7 +198,7 @@ func TestAFlowIsAStepOfAnother(t *testing.T) {
 		all := b.addJob(func(p *db.InsertJobParams) { p.ExecutorRouteStrategy = jobspec.RouteShardingBroadcast })
 		last := b.addJob(nil)
 		after := step("after", last, "all")
-		after.Param = text("${{ steps.all.items[1].message }} of ${{ len(steps.all.items) }}")
+		after.Param = new("${{ steps.all.items[1].message }} of ${{ len(steps.all.items) }}")
 		inner := b.addFlow(flow.Definition{Steps: []flow.Step{step("all", all), after}}, nil)
 		outer := b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "inner", Flow: &flow.JobRef{ID: inner}}, step("last", last, "inner")}}, nil)
 		run := b.trigger(outer)
@@ -235,7 +233,7 @@ func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 		b := setup(t, pool, nil, addressA)
 		one, two, three := b.addJob(nil), b.addJob(nil), b.addJob(nil)
 		second := step("second", two, "first")
-		second.Foreach, second.Param = &flow.Foreach{Items: "steps.first.output.list"}, text("${{ item }}")
+		second.Foreach, second.Param = &flow.Foreach{Items: "steps.first.output.list"}, new("${{ item }}")
 		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), second, step("third", three, "second")}, OnFailure: flow.OnFailureContinue}, nil)
 		run := b.trigger(job)
 		b.finish(b.runOf(run, "first"), 200, `{"list": ["a", "b", "c"]}`)
@@ -464,7 +462,7 @@ func TestAPartOfATextIsStored(t *testing.T) {
 		b := setup(t, pool, nil, addressA)
 		one := b.addJob(nil)
 		second := step("second", one, "first")
-		second.Param = text("${{ steps.first.message[0:1] }}")
+		second.Param = new("${{ steps.first.message[0:1] }}")
 		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), second}}, nil))
 		b.finish(b.runOf(run, "first"), 200, "天地玄黄")
 		if got := b.run(b.runOf(run, "second")).ExecutorParam; got != "天" {

@@ -168,7 +168,7 @@ func TestAJoinStartsOnceOnAGaleraCluster(t *testing.T) {
 		runs[i] = b.trigger(job)
 	}
 	report := func(on int, run int64) {
-		for try := 0; try < 100; try++ { // as an executor would: until somebody takes it
+		for range 100 { // as an executor would: until somebody takes it
 			if bundles[on%len(bundles)].engine.Complete(t.Context(), []wire.Callback{{LogID: run, HandleCode: 200}}) == nil {
 				return
 			}

@@ -87,8 +87,8 @@ func TestNoFieldIsLeftOutOfTheDocument(t *testing.T) {
 		if of == nil { // written out by hand
 			continue
 		}
-		for i := range of.NumField() {
-			if f := of.Field(i); f.Anonymous && !f.IsExported() {
+		for f := range of.Fields() {
+			if f.Anonymous && !f.IsExported() {
 				t.Errorf("%s: the fields of %s are answered and not in the document", name, f.Name)
 			}
 			fields++

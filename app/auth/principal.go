@@ -116,9 +116,7 @@ func (p Principal) Grant(groupID int64, r Rights) Principal {
 		return p
 	}
 	groups := make(map[int64]Rights, len(p.groups)+1)
-	for id, have := range p.groups {
-		groups[id] = have
-	}
+	maps.Copy(groups, p.groups)
 	groups[groupID] |= r
 	p.groups = groups
 	return p

@@ -3,6 +3,7 @@ package e2e
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -65,9 +66,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 			jobs.FieldMisfire: {"DO_NOTHING"}, jobs.FieldRoute: {"ROUND"}, jobs.FieldBlock: {"SERIAL_EXECUTION"}, jobs.FieldGlue: {"BEAN"},
 			jobs.FieldStart: {"1"},
 		}
-		for k, v := range change {
-			form[k] = v
-		}
+		maps.Copy(form, change)
 		d.must(t, link.JobsPath, form)
 		_, body := d.get(t, link.JobsPath+"?q="+url.QueryEscape(name))
 		return lastID(t, body, `/jobs/(\d+)/edit`)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -83,9 +84,7 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 		form := url.Values{
 			alarms.FieldKind: {"webhook"}, alarms.FieldName: {name}, alarms.FieldEnabled: {"1"}, alarms.FieldURL: {hook.URL + path}, alarms.FieldQuietMode: {"queue"},
 		}
-		for k, v := range change {
-			form[k] = v
-		}
+		maps.Copy(form, change)
 		var id int64
 		if _, err := fmt.Sscanf(d.must(t, link.AlarmsPath, form).Get("Location"), link.AlarmsPath+"/%d", &id); err != nil {
 			t.Fatal(err)

@@ -181,7 +181,7 @@ func testXXLJobCore(t *testing.T, release string) {
 		t.Fatal(err)
 	}
 	times := make(map[int64]int) // of each run
-	for _, line := range strings.Fields(string(text)) {
+	for line := range strings.FieldsSeq(string(text)) {
 		id, err := strconv.ParseInt(line, 10, 64)
 		if err != nil {
 			t.Fatalf("the handler wrote %q", line)

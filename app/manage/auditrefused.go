@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -98,9 +99,7 @@ func (a *Audit) counted(ctx context.Context, p auth.Principal, e Entry) {
 func (a *Audit) FlushCounted(ctx context.Context, all bool) {
 	for _, c := range a.flood.due(a.now(), all) {
 		after := Snapshot{"times": c.more}
-		for name, v := range c.entry.After {
-			after[name] = v
-		}
+		maps.Copy(after, c.entry.After)
 		c.entry.After = after
 		a.Note(ctx, c.p, c.entry)
 	}

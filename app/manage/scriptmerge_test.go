@@ -105,7 +105,7 @@ func TestMergingScriptsLosesNothing(t *testing.T) {
 				t.Fatalf("conflict %+v is not there in %q", c, m.Text)
 			}
 		}
-		for _, line := range strings.Split(theirs, "\n") {
+		for line := range strings.SplitSeq(theirs, "\n") {
 			if strings.HasPrefix(line, "t") && count(has, line)+count(shown, line) < count(strings.Split(theirs, "\n"), line) {
 				t.Fatalf("%q was stored, is not in %q and not shown", line, m.Text)
 			}

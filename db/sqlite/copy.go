@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 
@@ -28,9 +29,7 @@ func Plain(ctx context.Context, path string, options url.Values, use func(*sql.C
 		return fmt.Errorf("resolve database path: %w", err)
 	}
 	q := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}}
-	for name, values := range options {
-		q[name] = values
-	}
+	maps.Copy(q, options)
 	base, err := modernc.NewConnector((&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(abs), RawQuery: q.Encode()}).String())
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func TestWhoeverWillBeLateIsTold(t *testing.T) {
 				b.work()
 				other := b.alarmer(nil)
 				var told []string
-				for minute := 0; minute < 5*60; minute++ {
+				for minute := range 5 * 60 {
 					now := at("03:00").Add(time.Duration(minute) * time.Minute)
 					clock := now.Format("15:04")
 					if minute%60 == 0 {

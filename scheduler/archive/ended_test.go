@@ -131,7 +131,7 @@ func TestTwoThatKeepTheSameKeepItOnce(t *testing.T) {
 						continue
 					}
 					x := &excerpt{Budget: 1000}
-					x.Add([]byte(fmt.Sprintf("by %d", i)))
+					x.Add(fmt.Appendf(nil, "by %d", i))
 					batches[i] = append(batches[i], copied{Run: e.Run, endedAt: e.At, pushed: true, excerpt: x})
 				}
 			}

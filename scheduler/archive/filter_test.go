@@ -24,7 +24,7 @@ func FuzzFilter(f *testing.F) {
 		rest := text[min(int(from), len(text)):]
 		piece, _, _ := bytes.Cut(rest[:min(int(size), len(rest))], []byte{'\n'})
 		for _, needle := range [][]byte{piece, bytes.ToUpper(piece)} {
-			for _, line := range bytes.Split(fold(nil, text), []byte{'\n'}) {
+			for line := range bytes.SplitSeq(fold(nil, text), []byte{'\n'}) {
 				if needle = fold(nil, needle); bytes.Contains(line, needle) && !newFilter(texts).may(needle) {
 					t.Fatalf("%q is left out of %q", needle, line)
 				}

@@ -10,6 +10,7 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -218,10 +219,8 @@ func parseLine(line string) (e Event, ok bool) {
 // Last is the newest event with one of some keys.
 func (l List) Last(keys ...Key) (Event, bool) {
 	for i := len(l) - 1; i >= 0; i-- {
-		for _, k := range keys {
-			if l[i].Key == k {
-				return l[i], true
-			}
+		if slices.Contains(keys, l[i].Key) {
+			return l[i], true
 		}
 	}
 	return Event{}, false

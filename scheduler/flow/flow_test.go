@@ -347,19 +347,17 @@ func TestALargeFlowIsDecidedQuickly(t *testing.T) {
 	}
 }
 
-func text(s string) *string { return &s }
-
 // TestResultsAreHandedOn to parameters, conditions, lists and questions.
 func TestResultsAreHandedOn(t *testing.T) {
 	t.Parallel()
 	plan := compile(t, &Definition{Steps: []Step{
 		{ID: "list", Job: &JobRef{ID: 1}},
-		{ID: "each", Needs: []string{"list"}, Job: &JobRef{ID: 2}, Param: text(`{"file": "${{ item.name }}", "day": "${{ planned | yyyyMMdd }}", "key": "${{ secrets.KEY }}"}`),
+		{ID: "each", Needs: []string{"list"}, Job: &JobRef{ID: 2}, Param: new(`{"file": "${{ item.name }}", "day": "${{ planned | yyyyMMdd }}", "key": "${{ secrets.KEY }}"}`),
 			Foreach: &Foreach{Items: "${{ steps.list.output.files }}", Parallel: 2, Max: 3}},
 		{ID: "big", Needs: []string{"list"}, If: "${{ steps.list.output.rows > 100 }}", Job: &JobRef{ID: 3}},
 		{ID: "ask", Needs: []string{"list"}, Approve: &Approve{Message: "Pay ${{ steps.list.output.rows }}?"}},
 		{ID: "late", Needs: []string{"list"}, Wait: &Wait{Until: "${{ planned | yyyy-MM-dd }} 06:00:00"}},
-		{ID: "sum", Needs: []string{"each"}, Job: &JobRef{ID: 4}, Param: text("${{ sum(map(steps.each.items, int(.output.n))) }} ${{ flow.param }}")},
+		{ID: "sum", Needs: []string{"each"}, Job: &JobRef{ID: 4}, Param: new("${{ sum(map(steps.each.items, int(.output.n))) }} ${{ flow.param }}")},
 	}})
 	zone := time.FixedZone("x", 8*3600)
 	results := map[string]Result{"list": {Code: 200, Message: `{"files": [{"name": "a\"b"}, {"name": "c"}, {"name": "d"}], "rows": 12}`}}
@@ -434,9 +432,9 @@ func TestWhatCannotBeEvaluatedFailsItsStep(t *testing.T) {
 	}{
 		{"a condition", Step{If: "steps.a.output.x.y > 1", Job: &JobRef{ID: 1}}, FieldIf, CodeExpr + "value"},
 		{"a condition that is neither true nor false", Step{If: "steps.a.code", Job: &JobRef{ID: 1}}, FieldIf, CodeExpr + "value"},
-		{"a parameter", Step{Param: text("${{ int(steps.a.message) }}"), Job: &JobRef{ID: 1}}, FieldParam, CodeExpr + "value"},
-		{"a parameter that asks for a secret", Step{Param: text("${{ steps.a.message }}"), Job: &JobRef{ID: 1}}, FieldParam, CodeExpr + "braces"},
-		{"a parameter that is too long", Step{Param: text("${{ flow.param }}${{ flow.param }}"), Job: &JobRef{ID: 1}}, FieldParam, CodeParamLong},
+		{"a parameter", Step{Param: new("${{ int(steps.a.message) }}"), Job: &JobRef{ID: 1}}, FieldParam, CodeExpr + "value"},
+		{"a parameter that asks for a secret", Step{Param: new("${{ steps.a.message }}"), Job: &JobRef{ID: 1}}, FieldParam, CodeExpr + "braces"},
+		{"a parameter that is too long", Step{Param: new("${{ flow.param }}${{ flow.param }}"), Job: &JobRef{ID: 1}}, FieldParam, CodeParamLong},
 		{"what is no list", Step{Foreach: &Foreach{Items: "steps.a.message"}, Job: &JobRef{ID: 1}}, FieldItems, CodeExpr + "value"},
 		{"a list that is too long", Step{Foreach: &Foreach{Items: "1..4", Max: 3}, Job: &JobRef{ID: 1}}, FieldItems, CodeItems},
 		{"a list longer than any may be", Step{Foreach: &Foreach{Items: "1..10001"}, Job: &JobRef{ID: 1}}, FieldItems, CodeItems},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -130,9 +131,7 @@ func New(cfg Config) (*Tracer, error) {
 // resource says who makes the traces; what somebody set counts.
 func (c Config) resource() []attribute.KeyValue {
 	all := map[string]string{"service.name": "punctual", "service.version": c.Version, "service.instance.id": c.Instance}
-	for name, value := range c.Attributes {
-		all[name] = value
-	}
+	maps.Copy(all, c.Attributes)
 	var list []attribute.KeyValue
 	for name, value := range all {
 		list = append(list, attribute.String(name, value))

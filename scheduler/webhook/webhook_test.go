@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -89,9 +90,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	r.events, r.bodies = append(r.events, got{e.ID, e.Type, e.Subject, status}), append(r.bodies, e)
 	r.mu.Unlock()
-	for name, values := range r.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), r.header)
 	w.WriteHeader(status)
 	if status >= 400 {
 		fmt.Fprintf(w, "no\n  thanks")

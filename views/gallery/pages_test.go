@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -408,12 +409,10 @@ func (f fakes) jobCurl() jobs.FormPage {
 	p.Values[jobs.FieldName], p.Values[jobs.FieldHandler] = "POST billing.example.com/close", "httpJobHandler"
 	p.Values[jobs.FieldParam] = "{\n  \"url\": \"https://billing.example.com/close\",\n  \"method\": \"POST\",\n  \"auth\": \"Bearer ${{ secrets.BILLING_EXAMPLE_COM_TOKEN }}\"\n}"
 	p.HTTPGroup, p.Secrets = 2, []string{"BILLING_EXAMPLE_COM_TOKEN"}
-	for name, value := range map[string]string{
+	maps.Copy(p.Values, map[string]string{
 		jobs.FieldCallAs: jobs.CallAsFields, jobs.FieldCallURL: "https://billing.example.com/close", jobs.FieldCallMethod: "POST",
 		jobs.FieldCallAuth: "Bearer ${{ secrets.BILLING_EXAMPLE_COM_TOKEN }}", jobs.FieldCallBody: "{\"day\": \"${{ planned | yyyy-MM-dd, -1d }}\"}",
-	} {
-		p.Values[name] = value
-	}
+	})
 	p.Curl = jobs.Curl{
 		Offered: true, Done: true,
 		Secrets: []string{f.T("jobs.curl.note.secret", "Text", "Authorization", "Name", "BILLING_EXAMPLE_COM_TOKEN")},

@@ -101,7 +101,7 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 		if !labelled {
 			t.Errorf("control %s has no label", s.AttrOr("name", id))
 		}
-		for _, ref := range strings.Fields(s.AttrOr("aria-describedby", "")) {
+		for ref := range strings.FieldsSeq(s.AttrOr("aria-describedby", "")) {
 			if !ids[ref] {
 				t.Errorf("control %s is described by %s, which does not exist", s.AttrOr("name", id), ref)
 			}

@@ -189,8 +189,8 @@ var adminVariables = []string{"PUNCTUAL_EXECUTOR_ALLOW", "PUNCTUAL_EXECUTOR_DENY
 // ownVariables are the names of all variables that this program reads.
 func ownVariables() []string {
 	var names []string
-	for i := range reflect.TypeFor[serve]().NumField() {
-		names = append(names, reflect.TypeFor[serve]().Field(i).Tag.Get("env"))
+	for field := range reflect.TypeFor[serve]().Fields() {
+		names = append(names, field.Tag.Get("env"))
 	}
 	return names
 }

@@ -43,7 +43,7 @@ socks5-gssapi socks5-gssapi-nec ssl ssl-allow-beast ssl-auto-client-cert ssl-no-
 tcp-fastopen tcp-nodelay tftp-no-options tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 tr-encoding trace-ids trace-time xattr`, false, shortsByName()))
 
 func options(names string, value bool, into map[string]option) map[string]option {
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		into[name] = option{name, value}
 	}
 	return into
