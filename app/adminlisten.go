@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"net"
 	"net/http"
@@ -27,9 +28,7 @@ func adminAddress(listen string, pprof bool) (string, error) {
 	if err != nil || port == "" {
 		return "", wrong("admin listen address %q must be host:port or :port", listen)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
+	host = cmp.Or(host, "127.0.0.1")
 	return net.JoinHostPort(host, port), nil
 }
 

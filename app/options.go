@@ -193,9 +193,7 @@ func (o Options) withDefaults() (_ Options, err error) {
 	if o.LogLost == nil {
 		o.LogLost = func() int64 { return 0 }
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if _, port, err := net.SplitHostPort(o.Listen); err != nil || port == "" {
 		return o, wrong("listen address %q must be host:port or :port", o.Listen)
 	}

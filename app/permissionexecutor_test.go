@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -108,11 +109,7 @@ func TestPermissionOfExecutors(t *testing.T) {
 			}
 			return string(text)
 		}
-		names := make([]string, 0, len(executorCalls))
-		for name := range executorCalls {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(executorCalls))
 		before := counts()
 		for _, prefix := range []string{"/api/", "/xxl-job-admin/api/"} {
 			for _, name := range names {

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -219,9 +220,7 @@ func (s *Schedules) row(j *ListJobSchedulesRow, cause ScheduleCause, now int64) 
 	if j.held() {
 		h.NextAt = j.PausedAt
 	}
-	if h.TimeZone == "" {
-		h.TimeZone = s.zone
-	}
+	h.TimeZone = cmp.Or(h.TimeZone, s.zone)
 	return h
 }
 

@@ -233,15 +233,9 @@ func force(cfg *mysql.Config) {
 	cfg.ClientFoundRows = true   // affected rows mean matched rows, as on SQLite
 	cfg.InterpolateParams = true // one round trip per statement, and no limit of 65,535 placeholders
 	cfg.MultiStatements = false  // it would save the round trip of START TRANSACTION, and let whatever got into a statement begin another
-	if cfg.Timeout == 0 {
-		cfg.Timeout = dialTimeout
-	}
-	if cfg.ReadTimeout == 0 {
-		cfg.ReadTimeout = ioTimeout
-	}
-	if cfg.WriteTimeout == 0 {
-		cfg.WriteTimeout = ioTimeout
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, dialTimeout)
+	cfg.ReadTimeout = cmp.Or(cfg.ReadTimeout, ioTimeout)
+	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, ioTimeout)
 	if cfg.Params == nil {
 		cfg.Params = make(map[string]string)
 	}

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,9 +116,7 @@ func draw(lang string) *Manual {
 				p.Headings = append(p.Headings, Heading{Level: h.Level, ID: ids[name][i], Title: title})
 			}
 			s.relink(func(page, fragment string) (address, title string, ok bool) {
-				if page == "" {
-					page = name
-				}
+				page = cmp.Or(page, name)
 				to, ok := sheets[page]
 				if !ok {
 					return "", "", false

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -63,10 +64,7 @@ func (e *Engine) crowded(group int64) bool {
 // held are the groups that are held back still.
 func (c *crowd) held() []int64 {
 	c.mu.Lock()
-	groups := make([]int64, 0, len(c.since))
-	for id := range c.since {
-		groups = append(groups, id)
-	}
+	groups := slices.Collect(maps.Keys(c.since))
 	c.mu.Unlock()
 	groups = slices.DeleteFunc(groups, func(id int64) bool { return !c.full(id) })
 	slices.Sort(groups)

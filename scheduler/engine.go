@@ -130,9 +130,7 @@ func (c Config) withDefaults() Config {
 		writers = 1
 	}
 	c.Name = cmp.Or(c.Name, "punctual")
-	if c.JobZone == nil {
-		c.JobZone = time.UTC
-	}
+	c.JobZone = cmp.Or(c.JobZone, time.UTC)
 	if c.Token == nil {
 		c.Token = func(Bearer) (string, string) { return "", "" }
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -256,9 +257,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		e.endKilled(d, user)
 		return false
 	}
-	if d.address == "" {
-		d.address = busy
-	}
+	d.address = cmp.Or(d.address, busy)
 	return true
 }
 

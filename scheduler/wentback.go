@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,11 +85,7 @@ func (e *Engine) forgotten(ctx context.Context, rows []db.ListDueJobsRow, until 
 	if len(beyond) == 0 {
 		return nil, nil
 	}
-	ids := make([]int64, 0, len(beyond))
-	for id := range beyond {
-		ids = append(ids, id)
-	}
-	history, err := e.queries.ListCurrentSchedules(ctx, e.cfg.Pool, ids)
+	history, err := e.queries.ListCurrentSchedules(ctx, e.cfg.Pool, slices.Collect(maps.Keys(beyond)))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -185,10 +186,7 @@ func (p Principal) Groups() (ids []int64, all bool) {
 	if p.Admin || p.all.Has(RightView) {
 		return nil, true
 	}
-	for id := range p.groups {
-		ids = append(ids, id)
-	}
-	return ids, false
+	return slices.Collect(maps.Keys(p.groups)), false
 }
 
 // Zero says whether nobody is logged in.

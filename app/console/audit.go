@@ -124,7 +124,7 @@ func (c *auditPages) auditRow(page layout.Page, e db.AuditRow) audit.Row {
 		number = " #" + textID(e.ObjectID)
 	}
 	r := audit.Row{
-		ID: e.ID, At: c.at(page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind, Object: e.ObjectID,
+		ID: e.ID, At: c.at(page, db.Instant(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind, Object: e.ObjectID,
 		Name: e.ObjectName, What: page.Word("audit.kind.", e.ObjectKind) + number,
 	}
 	switch {

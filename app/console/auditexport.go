@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/csv"
 	"net/http"
 	"strconv"
@@ -86,9 +87,7 @@ func csvSafe(s string) string {
 // auditFilter is what a page's filter asks of the log.
 func (c *auditPages) auditFilter(f link.AuditFilter, zone *time.Location) manage.AuditFilter {
 	period := link.RunFilter{Range: f.Range, From: f.From, To: f.To}
-	if period.Range == "" {
-		period.Range = link.AuditRangeDefault
-	}
+	period.Range = cmp.Or(period.Range, link.AuditRangeDefault)
 	filter := manage.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ID: f.Object, Group: f.Group, Text: f.Text}
 	filter.Since, filter.Until = timeRange(period, c.now().In(zone))
 	return filter

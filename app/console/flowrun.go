@@ -193,12 +193,7 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxShownText], "") + "…"
 }
 
-func stepTitle(s *flow.Step) string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return s.ID
-}
+func stepTitle(s *flow.Step) string { return cmp.Or(s.Name, s.ID) }
 
 // deeds are what the reader may do to a step.
 func (v *flowView) deeds(s *runs.FlowStep) []runs.Deed {

@@ -183,7 +183,7 @@ func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles
 	case j.TriggerNextTime >= jobspec.Waiting.UnixMilli(): // a fixed delay counts from the end of its run
 		row.Waiting = true
 	default:
-		next := fromMillis(j.TriggerNextTime)
+		next := db.Instant(j.TriggerNextTime)
 		row.Next = c.at(page, next)
 		row.Next.Relative = format.Due(page.Printer, next, c.now())
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -185,10 +186,7 @@ func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
 	midnight := func(daysAgo int) time.Time {
 		return time.Date(now.Year(), now.Month(), now.Day()-daysAgo, 0, 0, 0, 0, now.Location())
 	}
-	name := f.Range
-	if name == "" {
-		name = link.RangeDefault
-	}
+	name := cmp.Or(f.Range, link.RangeDefault)
 	switch name {
 	case link.RangeHour:
 		return now.Add(-time.Hour), time.Time{}

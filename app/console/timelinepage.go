@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -163,12 +164,7 @@ func (v *timeView) addNotes(ctx context.Context, p auth.Principal, groups groupT
 	return nil
 }
 
-func (v *timeView) by() string {
-	if v.page.Filter.By == "" {
-		return link.TimelineJobs
-	}
-	return v.page.Filter.By
-}
+func (v *timeView) by() string { return cmp.Or(v.page.Filter.By, link.TimelineJobs) }
 
 // x is where a moment lies, of 100.
 func (v *timeView) x(at time.Time) float64 {

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/netip"
@@ -53,13 +54,7 @@ func (r AddressRule) Refuses(address string) bool {
 	if err != nil {
 		return true
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443"}[u.Scheme]
-	}
-	if port == "" {
-		port = "80"
-	}
+	port := cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80")
 	return r.Dial(net.JoinHostPort(u.Hostname(), port)) != nil
 }
 

@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,20 +133,12 @@ func chainStep(id int64) string { return "job_" + strconv.FormatInt(id, 10) }
 
 // chainIDs are the jobs of a family.
 func chainIDs(f Family) []int64 {
-	ids := make([]int64, 0, len(f.Kids))
-	for id := range f.Kids {
-		ids = append(ids, id)
-	}
-	return ids
+	return slices.Collect(maps.Keys(f.Kids))
 }
 
 // inOrder puts jobs behind those that start them, and otherwise in the order of their ids; those of a ring are missing.
 func inOrder(jobs map[int64]db.Job, needs map[int64][]int64) []db.Job {
-	var ids []int64
-	for id := range jobs {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(jobs))
 	placed := make(map[int64]bool, len(ids))
 	var order []db.Job
 	for more := true; more; {

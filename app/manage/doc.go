@@ -30,6 +30,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"log/slog"
@@ -128,18 +129,14 @@ func (noAlarms) ForgetJob(context.Context, db.DBTX, int64) error   { return nil 
 func (noAlarms) ForgetGroup(context.Context, db.DBTX, int64) error { return nil }
 
 func (c Config) withDefaults() Config {
-	if c.Zone == nil {
-		c.Zone = c.Pool.Zone()
-	}
+	c.Zone = cmp.Or(c.Zone, c.Pool.Zone())
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Alarms == nil {
 		c.Alarms = noAlarms{}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Settings == nil {
 		c.Settings, _ = NewSettings(c.Pool, c.Logger, c.Now, nil) // fails for fixed values only
 	}

@@ -283,9 +283,7 @@ func (q *runQuery) bounds(ctx context.Context, f RunFilter) error {
 		if err != nil {
 			return fmt.Errorf("find first run: %w", db.Error(err))
 		}
-		if q.from == 0 {
-			q.from = q.before
-		}
+		q.from = cmp.Or(q.from, q.before)
 	}
 	if !f.Until.IsZero() {
 		q.filter.Until = pool.Wall(f.Until)

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,11 +47,7 @@ func (u User) snapshot() Snapshot {
 
 // rightsText is a line for each group, in the order of their ids.
 func rightsText(rights map[int64]auth.Rights) string {
-	ids := make([]int64, 0, len(rights))
-	for id := range rights {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(rights))
 	lines := make([]string, len(ids))
 	for i, id := range ids {
 		lines[i] = "#" + strconv.FormatInt(id, 10) + " " + strings.Join(auth.RightNames(rights[id]), "+")

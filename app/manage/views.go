@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -244,9 +245,7 @@ func (s *Views) record(ctx context.Context, tx db.DBTX, p auth.Principal, action
 		return nil
 	}
 	e := Entry{Action: action, Kind: ObjectView, ID: id, Name: now.Name, Before: old.snapshot(), After: now.snapshot()}
-	if e.Name == "" {
-		e.Name = old.Name
-	}
+	e.Name = cmp.Or(e.Name, old.Name)
 	return s.audit.Record(ctx, tx, p, e)
 }
 

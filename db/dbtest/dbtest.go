@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"testing"
@@ -38,9 +39,7 @@ func New(tb testing.TB, dialect db.Dialect) *db.Pool {
 // Open opens a database with the zone and the silence of tests, and closes it when the test ends.
 func Open(tb testing.TB, cfg db.Config) *db.Pool {
 	tb.Helper()
-	if cfg.Zone == nil {
-		cfg.Zone = Zone
-	}
+	cfg.Zone = cmp.Or(cfg.Zone, Zone)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}

@@ -94,9 +94,7 @@ func survey(query string) (first string, trigger bool, err error) {
 		case tokenText, tokenQuoted, tokenMarker: // pass through
 		case tokenWord:
 			word := query[t.start:t.end]
-			if first == "" {
-				first = word
-			}
+			first = cmp.Or(first, word)
 			if !trigger && len(word) >= 3 && len(word) <= 11 {
 				var buf [11]byte
 				trigger = triggers[string(upper(buf[:], word))]

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -179,12 +180,7 @@ func (s *Service) deleteSettled(ctx context.Context, commits []commit) (late map
 
 // offerAgain queues runs by their rows: when each ended, by its id.
 func (s *Service) offerAgain(ctx context.Context, endedAt map[int64]int64) error {
-	ids := make([]int64, 0, len(endedAt))
-	for id := range endedAt {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for part := range chunks(ids) {
+	for part := range chunks(slices.Sorted(maps.Keys(endedAt))) {
 		if len(s.queue) > s.cfg.Queue/2 {
 			return nil
 		}

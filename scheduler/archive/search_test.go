@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,18 +48,10 @@ func (b *bench) search(q Search) Found {
 	if q.Job == 0 && q.Groups == nil {
 		q.Job = 7
 	}
-	if q.Runs == 0 {
-		q.Runs = 10
-	}
-	if q.Lines == 0 {
-		q.Lines = 2
-	}
-	if q.Before == 0 {
-		q.Before = 1 << 40
-	}
-	if q.Time == 0 {
-		q.Time = time.Minute
-	}
+	q.Runs = cmp.Or(q.Runs, 10)
+	q.Lines = cmp.Or(q.Lines, 2)
+	q.Before = cmp.Or(q.Before, 1<<40)
+	q.Time = cmp.Or(q.Time, time.Minute)
 	f, err := b.s.Search(b.t.Context(), q)
 	if err != nil {
 		b.t.Fatal(err)

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"strings"
@@ -31,9 +32,7 @@ func (e *Expression) Next(after time.Time, loc *time.Location) (time.Time, error
 	if err := e.evaluable(); err != nil {
 		return time.Time{}, err
 	}
-	if loc == nil {
-		loc = time.UTC
-	}
+	loc = cmp.Or(loc, time.UTC)
 	return e.next(after, loc), nil
 }
 

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,9 +108,7 @@ func (t Teller) Tell(e Event) string {
 	if book == nil {
 		book = Specs
 	}
-	if family == "" {
-		family = "event."
-	}
+	family = cmp.Or(family, "event.")
 	spec, ok := book[e.Key]
 	if !ok {
 		return e.bare()
@@ -142,10 +141,7 @@ func (t Teller) value(spec Spec, e Event, i int, a Arg) string {
 			return t.Printer.T("event.more", "N", value)
 		}
 	case Moment:
-		layout := t.Layout
-		if layout == "" {
-			layout = "2006-01-02 15:04:05"
-		}
+		layout := cmp.Or(t.Layout, "2006-01-02 15:04:05")
 		return e.Time(i).In(t.Zone).Format(layout)
 	case Length:
 		return t.Printer.Duration(e.Duration(i))

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -257,12 +258,7 @@ func (s Step) Value() map[string]any {
 	return map[string]any{"state": s.State, "code": int(s.Code), "message": s.Message, "output": s.Output, "items": items}
 }
 
-func zoneOr(zone *time.Location) *time.Location {
-	if zone == nil {
-		return time.UTC
-	}
-	return zone
-}
+func zoneOr(zone *time.Location) *time.Location { return cmp.Or(zone, time.UTC) }
 
 // guard looks at each part of an expression, refuses what is not offered, and puts our own bounded functions in the place of what could
 // do or make without end.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,14 +240,7 @@ func listOf(v any) ([]any, bool) {
 	return list, ok
 }
 
-func sortedKeys(m map[string]any) []string {
-	list := make([]string, 0, len(m))
-	for key := range m {
-		list = append(list, key)
-	}
-	slices.Sort(list)
-	return list
-}
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 func aText(v any) (string, error) {
 	text, ok := v.(string)

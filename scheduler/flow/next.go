@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/punctual-job/punctual/scheduler/expr"
@@ -373,16 +374,6 @@ func (r Result) seen() expr.Step {
 	return s
 }
 
-func (f *Foreach) parallel() int {
-	if f.Parallel == 0 {
-		return DefaultParallel
-	}
-	return f.Parallel
-}
+func (f *Foreach) parallel() int { return cmp.Or(f.Parallel, DefaultParallel) }
 
-func (f *Foreach) most() int {
-	if f.Max == 0 {
-		return MaxItems
-	}
-	return f.Max
-}
+func (f *Foreach) most() int { return cmp.Or(f.Max, MaxItems) }

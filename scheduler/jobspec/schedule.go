@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -57,9 +58,7 @@ func Next(t ScheduleType, conf string, after time.Time, loc *time.Location) (tim
 
 // timesOf reads when a job is due. Every type of schedule answers through the interface of robfig/cron.
 func timesOf(t ScheduleType, conf string, loc *time.Location) (robfig.Schedule, error) {
-	if loc == nil {
-		loc = time.UTC
-	}
+	loc = cmp.Or(loc, time.UTC)
 	switch t {
 	case ScheduleCron:
 		e, err := expressions.parse(conf)

@@ -2,6 +2,7 @@ package jobspec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -80,13 +81,7 @@ func TestSpreadIsEven(t *testing.T) {
 		seconds[moved]++
 		minutes[fmt.Sprint(minute)]++
 	}
-	most := func(of map[string]int) int {
-		var counts []int
-		for _, n := range of {
-			counts = append(counts, n)
-		}
-		return slices.Max(counts)
-	}
+	most := func(of map[string]int) int { return slices.Max(slices.Collect(maps.Values(of))) }
 	if most(seconds) > 12 || most(minutes) > 60 {
 		t.Errorf("%d in a second, %d in a minute", most(seconds), most(minutes))
 	}

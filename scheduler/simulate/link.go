@@ -3,7 +3,9 @@ package simulate
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,10 +144,7 @@ func (l *link) kill() {
 	}
 	l.dead = true
 	close(l.gone)
-	open := make([]*conn, 0, len(l.open))
-	for c := range l.open {
-		open = append(open, c)
-	}
+	open := slices.Collect(maps.Keys(l.open))
 	l.mu.Unlock()
 	for _, c := range open {
 		c.expire()

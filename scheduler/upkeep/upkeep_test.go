@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -53,9 +54,7 @@ func addRuns(t *testing.T, pool *db.Pool, rows ...aRun) []int64 {
 	ids := make([]int64, len(rows))
 	err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
 		for i, r := range rows {
-			if r.trigger == 0 {
-				r.trigger = 200
-			}
+			r.trigger = cmp.Or(r.trigger, 200)
 			res, err := tx.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code) VALUES (?, ?, ?, ?, ?)",
 				max(1, r.group), max(1, r.job), sql.NullTime{Time: r.at, Valid: !r.at.IsZero()}, r.trigger, r.handle)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,11 +52,7 @@ func (d *dist) bill(p *programs) error {
 		parts[program] = cyclonedx.Component{BOMRef: program, Type: cyclonedx.ComponentTypeApplication, Name: program, Version: d.source.version}
 		dependencies = append(dependencies, cyclonedx.Dependency{Ref: program, Dependencies: &refs})
 	}
-	components := make([]cyclonedx.Component, 0, len(parts))
-	for _, part := range parts {
-		components = append(components, part)
-	}
-	slices.SortFunc(components, func(a, b cyclonedx.Component) int { return strings.Compare(a.BOMRef, b.BOMRef) })
+	components := slices.SortedFunc(maps.Values(parts), func(a, b cyclonedx.Component) int { return strings.Compare(a.BOMRef, b.BOMRef) })
 	own := slices.Clone(programNames)
 	bom.Components = &components
 	bom.Dependencies = new(append([]cyclonedx.Dependency{{Ref: name, Dependencies: &own}}, dependencies...))

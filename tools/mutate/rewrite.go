@@ -9,6 +9,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,12 +57,7 @@ func (p *mutated) rewrite() (map[string][]byte, error) {
 	sources := make(map[string][]byte)
 	p.mutants = nil
 	w := &writer{p: p}
-	paths := make([]string, 0, len(p.files))
-	for path := range p.files {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(p.files)) {
 		w.set, w.file = token.NewFileSet(), p.files[path]
 		f, err := parser.ParseFile(w.set, path, nil, parser.SkipObjectResolution)
 		if err != nil {

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/punctual-job/punctual/views/link"
@@ -11,12 +12,7 @@ func ranges() []string {
 	return slices.DeleteFunc(slices.Clone(link.Ranges()), func(r string) bool { return r == link.RangeAll })
 }
 
-func (p JobPage) rangeShown() string {
-	if p.Filter.Range == "" {
-		return link.RangeDefault
-	}
-	return p.Filter.Range
-}
+func (p JobPage) rangeShown() string { return cmp.Or(p.Filter.Range, link.RangeDefault) }
 
 // tone is the badge's colour.
 func tone(class string) string {

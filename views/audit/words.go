@@ -1,15 +1,11 @@
 package audit
 
 import (
+	"cmp"
 	"github.com/punctual-job/punctual/views/link"
 )
 
-func (p ListPage) rangeShown() string {
-	if p.Filter.Range == "" {
-		return link.AuditRangeDefault
-	}
-	return p.Filter.Range
-}
+func (p ListPage) rangeShown() string { return cmp.Or(p.Filter.Range, link.AuditRangeDefault) }
 
 // actionTone is the badge's colour: what takes something away stands out.
 func actionTone(action string) string {

@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -82,10 +83,7 @@ func (f fakes) runFlow() runs.DetailPage {
 		}
 		run.Graph.Nodes = append(run.Graph.Nodes, n)
 		if s.RunID != 0 {
-			tone := map[flow.State]string{flow.Success: "ok", flow.Running: "open"}[s.State]
-			if tone == "" {
-				tone = "bad"
-			}
+			tone := cmp.Or(map[flow.State]string{flow.Success: "ok", flow.Running: "open"}[s.State], "bad")
 			x := float64(i) * 9
 			run.Time.Rows = append(run.Time.Rows, timeline.Row{Name: s.Title, URL: n.URL, Lanes: 1, Bars: []timeline.Bar{{URL: n.URL, Title: n.Note, Tone: tone, X: x, Run: x, W: 12}}})
 		}

@@ -1,6 +1,7 @@
 package glue
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -56,12 +57,7 @@ func differs(lines []Line) bool {
 func textRows(source string) int { return min(max(strings.Count(source, "\n")+2, 16), 40) }
 
 // title is what a version is called by: its remark, or the number of one that has none, as the first of every job.
-func (v Version) title() string {
-	if v.Remark != "" {
-		return v.Remark
-	}
-	return "#" + format.Digits(v.ID)
-}
+func (v Version) title() string { return cmp.Or(v.Remark, "#"+format.Digits(v.ID)) }
 
 // merges says whether the editor of scripts shows the difference; that of a definition is a table.
 func (p ComparePage) merges() bool { return p.Type != "FLOW" }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"github.com/punctual-job/punctual/views/flows"
 	"strings"
 
@@ -126,12 +127,7 @@ type Fact struct {
 	URL          string
 }
 
-func (r Relative) title() string {
-	if r.Name == "" {
-		return "#" + format.Digits(r.ID)
-	}
-	return r.Name
-}
+func (r Relative) title() string { return cmp.Or(r.Name, "#"+format.Digits(r.ID)) }
 
 // maxRelatives is how many jobs of a side the picture of the family shows.
 const maxRelatives = 6

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -80,12 +81,7 @@ func (p SearchPage) job() string {
 	return strconv.FormatInt(p.Filter.Job, 10)
 }
 
-func (p SearchPage) rangeShown() string {
-	if p.Filter.Range == "" {
-		return link.RangeDefault
-	}
-	return p.Filter.Range
-}
+func (p SearchPage) rangeShown() string { return cmp.Or(p.Filter.Range, link.RangeDefault) }
 
 // nothing says that the search is over, and that nothing was found.
 func (p SearchPage) nothing() bool {

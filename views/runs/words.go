@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -14,12 +15,7 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (p ListPage) rangeShown() string {
-	if p.Filter.Range == "" {
-		return link.RangeDefault
-	}
-	return p.Filter.Range
-}
+func (p ListPage) rangeShown() string { return cmp.Or(p.Filter.Range, link.RangeDefault) }
 
 // jobOptions keeps a job that the filter names in the list even when its group is not chosen, so that the form does not
 // lose it with the next change.
@@ -59,12 +55,7 @@ func jobName(p layout.Page, r Row) string {
 	return r.JobName
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
-}
+func orDash(s string) string { return cmp.Or(s, "–") }
 
 // ShortAddress leaves out what all addresses share. An address that is no URL is shown as it is.
 func ShortAddress(address string) string {

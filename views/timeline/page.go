@@ -132,19 +132,9 @@ func (b Bar) width() string { return percent(max(b.W, 0.01)) }
 func percent(x float64) string { return strconv.FormatFloat(min(100, max(0, x)), 'f', 2, 64) + "%" }
 
 // rangeShown is the range that the filter shows as chosen.
-func (p Page) rangeShown() string {
-	if p.Filter.Range == "" {
-		return link.TimelineRanges()[0]
-	}
-	return p.Filter.Range
-}
+func (p Page) rangeShown() string { return cmp.Or(p.Filter.Range, link.TimelineRanges()[0]) }
 
-func (p Page) by() string {
-	if p.Filter.By == "" {
-		return link.TimelineRows()[0]
-	}
-	return p.Filter.By
-}
+func (p Page) by() string { return cmp.Or(p.Filter.By, link.TimelineRows()[0]) }
 
 // foot is the lower edge of a bar.
 func (b Bar) foot() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight + barHeight) }

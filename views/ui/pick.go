@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/punctual-job/punctual/views/format"
@@ -29,12 +30,7 @@ type PickedJob struct {
 // FieldJobSearch is the picker's own field. It is sent along with the form and means nothing there.
 const FieldJobSearch = "job_search"
 
-func (j PickedJob) title() string {
-	if j.Name == "" {
-		return "#" + format.Digits(j.ID)
-	}
-	return j.Name
-}
+func (j PickedJob) title() string { return cmp.Or(j.Name, "#"+format.Digits(j.ID)) }
 
 func (j PickedJob) sub() string {
 	if j.Name == "" {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/punctual-job/punctual/locales"
@@ -76,8 +77,6 @@ func optionText(o Option) string {
 }
 
 func rows(n int) string {
-	if n == 0 {
-		n = 3
-	}
+	n = cmp.Or(n, 3)
 	return strconv.Itoa(n)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,10 +37,7 @@ func (c *auditCmd) Run(s streams) error {
 	if c.Limit < 1 {
 		return setting("--limit", errors.New("must be 1 or more"))
 	}
-	zone := o.Zone
-	if zone == nil {
-		zone = time.Local
-	}
+	zone := cmp.Or(o.Zone, time.Local)
 	now := time.Now()
 	r := manage.AccountRequest{To: now, Limit: c.Limit}
 	if r.From, err = moment(c.From, now, zone); err != nil {

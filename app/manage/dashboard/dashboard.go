@@ -42,9 +42,7 @@ type Dashboard struct {
 
 // New makes a dashboard.
 func New(cfg Config) *Dashboard {
-	if cfg.Zone == nil {
-		cfg.Zone = cfg.Pool.Zone()
-	}
+	cfg.Zone = cmp.Or(cfg.Zone, cfg.Pool.Zone())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

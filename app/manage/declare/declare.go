@@ -65,9 +65,7 @@ type Service struct {
 
 // New makes the use case.
 func New(cfg Config) *Service {
-	if cfg.Zone == nil {
-		cfg.Zone = cfg.Pool.Zone()
-	}
+	cfg.Zone = cmp.Or(cfg.Zone, cfg.Pool.Zone())
 	return &Service{cfg: cfg, queries: db.New()}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -376,9 +377,7 @@ func TestAProgramCanSayEveryField(t *testing.T) {
 	d := <-said
 	var names []string
 	for _, j := range d.Jobs {
-		for name := range j.Fields {
-			names = append(names, name)
-		}
+		names = slices.AppendSeq(names, maps.Keys(j.Fields))
 	}
 	slices.Sort(names)
 	var want []string

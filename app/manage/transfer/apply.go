@@ -118,9 +118,7 @@ func (w *work) do(ctx context.Context, i int) error {
 		}
 		ids = append(ids, strconv.FormatInt(id, 10))
 	}
-	if item.in.ChildJobIDs == "" {
-		item.in.ChildJobIDs = strings.Join(ids, ",")
-	}
+	item.in.ChildJobIDs = cmp.Or(item.in.ChildJobIDs, strings.Join(ids, ","))
 	if err := w.save(ctx, item); err != nil {
 		return &FailedError{AppName: item.AppName, Name: item.Name, err: err}
 	}

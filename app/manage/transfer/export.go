@@ -36,9 +36,7 @@ type Service struct {
 
 // New makes the use cases.
 func New(cfg Config) *Service {
-	if cfg.Zone == nil {
-		cfg.Zone = cfg.Pool.Zone()
-	}
+	cfg.Zone = cmp.Or(cfg.Zone, cfg.Pool.Zone())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
