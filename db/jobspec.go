@@ -22,7 +22,7 @@ func (j Job) Spec() jobspec.Job {
 
 // JobRow is the row of a new job with a definition; the group and the times are the caller's.
 func JobRow(j jobspec.Job) InsertJobParams {
-	row := InsertJobParams{
+	return InsertJobParams{
 		JobDesc: j.Name, Author: Text(j.Author), AlarmEmail: Text(j.AlarmEmail), ScheduleType: j.ScheduleType, ScheduleConf: Text(j.ScheduleConf),
 		MisfireStrategy: j.Misfire.Plain(), ExecutorRouteStrategy: j.Route, ExecutorHandler: Text(j.Handler), ExecutorParam: Text(j.Param),
 		ExecutorBlockStrategy: Text(j.Block), ExecutorTimeout: int64(j.TimeoutSeconds), ExecutorFailRetryCount: int64(j.Retries), GlueType: j.Glue,
@@ -31,11 +31,8 @@ func JobRow(j jobspec.Job) InsertJobParams {
 		RetentionDays: int64(j.RetentionDays), WarnAfterSeconds: int64(j.WarnAfter), ExpectEverySeconds: int64(j.ExpectEvery), Tags: j.Tags,
 		Calendar: j.Calendar, CalendarRule: string(j.CalendarRule), DoneBy: j.DoneBy, MisfireMore: j.Misfire.More(),
 		MisfireLast: int64(j.MisfireLast), MisfireWithin: int64(j.MisfireWithin), KeepOutput: string(j.KeepOutput), Runbook: j.Runbook, WhenLost: string(j.WhenLost),
+		ParamFixed: Flag(j.ParamFixed),
 	}
-	if j.ParamFixed {
-		row.ParamFixed = 1
-	}
-	return row
 }
 
 // JobChange is JobRow for a job that exists. The kind of its code stays, and a script changes as a new version only.

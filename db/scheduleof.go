@@ -1,21 +1,11 @@
 package db
 
-import (
-	"time"
-
-	"github.com/punctual-job/punctual/scheduler/jobspec"
-)
+import "github.com/punctual-job/punctual/scheduler/jobspec"
 
 // ScheduleOf is when a definition is due, in its own zone and window and by its calendar. The error is for a zone or a calendar that
 // there is not.
 func (p *Pool) ScheduleOf(j *jobspec.Job) (jobspec.Schedule, error) {
-	s := jobspec.Schedule{Type: j.ScheduleType, Conf: j.ScheduleConf, Misfire: j.Misfire, Zone: p.Zone()}
-	if j.Start > 0 {
-		s.Start = time.UnixMilli(j.Start)
-	}
-	if j.End > 0 {
-		s.End = time.UnixMilli(j.End)
-	}
+	s := jobspec.Schedule{Type: j.ScheduleType, Conf: j.ScheduleConf, Misfire: j.Misfire, Zone: p.Zone(), Start: Instant(j.Start), End: Instant(j.End)}
 	loc, err := jobspec.Location(j.Zone)
 	if err != nil {
 		return s, err

@@ -28,11 +28,7 @@ func InsertDeliveries(ctx context.Context, tx DBTX, deliveries []NewDelivery) er
 		args := make([]any, 0, 10*len(part))
 		for i := range part {
 			d := &part[i]
-			again := 0
-			if d.Again {
-				again = 1
-			}
-			args = append(args, d.WebhookID, d.Type, d.JobGroup, d.JobID, d.Run, d.At, int64(d.Outcome), d.Code, again, d.Facts)
+			args = append(args, d.WebhookID, d.Type, d.JobGroup, d.JobID, d.Run, d.At, int64(d.Outcome), d.Code, Flag(d.Again), d.Facts)
 		}
 		q := "INSERT INTO punctual_webhook_delivery (webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts) VALUES " +
 			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?),", len(part)), ",")

@@ -146,10 +146,7 @@ func (c *Callbacks) Of(ctx context.Context, logID int64) (a Awaited, ok bool, er
 	} else if err != nil {
 		return a, false, err
 	}
-	a = Awaited{Until: time.UnixMilli(row.ExpiresAt), Progress: row.Progress}
-	if row.ProgressAt > 0 {
-		a.ProgressAt = time.UnixMilli(row.ProgressAt)
-	}
+	a = Awaited{Until: time.UnixMilli(row.ExpiresAt), Progress: row.Progress, ProgressAt: db.Instant(row.ProgressAt)}
 	return a, row.State == callbackAwaited, nil
 }
 

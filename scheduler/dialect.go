@@ -106,12 +106,8 @@ func (e *Engine) SetAddressDisabled(ctx context.Context, groupID int64, address 
 	if g == nil {
 		return ErrNoGroup
 	}
-	var flag int64
-	if disabled {
-		flag = 1
-	}
 	err := e.queries.SetExecutorDisabled(ctx, e.cfg.Pool, db.SetExecutorDisabledParams{
-		AppName: g.appName, Address: address, Disabled: flag, UpdatedAt: e.now().UnixMilli(),
+		AppName: g.appName, Address: address, Disabled: db.Flag(disabled), UpdatedAt: e.now().UnixMilli(),
 	})
 	if err != nil {
 		return err

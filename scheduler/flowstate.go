@@ -52,10 +52,7 @@ func stateOfRow(r *db.FlowStep, foreach bool) flow.StepState {
 // keep writes what was decided of a step back into its row.
 func (s *flowStep) keep(now flow.StepState, foreach bool, at time.Time) {
 	was := s.FlowStep
-	s.State, s.Attempt, s.ByHand = int64(now.State), int64(now.Attempt), 0
-	if now.ByHand {
-		s.ByHand = 1
-	}
+	s.State, s.Attempt, s.ByHand = int64(now.State), int64(now.Attempt), db.Flag(now.ByHand)
 	if now.Ending && s.Ending == 0 {
 		s.Ending = endingAsked
 	}

@@ -75,13 +75,7 @@ func (e *Engine) sweepWaitingWith(ctx context.Context, hidden, low int64) (err e
 
 // scheduleOf is when a job is due, in its own zone and window and by its calendar.
 func (e *Engine) scheduleOf(t jobspec.ScheduleType, conf, zone string, start, end int64, calendar, rule string) (jobspec.Schedule, error) {
-	s := jobspec.Schedule{Type: t, Conf: conf, Zone: e.cfg.JobZone}
-	if start > 0 {
-		s.Start = time.UnixMilli(start)
-	}
-	if end > 0 {
-		s.End = time.UnixMilli(end)
-	}
+	s := jobspec.Schedule{Type: t, Conf: conf, Zone: e.cfg.JobZone, Start: db.Instant(start), End: db.Instant(end)}
 	loc, err := jobspec.Location(zone)
 	if err != nil {
 		return s, err

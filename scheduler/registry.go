@@ -32,7 +32,7 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 	now := nullTime(e.wall(e.now()))
 	e.directory.trust(placeOf(r.RegistryKey, r.RegistryValue))
 	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
-		UpdateTime: now, TokenShown: shown, TakesEnv: flag(r.TakesEnvironment), RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
+		UpdateTime: now, TokenShown: shown, TakesEnv: db.Flag(r.TakesEnvironment), RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
 	})
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 	if affected == 0 {
 		err := pool.Tx(ctx, func(tx *sql.Tx) error {
 			if err := e.queries.InsertRegistry(ctx, tx, db.InsertRegistryParams{
-				RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now, TokenShown: shown, TakesEnv: flag(r.TakesEnvironment),
+				RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now, TokenShown: shown, TakesEnv: db.Flag(r.TakesEnvironment),
 			}); err != nil {
 				return err
 			}
@@ -280,11 +280,4 @@ func (d *directory) silent(speaks func(appName string) bool) map[int64]bool {
 // speaksFor says whether a result's reporter may tell about a group's runs.
 func (f *finishing) speaksFor(groupID int64) bool {
 	return (f.groups == nil || slices.Contains(f.groups, groupID)) && !f.not[groupID]
-}
-
-func flag(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -72,14 +72,7 @@ func (a asking) tells(next asking) (what webhook.Type, ok bool) {
 
 // askingOf reads what is stored about an address.
 func askingOf(row db.Executor) asking {
-	return asking{at: moment(row.AskedAt), since: moment(row.SilentSince), fault: wire.Fault(row.Fault)}
-}
-
-func moment(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
+	return asking{at: db.Instant(row.AskedAt), since: db.Instant(row.SilentSince), fault: wire.Fault(row.Fault)}
 }
 
 // watching reports whether typed addresses are asked.
@@ -233,7 +226,7 @@ func (w *watcher) ask(ctx context.Context, q watchedAddress) error {
 	what, tells := q.known.tells(now)
 	err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		if err := e.queries.SetExecutorAsked(ctx, tx, db.SetExecutorAskedParams{
-			AppName: q.appName, Address: q.address, AskedAt: now.at.UnixMilli(), SilentSince: milli(now.since), Fault: string(now.fault),
+			AppName: q.appName, Address: q.address, AskedAt: now.at.UnixMilli(), SilentSince: db.Millis(now.since), Fault: string(now.fault),
 		}); err != nil || !tells {
 			return err
 		}
@@ -243,11 +236,4 @@ func (w *watcher) ask(ctx context.Context, q watchedAddress) error {
 		e.cfg.Webhooks.Wake()
 	}
 	return err
-}
-
-func milli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }

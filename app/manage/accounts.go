@@ -246,13 +246,7 @@ var endings = map[db.ScheduleCause]account.Ending{
 }
 
 func (a *accounting) scheduleOf(h *db.JobSchedule) (jobspec.Schedule, error) {
-	s := jobspec.Schedule{Type: h.ScheduleType, Conf: h.ScheduleConf, Misfire: h.MisfireStrategy, Zone: a.s.cfg.Pool.Zone()}
-	if h.StartAt > 0 {
-		s.Start = time.UnixMilli(h.StartAt)
-	}
-	if h.EndAt > 0 {
-		s.End = time.UnixMilli(h.EndAt)
-	}
+	s := jobspec.Schedule{Type: h.ScheduleType, Conf: h.ScheduleConf, Misfire: h.MisfireStrategy, Zone: a.s.cfg.Pool.Zone(), Start: db.Instant(h.StartAt), End: db.Instant(h.EndAt)}
 	s, err := a.s.cfg.Pool.Calendars().Keep(s, h.Calendar, h.CalendarRule)
 	if err != nil {
 		return s, err

@@ -262,12 +262,9 @@ type AuditList struct {
 
 // query is the filter as the database has it.
 func (f AuditFilter) query() db.AuditFilter {
-	q := db.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ObjectID: f.ID, GroupID: f.Group}
+	q := db.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ObjectID: f.ID, GroupID: f.Group, UntilMs: db.Millis(f.Until)}
 	if f.Text != "" {
 		q.Text = contains(f.Text)
-	}
-	if !f.Until.IsZero() {
-		q.UntilMs = f.Until.UnixMilli()
 	}
 	return q
 }

@@ -76,8 +76,8 @@ func (s *Backfills) Plan(ctx context.Context, p auth.Principal, job int64, in Ba
 		var due time.Time // a fixed rate goes on from the time on record, and a stopped one had its last
 		if j := plan.Job; j.TriggerNextTime > 0 {
 			due = db.Undecided(j.TriggerNextTime, j.PausedAt, j.PausedNext)
-		} else if j.TriggerLastTime > 0 {
-			due = time.UnixMilli(j.TriggerLastTime)
+		} else {
+			due = db.Instant(j.TriggerLastTime)
 		}
 		var times []time.Time
 		times, err = backfill.Times(schedule, in.From, in.Until, due)
@@ -208,16 +208,13 @@ func (s *Backfills) Start(ctx context.Context, p auth.Principal, job int64, in B
 	if err != nil {
 		return 0, err
 	}
-	kind, newest := backfill.OfSchedule, int64(0)
+	kind := backfill.OfSchedule
 	if in.Failed {
 		kind = backfill.OfFailed
 	}
-	if in.Newest {
-		newest = 1
-	}
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) (err error) {
 		id, err = s.queries.InsertBackfill(ctx, tx, db.InsertBackfillParams{
-			JobID: job, Kind: kind, FromAt: in.From.UnixMilli(), UntilAt: in.Until.UnixMilli(), Newest: newest, AtOnce: int64(max(1, in.AtOnce)),
+			JobID: job, Kind: kind, FromAt: in.From.UnixMilli(), UntilAt: in.Until.UnixMilli(), Newest: db.Flag(in.Newest), AtOnce: int64(max(1, in.AtOnce)),
 			State: backfill.Running, Total: int64(plan.Count), MadeAt: s.cfg.Now().UnixMilli(), MadeBy: cut(p.Name, 64),
 		})
 		if err != nil {

@@ -26,13 +26,7 @@ func (s *Jobs) scheduleOf(j jobspec.Job) (jobspec.Schedule, error) {
 			})
 		}
 	}
-	schedule := jobspec.Schedule{Type: j.ScheduleType, Conf: j.ScheduleConf, Misfire: j.Misfire, Zone: zone}
-	if j.Start > 0 {
-		schedule.Start = time.UnixMilli(j.Start)
-	}
-	if j.End > 0 {
-		schedule.End = time.UnixMilli(j.End)
-	}
+	schedule := jobspec.Schedule{Type: j.ScheduleType, Conf: j.ScheduleConf, Misfire: j.Misfire, Zone: zone, Start: db.Instant(j.Start), End: db.Instant(j.End)}
 	schedule, err := s.cfg.Pool.Calendars().Keep(schedule, j.Calendar, string(j.CalendarRule))
 	if err != nil {
 		return schedule, problem.InvalidFields(problem.Field{Name: jobspec.FieldCalendar, Key: jobspec.CodeCalendar, Args: []any{"Value", j.Calendar}})

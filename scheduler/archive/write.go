@@ -367,10 +367,7 @@ func (s *Service) noteIn(ctx context.Context, tx *sql.Tx, n *noted, object Objec
 		if !c.fits(&old, there, &run, node) {
 			continue
 		}
-		row := db.Output{LogID: c.ID, JobGroup: c.Group, JobID: c.Job, Node: node, State: c.state(run.open), EndedAt: c.endedAt, KeptAt: now}
-		if c.pushed {
-			row.Pushed = 1
-		}
+		row := db.Output{LogID: c.ID, JobGroup: c.Group, JobID: c.Job, Node: node, State: c.state(run.open), EndedAt: c.endedAt, KeptAt: now, Pushed: db.Flag(c.pushed)}
 		if there {
 			left = append(left, old.ObjectID)
 		}

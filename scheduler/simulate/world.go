@@ -180,12 +180,7 @@ func (w *world) prepare(ctx context.Context) error {
 			}
 			p.GlueType, p.GlueSource, p.ExecutorHandler = jobspec.GlueFlow, db.Text(source), ""
 		}
-		if !j.when.start.IsZero() {
-			p.StartAt = j.when.start.UnixMilli()
-		}
-		if !j.when.end.IsZero() {
-			p.EndAt = j.when.end.UnixMilli()
-		}
+		p.StartAt, p.EndAt = db.Millis(j.when.start), db.Millis(j.when.end)
 		err := w.oracle.Tx(ctx, func(tx *sql.Tx) (err error) {
 			j.id, err = w.schedules.Create(ctx, tx, p)
 			return err

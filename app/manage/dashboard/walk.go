@@ -80,12 +80,9 @@ func dueOf(r *db.ListJobsDueWithinRow) time.Time {
 }
 
 func (s *Dashboard) scheduleOf(r *db.ListJobsDueWithinRow) jobspec.Schedule {
-	schedule := jobspec.Schedule{Type: r.ScheduleType, Conf: string(r.ScheduleConf), Zone: s.cfg.Zone}
+	schedule := jobspec.Schedule{Type: r.ScheduleType, Conf: string(r.ScheduleConf), Zone: s.cfg.Zone, End: db.Instant(r.EndAt)}
 	if loc, err := jobspec.Location(r.TimeZone); err == nil && loc != nil {
 		schedule.Zone = loc
-	}
-	if r.EndAt > 0 {
-		schedule.End = time.UnixMilli(r.EndAt)
 	}
 	if kept, err := s.cfg.Pool.Calendars().Keep(schedule, r.Calendar, r.CalendarRule); err == nil {
 		return kept
