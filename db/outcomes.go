@@ -19,8 +19,6 @@ type Outcome struct {
 	PlannedAt   int64  // epoch ms
 	KillAskedAt int64  // epoch ms; 0: nobody wants it ended
 	Events      string // see event.Parse
-	Skipped     bool   // it was not sent, on purpose
-	Killed      bool   // somebody ended it before it was sent
 	Note        string // the beginning of what is said about a failure of its executor
 }
 
@@ -91,7 +89,6 @@ func tellOutcomes(ctx context.Context, tx DBTX, list []Outcome, at map[int64]int
 			return fmt.Errorf("read outcome: %w", err)
 		}
 		to := &list[at[id]]
-		o.Skipped, o.Killed = o.Outcome == event.Skipped || o.Outcome == event.Stopped, o.Outcome == event.Killed
 		o.ID, o.JobID, o.HandleCode, o.TriggerTime = to.ID, to.JobID, to.HandleCode, to.TriggerTime
 		*to = o
 	}

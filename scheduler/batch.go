@@ -15,7 +15,6 @@ var ErrStopping = errors.New("the engine is starting or stopping")
 // takes everything that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet
 // moment a little company, and window that of a moment in which one batch follows another.
 type batcher[T any] struct {
-	name   string
 	max    int
 	linger time.Duration
 	window func() time.Duration // not below linger; nil: as linger
@@ -37,8 +36,8 @@ type queued[T any] struct {
 	since time.Time
 }
 
-func newBatcher[T any](name string, maxBatch int, linger time.Duration, capacity int, write func(context.Context, []T)) *batcher[T] {
-	return &batcher[T]{name: name, max: maxBatch, linger: linger, write: write,
+func newBatcher[T any](maxBatch int, linger time.Duration, capacity int, write func(context.Context, []T)) *batcher[T] {
+	return &batcher[T]{max: maxBatch, linger: linger, write: write,
 		items: make(chan *queued[T], min(capacity, 100_000)), turn: make(chan struct{}, 1)}
 }
 

@@ -60,7 +60,7 @@ func TestBatcher(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := &written{takes: tt.takes}
-				b := newBatcher("test", 10, 2*time.Millisecond, 100, w.write)
+				b := newBatcher(10, 2*time.Millisecond, 100, w.write)
 				if tt.pause == 10*time.Millisecond {
 					b.linger = 0
 				}
@@ -93,7 +93,7 @@ func TestABatchWaitsLongerWhileManyCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const urgent = 99
 		w := &written{}
-		b := newBatcher("test", 100, 2*time.Millisecond, 100, w.write)
+		b := newBatcher(100, 2*time.Millisecond, 100, w.write)
 		b.window, b.urgent = func() time.Duration { return 10 * time.Millisecond }, func(i int) bool { return i == urgent }
 		var wg sync.WaitGroup
 		b.start(t.Context(), 2, &wg)
@@ -128,7 +128,7 @@ func TestABatcherThatStopsWritesWhatIsQueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &written{takes: time.Second}
-		b := newBatcher("test", 10, time.Millisecond, 100, w.write)
+		b := newBatcher(10, time.Millisecond, 100, w.write)
 		if err := b.add(t.Context(), 0); !errors.Is(err, ErrStopping) {
 			t.Errorf("before the start: %v, want ErrStopping", err)
 		}
@@ -164,7 +164,7 @@ func TestAFullBatcherMakesItsCallersWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &written{takes: time.Minute}
-		b := newBatcher("test", 1, 0, 2, w.write)
+		b := newBatcher(1, 0, 2, w.write)
 		var wg sync.WaitGroup
 		b.start(t.Context(), 1, &wg)
 		began := time.Now()
@@ -194,7 +194,7 @@ func TestNothingIsLostWhenManyAddWhileTheBatcherStops(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		w := &written{}
-		b := newBatcher("test", 7, 0, 3, w.write)
+		b := newBatcher(7, 0, 3, w.write)
 		var loops, adders sync.WaitGroup
 		b.start(t.Context(), 2, &loops)
 		var mu sync.Mutex
@@ -232,7 +232,7 @@ func TestResultsOfManyDoNotDelayOthers(t *testing.T) {
 		const many = 10_000
 		written, before := 0, -1 // how many when the single one was written
 		e := &Engine{bulk: semaphore.NewWeighted(bulkWaiting), carrier: newCarrier()}
-		e.finisher = newBatcher("test", db.MaxBatch, 2*time.Millisecond, 20_000, func(_ context.Context, batch []finishing) {
+		e.finisher = newBatcher(db.MaxBatch, 2*time.Millisecond, 20_000, func(_ context.Context, batch []finishing) {
 			time.Sleep(100 * time.Millisecond)
 			for _, f := range batch {
 				if f.id == many {

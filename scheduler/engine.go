@@ -284,12 +284,12 @@ func New(cfg Config) (*Engine, error) {
 	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued)
 	e.crowd = newCrowd(e)
 	e.queues.low, e.queues.drained = e.crowdedAt()/2, e.crowd.drained
-	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
-	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
+	e.recorder = newBatcher(db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
+	e.finisher = newBatcher(db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.finisher.window, e.finisher.urgent = func() time.Duration { return windowOf(e.Admins()) }, e.urgent
-	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
+	e.beginner = newBatcher(db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
 	e.beginner.urgent = func(d *dispatch) bool { return d.step != 0 } // a step of another flow follows the one before it at once
-	e.admitter = newBatcher("admit", db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
+	e.admitter = newBatcher(db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
 	e.callbacks = &Callbacks{queries: db.New(), cfg: callbacksConfig{Pool: cfg.Pool, Now: e.now, Mine: e.node.Mine, Complete: e.complete, Changed: e.hub.changed}}
 	e.outputs = &Outputs{queries: db.New(), cfg: outputsConfig{
 		Pool: cfg.Pool, Archive: e.archive, Directory: e.directory, Now: e.now, Log: cfg.Executors.Log, Target: e.target, CatchUp: e.catchUp, Refused: e.Refused,

@@ -117,7 +117,6 @@ type flowPlan struct {
 	def   *flow.Definition
 	plan  *flow.Plan
 	place map[string]int // of steps, by their ids
-	reads []string       // whose results its expressions look at
 }
 
 // textKey names the definition of a job, textRow is where it is on record, and since when as far as its deletion goes.
@@ -158,7 +157,7 @@ func newFlowPlan(text int64, source string) (*flowPlan, error) {
 	if len(faults) > 0 {
 		return nil, errNoFlow{faults}
 	}
-	p := &flowPlan{text: text, def: def, plan: plan, place: make(map[string]int, len(def.Steps)), reads: plan.Reads()}
+	p := &flowPlan{text: text, def: def, plan: plan, place: make(map[string]int, len(def.Steps))}
 	for i := range def.Steps {
 		p.place[def.Steps[i].ID] = i
 	}

@@ -67,7 +67,7 @@ func (c *backfillPages) page(ec echo.Context, status int, jobID int64, page back
 	for _, b := range rows {
 		page.Rows = append(page.Rows, backfills.Row{
 			ID: b.ID, State: b.State, Ended: b.EndedAt != 0, Failed: b.Kind == backfill.OfFailed, From: moment(b.FromAt, zone), Until: moment(b.UntilAt, zone),
-			Total: b.Total, Sent: b.Sent, Good: b.Succeeded, Bad: b.Failed, AtOnce: b.AtOnce, By: b.MadeBy, At: c.at(page.Page, time.UnixMilli(b.MadeAt)),
+			Total: b.Total, Sent: b.Sent, Good: b.Succeeded, Bad: b.Failed, By: b.MadeBy, At: c.at(page.Page, time.UnixMilli(b.MadeAt)),
 		})
 	}
 	held, err := c.pauses.Of(ctx, p, j)

@@ -62,11 +62,7 @@ func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j 
 	if _, _, page.Waiting, err = c.jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err != nil {
 		return err
 	}
-	groups, err := c.groupTitles(ec)
-	if err != nil {
-		return err
-	}
-	page.JobID, page.Name, page.Group, page.Type = j.ID, j.JobDesc, groups.title(j.JobGroup), string(j.GlueType)
+	page.JobID, page.Name, page.Type = j.ID, j.JobDesc, string(j.GlueType)
 	page.Nonce = styleNonce(ec)
 	if j.GlueType == jobspec.GlueFlow {
 		spec := j.Spec()
@@ -144,7 +140,7 @@ func (c *gluePages) glueMerge(ec echo.Context, page *glue.EditPage, j db.Job, fr
 	}
 	if known {
 		m := manage.MergeScripts(base, page.Source, string(j.GlueSource), take...)
-		page.Source, page.Merge = m.Text, &glue.Merge{Base: from, Taken: m.Theirs}
+		page.Source, page.Merge = m.Text, &glue.Merge{Base: from}
 		for _, f := range m.Conflicts {
 			page.Merge.Conflicts = append(page.Merge.Conflicts, glue.Conflict{Mark: f.Mark, Line: f.Line, Base: strings.Join(f.Base, "\n"), Mine: strings.Join(f.Mine, "\n"), Theirs: strings.Join(f.Theirs, "\n")})
 		}

@@ -153,7 +153,7 @@ func (c *groupPages) refused(ctx context.Context, page layout.Page, p auth.Princ
 func (c *frame) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
 	row := groups.Row{
 		ID: g.ID, AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Jobs: jobs,
-		Addresses: addresses, Updated: c.at(page, c.groups.Updated(g)),
+		Addresses: addresses,
 	}
 	for _, a := range row.Addresses {
 		if a.State == groups.AddressOnline || a.State == groups.AddressLate {

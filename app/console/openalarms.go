@@ -52,7 +52,7 @@ func (c *frame) openRow(page layout.Page, p auth.Principal, j manage.OpenAlarm) 
 	row := alarms.OpenJob{ID: j.ID, Name: j.Name, Ack: c.acked(page, p, j.ID, j.Group, j.Name, j.Alarms)}
 	for _, o := range j.Alarms {
 		row.Alarms = append(row.Alarms, alarms.OpenAlarm{
-			Cause: string(o.Cause), Since: c.at(page, o.Since), Count: o.Count, Run: o.Run, By: o.AckedBy, At: c.at(page, o.AckedAt), Remark: o.Remark,
+			Cause: string(o.Cause), Since: c.at(page, o.Since), Count: o.Count, Run: o.Run,
 		})
 	}
 	return row

@@ -50,7 +50,7 @@ func (c *tokenPages) tokenList(ec echo.Context) error {
 	for _, t := range list {
 		row := tokens.Row{
 			ID: t.ID, Name: t.Name, Hint: t.Hint, Owner: t.Owner, Service: t.Service, Admin: t.Admin, Rights: auth.RightNames(t.Rights), State: string(t.State),
-			Created: c.at(page.Page, fromMillis(t.CreatedAt)), Expires: c.at(page.Page, fromMillis(t.ExpiresAt)), Used: c.at(page.Page, fromMillis(t.UsedAt)), From: t.UsedFrom,
+			Expires: c.at(page.Page, fromMillis(t.ExpiresAt)), Used: c.at(page.Page, fromMillis(t.UsedAt)), From: t.UsedFrom,
 		}
 		for _, id := range t.Groups {
 			row.Groups = append(row.Groups, groups.title(id))

@@ -59,7 +59,7 @@ func (c *webhookPages) webhookList(ec echo.Context) error {
 func (c *webhookPages) webhookRow(page layout.Page, w *manage.Webhook, title func(int64) string) webhooks.Row {
 	row := webhooks.Row{
 		ID: w.ID, Name: w.Name, Place: w.Place, State: string(w.State), Status: w.Status, Failing: c.at(page, w.FailingSince),
-		Waiting: format.Number(w.Waiting), Oldest: c.at(page, w.Oldest), GivenUp: w.GivenUp, Dropped: w.Dropped, LastOK: c.at(page, w.LastOK), Tags: w.Tags, MadeBy: w.MadeBy, Unsealed: !w.Unsealed(),
+		Waiting: format.Number(w.Waiting), Oldest: c.at(page, w.Oldest), GivenUp: w.GivenUp, Dropped: w.Dropped, LastOK: c.at(page, w.LastOK), Tags: w.Tags, Unsealed: !w.Unsealed(),
 	}
 	if w.More {
 		row.Waiting += "+"

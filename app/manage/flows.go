@@ -244,9 +244,8 @@ func (f *flowJobs) params(def *flow.Definition) (faults flow.Faults) {
 // FlowRun is a run of a flow with its steps.
 type FlowRun struct {
 	db.FlowRun
-	Definition *flow.Definition // without steps where it is Unread
-	Unread     error            // why the definition cannot be read: it is of a later version, damaged, or gone; nil where it can
-	Source     string
+	Definition *flow.Definition      // without steps where it is Unread
+	Unread     error                 // why the definition cannot be read: it is of a later version, damaged, or gone; nil where it can
 	Steps      []db.ListFlowStepsRow // in the order of the definition
 }
 
@@ -281,7 +280,6 @@ func (s *Runs) Flow(ctx context.Context, r db.Run) (f FlowRun, ok bool, err erro
 	case err != nil:
 		return f, false, fmt.Errorf("read the definition of a run: %w", err)
 	default:
-		f.Source = text.Source
 		f.Definition, f.Unread = flow.Parse([]byte(text.Source))
 	}
 	if f.Unread != nil {

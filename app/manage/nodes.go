@@ -30,17 +30,16 @@ const (
 
 // Node is one admin.
 type Node struct {
-	ID       int64
-	Name     string
-	Address  string
-	Version  string
-	Started  time.Time
-	Beat     time.Time // the last renewal of its lease, by its own clock
-	State    NodeState
-	LowLogID int64 // below this run it has nothing unsent; 0: nothing at all
-	Self     bool  // the one that answers
-	Load     scheduler.Figures
-	HasLoad  bool // it is alive and has told its figures
+	ID      int64
+	Name    string
+	Address string
+	Version string
+	Started time.Time
+	Beat    time.Time // the last renewal of its lease, by its own clock
+	State   NodeState
+	Self    bool // the one that answers
+	Load    scheduler.Figures
+	HasLoad bool // it is alive and has told its figures
 }
 
 // Cluster is every admin that is known, the living first, with what each has in hand.
@@ -62,7 +61,7 @@ func (s *Nodes) Cluster(ctx context.Context, p auth.Principal) (Cluster, error) 
 	for _, r := range rows {
 		n := Node{
 			ID: r.ID, Name: r.Name, Address: r.Address, Version: r.Version, Started: time.UnixMilli(r.StartedAt), Beat: time.UnixMilli(r.BeatAt),
-			Self: r.ID == c.Load.Node, State: NodeGone, LowLogID: r.LowLogID,
+			Self: r.ID == c.Load.Node, State: NodeGone,
 		}
 		if r.State == 1 {
 			n.State = NodeSilent

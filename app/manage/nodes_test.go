@@ -40,7 +40,7 @@ func TestTheCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		node := func(i int, name string, s NodeState, load *scheduler.Figures) Node {
-			n := Node{ID: ids[i], Name: name, Address: "http://" + name, Version: "1", Started: time.UnixMilli(1000), Beat: time.UnixMilli(2000), State: s, LowLogID: 7, Self: i == 2}
+			n := Node{ID: ids[i], Name: name, Address: "http://" + name, Version: "1", Started: time.UnixMilli(1000), Beat: time.UnixMilli(2000), State: s, Self: i == 2}
 			if n.HasLoad = load != nil; n.HasLoad {
 				n.Load = *load
 			}

@@ -39,7 +39,6 @@ type View struct {
 	Name   string
 	Params string // the query of the list's address
 	Shared bool
-	Mine   bool
 	Edit   bool // they may change it
 }
 
@@ -86,7 +85,7 @@ func (s *Views) List(ctx context.Context, p auth.Principal, page string) ([]View
 func seenView(p auth.Principal, r db.View) View {
 	mine := r.UserID == p.UserID
 	shared := r.Shared != 0
-	return View{ID: r.ID, Page: r.Page, Name: r.Name, Params: r.Params, Shared: shared, Mine: mine, Edit: mine && (!shared || p.Admin) || shared && p.Admin}
+	return View{ID: r.ID, Page: r.Page, Name: r.Name, Params: r.Params, Shared: shared, Edit: mine && (!shared || p.Admin) || shared && p.Admin}
 }
 
 // Get is a view that somebody may change. What belongs to somebody else does not exist for them.

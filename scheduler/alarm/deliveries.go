@@ -23,23 +23,21 @@ const (
 
 // Delivery is one message to one recipient, as a page lists it.
 type Delivery struct {
-	ID              int64
-	ChannelID       int64 // of a channel that may have been deleted
-	Recipient       string
-	State           DeliveryState
-	Tries           int
-	NextAt          time.Time // of a waiting one
-	Error           Trouble   // of the latest try
-	CreatedAt       time.Time
-	DoneAt          time.Time // zero: not done
-	JobID, GroupID  int64
-	LogID           int64
-	Cause           scheduler.AlarmCause
-	Count           int  // how many events it tells of
-	FollowUp        bool // more of what was told before
-	Acked           bool // it says that somebody looks after it
-	Escalated       bool // it tells a second channel that nobody does
-	FirstAt, LastAt time.Time
+	ID             int64
+	ChannelID      int64 // of a channel that may have been deleted
+	Recipient      string
+	State          DeliveryState
+	Tries          int
+	NextAt         time.Time // of a waiting one
+	Error          Trouble   // of the latest try
+	CreatedAt      time.Time
+	DoneAt         time.Time // zero: not done
+	JobID, GroupID int64
+	LogID          int64
+	Cause          scheduler.AlarmCause
+	Count          int  // how many events it tells of
+	Acked          bool // it says that somebody looks after it
+	Escalated      bool // it tells a second channel that nobody does
 }
 
 // DeliveryFilter chooses deliveries; the zero value of a field means any, except that State must be [AnyState] for that.
@@ -66,7 +64,7 @@ func (a *Alarmer) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery,
 		list[i] = Delivery{
 			ID: r.ID, ChannelID: r.ChannelID, Recipient: r.Recipient, State: DeliveryState(r.State), Tries: int(r.Tries), Error: Trouble(r.Error),
 			CreatedAt: when(r.CreatedAt), DoneAt: when(r.DoneAt), JobID: r.JobID, GroupID: r.JobGroup, LogID: r.LogID,
-			Cause: scheduler.AlarmCause(r.Cause), Count: int(r.EventCount), FollowUp: r.FollowUp == 1, Acked: r.Acked == 1, Escalated: r.Escalated == 1, FirstAt: when(r.FirstAt), LastAt: when(r.LastAt),
+			Cause: scheduler.AlarmCause(r.Cause), Count: int(r.EventCount), Acked: r.Acked == 1, Escalated: r.Escalated == 1,
 		}
 		if list[i].State == Waiting {
 			list[i].NextAt = when(r.NextAt)

@@ -15,9 +15,8 @@ var errNoKey = errors.New("the kept output is sealed with a secret key that is n
 
 // Copy is what is kept of a run's output.
 type Copy struct {
-	State  int64  // as db has it
-	Reason string // why there is no more
-	KeptAt int64  // epoch ms
+	State  int64 // as db has it
+	KeptAt int64 // epoch ms
 	// Head and Tail are whole lines; between them Left lines are missing.
 	Head, Tail  [][]byte
 	Left        int
@@ -55,7 +54,7 @@ func (s *Service) Read(ctx context.Context, runID int64) (*Copy, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	c := &Copy{State: row.State, Reason: row.Reason, KeptAt: row.KeptAt, Left: int(row.LeftLines), Interrupted: row.State != db.OutputWhole}
+	c := &Copy{State: row.State, KeptAt: row.KeptAt, Left: int(row.LeftLines), Interrupted: row.State != db.OutputWhole}
 	head := min(int(row.HeadSize), len(text))
 	c.Head, c.Tail = linesOf(text[:head]), linesOf(text[head:])
 	return c, nil

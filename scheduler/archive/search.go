@@ -38,9 +38,9 @@ type Found struct {
 
 // Hit is a run that has the text in its output.
 type Hit struct {
-	RunID, Job, Group int64
-	Lines             []HitLine
-	More              int // lines that have it too
+	RunID int64
+	Lines []HitLine
+	More  int // lines that have it too
 }
 
 // HitLine is a line with the text.
@@ -333,7 +333,7 @@ func (w *searching) hit(r *db.Output, text, folded []byte) *Hit {
 	if at < 0 {
 		return nil
 	}
-	hit := &Hit{RunID: r.LogID, Job: r.JobID, Group: r.JobGroup}
+	hit := &Hit{RunID: r.LogID}
 	counted, number := 0, 1
 	for at >= 0 {
 		begin := bytes.LastIndexByte(folded[:at], '\n') + 1

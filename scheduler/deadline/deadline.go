@@ -38,7 +38,6 @@ type Standing struct {
 	Expected time.Time // when it will probably end, or has ended; zero: not known
 	Usual    time.Duration
 	Run      int64 // the open run, or the newest one of the fire; 0: none
-	Began    time.Time
 }
 
 // TooTight reports whether the job usually takes longer than from its coming fire to the deadline.
@@ -77,7 +76,7 @@ func Judge(d jobspec.Deadline, now time.Time, runs []Run, usual runtimes.Duratio
 			continue
 		}
 		if s.Run == 0 {
-			s.Run, s.Began = r.ID, r.Began
+			s.Run = r.ID
 		}
 		done, known := parts[r.Part]
 		switch {
@@ -97,7 +96,7 @@ func Judge(d jobspec.Deadline, now time.Time, runs []Run, usual runtimes.Duratio
 				began = now
 			}
 			if end := began.Add(usual.P95); !open || end.After(expected) {
-				expected, s.Run, s.Began = end, r.ID, r.Began
+				expected, s.Run = end, r.ID
 			}
 			open = true
 		}

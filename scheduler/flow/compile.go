@@ -64,7 +64,6 @@ func (c *compiler) definition() {
 	}
 	if len(c.faults) == 0 {
 		c.reachable()
-		c.gatherReads()
 	}
 }
 

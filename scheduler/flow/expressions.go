@@ -144,36 +144,6 @@ func (c *compiler) reachable() {
 	}
 }
 
-// gatherReads lists the steps that are read.
-func (c *compiler) gatherReads() {
-	read := make(map[string]bool)
-	note := func(ids []string) {
-		for _, id := range ids {
-			read[id] = true
-		}
-	}
-	for i := range c.plan.steps {
-		s := &c.plan.steps[i]
-		if s.condition != nil {
-			note(s.condition.Reads())
-		}
-		if s.items != nil {
-			note(s.items.Reads())
-		}
-		if s.param != nil {
-			note(s.param.Reads())
-		}
-		if s.text != nil {
-			note(s.text.Reads())
-		}
-	}
-	for i := range c.plan.steps {
-		if id := c.plan.steps[i].ID; read[id] {
-			c.plan.reads = append(c.plan.reads, id)
-		}
-	}
-}
-
 // required is how many of its needs have to succeed.
 func (s *step) required() int {
 	if s.Join == JoinAll {

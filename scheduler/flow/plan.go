@@ -73,7 +73,6 @@ type Plan struct {
 	def   *Definition
 	steps []step
 	order []int // each after what it needs
-	reads []string
 }
 
 // step is what a plan knows of a step.
@@ -100,9 +99,6 @@ func Compile(def *Definition) (*Plan, Faults) {
 
 // Definition is what the plan was made of.
 func (p *Plan) Definition() *Definition { return p.def }
-
-// Reads are the ids of the steps whose results an expression of the plan reads, in the order of the definition.
-func (p *Plan) Reads() []string { return p.reads }
 
 // Index is the place of a step.
 func (p *Plan) Index(id string) (int, bool) {

@@ -22,7 +22,6 @@ const (
 // Job is a started job as the admin's table has it.
 type Job struct {
 	ID      int64
-	Name    string
 	Spec    jobspec.Schedule
 	Next    time.Time // when it is due next, as the admin has written
 	Retries int       // runs with fewer left are retries

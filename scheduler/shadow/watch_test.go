@@ -12,7 +12,7 @@ import (
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func minutely(retries int) Job {
-	return Job{ID: 1, Name: "minutely", Spec: jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 * * * * ?", Zone: time.UTC}, Next: noon.Add(time.Minute), Retries: retries}
+	return Job{ID: 1, Spec: jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 * * * * ?", Zone: time.UTC}, Next: noon.Add(time.Minute), Retries: retries}
 }
 
 // watched looks every 5 s for so long, with the runs of an admin at their times, and then until all is settled.

@@ -132,7 +132,6 @@ type Clearing struct {
 	User           string
 	GroupID, JobID int64
 	CreatedAt      time.Time
-	UpdatedAt      time.Time
 	Deleted        int64
 	Open           int64   // spared, because they have no result
 	Progress       float64 // 0 to 1
@@ -158,7 +157,7 @@ func (s *Service) Clearings(ctx context.Context, limit int) ([]Clearing, error) 
 	list := make([]Clearing, len(rows))
 	for i, r := range rows {
 		list[i] = Clearing{ID: r.ID, User: r.UserName, GroupID: r.JobGroup, JobID: r.JobID, CreatedAt: time.UnixMilli(r.CreatedAt),
-			UpdatedAt: time.UnixMilli(r.UpdatedAt), Deleted: r.Deleted, Open: r.Kept, State: ClearingState(r.State)}
+			Deleted: r.Deleted, Open: r.Kept, State: ClearingState(r.State)}
 		switch all := r.UptoID - r.FirstID + 1; {
 		case list[i].State == ClearingDone || all <= 0:
 			list[i].Progress = 1

@@ -8,13 +8,10 @@ import (
 
 // OpenAlarm is an alarm that has not recovered.
 type OpenAlarm struct {
-	Cause  string
-	Since  format.Time
-	Count  int
-	Run    int64  // the newest; 0: it is about no run
-	By     string // who looks after it; empty: nobody
-	At     format.Time
-	Remark string
+	Cause string
+	Since format.Time
+	Count int
+	Run   int64 // the newest; 0: it is about no run
 }
 
 // OpenJob is a job with such alarms.

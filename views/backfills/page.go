@@ -54,7 +54,6 @@ type Row struct {
 	Total       int64
 	Sent        int64
 	Good, Bad   int64
-	AtOnce      int64
 	By          string
 	At          format.Time
 }

@@ -15,7 +15,6 @@ const PreviewID = "flow-preview"
 type Preview struct {
 	*locales.Printer
 	Job    int64
-	Group  int64
 	Type   string   // the kind of the job; of another than a flow nothing is shown
 	Faults []string // ready to print
 	Graph  Graph    // without nodes where the definition cannot be read

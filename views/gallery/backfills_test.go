@@ -18,7 +18,7 @@ func (f fakes) backfills(planned bool) backfills.Page {
 		return p
 	}
 	p.Errors = map[string]string{"until": f.T("backfill.error.future")}
-	row := backfills.Row{From: "2026-01-01 00:00:00", Until: "2026-02-01 00:00:00", Total: 31, By: "zhang", AtOnce: 3, At: f.at(-4 * time.Minute)}
+	row := backfills.Row{From: "2026-01-01 00:00:00", Until: "2026-02-01 00:00:00", Total: 31, By: "zhang", At: f.at(-4 * time.Minute)}
 	running, paused, done, failed := row, row, row, row
 	running.ID, running.State, running.Sent, running.Good, running.Bad = 14, "running", 17, 14, 1
 	paused.ID, paused.State, paused.Sent, paused.Good = 12, "paused", 6, 6

@@ -14,7 +14,7 @@ const cleanUp = "#!/bin/bash\nset -euo pipefail\n\n# $1 is the parameter: how ma
 
 func (f fakes) glue() glue.EditPage {
 	p := glue.EditPage{
-		Page: f.page("/jobs/15/glue"), JobID: 15, Name: f.zh("清理过期会话", "Remove expired sessions"), Group: f.zh("示例执行器", "Sample executor"),
+		Page: f.page("/jobs/15/glue"), JobID: 15, Name: f.zh("清理过期会话", "Remove expired sessions"),
 		Type: "GLUE_SHELL", Source: cleanUp, Version: "1", Nonce: galleryNonce,
 		Trial: &glue.Trial{Param: "7", Addresses: []ui.Option{{Value: "http://10.0.3.17:9999/", Label: "http://10.0.3.17:9999/"}, {Value: "http://10.0.3.18:9999/", Label: "http://10.0.3.18:9999/"}}},
 	}
@@ -46,7 +46,7 @@ func (f fakes) glueConflict() glue.EditPage {
 	p := f.glue()
 	p.Problem, p.Remark, p.Theirs = f.zh("内容已被他人修改。", "Somebody changed it meanwhile."), "x", f.glueLines()
 	p.Problem = f.T("glue.merge.problem", "Taken", 1, "Both", 2)
-	p.Merge = &glue.Merge{Base: "0", Taken: 1, Conflicts: []glue.Conflict{
+	p.Merge = &glue.Merge{Base: "0", Conflicts: []glue.Conflict{
 		{Mark: "a", Line: 4, Base: "find /var/tmp/sessions -mtime +7 -delete", Theirs: "find /var/tmp/sessions -mtime +14 -delete\necho <done>", Mine: "# $1 is the parameter: how many days to keep\nfind /var/tmp/sessions -mtime +\"$1\" -delete"},
 		{Mark: "b", Line: 6, Base: "df -h", Theirs: "", Mine: "df -h /var/tmp"},
 	}}

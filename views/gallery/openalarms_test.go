@@ -23,7 +23,6 @@ func (f fakes) openJob(acked bool) alarms.OpenJob {
 		j.ID, j.Name = 8, f.zh("汇率拉取", "Fetch exchange rates")
 		j.Ack = f.ackOf("8", "ana", f.zh("已联系上游，预计 15 点恢复", "The bank was called, it should be back at 15:00"))
 		j.Alarms = j.Alarms[:1]
-		j.Alarms[0].By = "ana"
 	}
 	return j
 }

@@ -14,8 +14,8 @@ import (
 func (f fakes) tokens(all bool) tokens.ListPage {
 	p := tokens.ListPage{Page: f.page("/tokens"), All: all, Rows: []tokens.Row{
 		{ID: 4, Name: "jenkins", Hint: "pnc_7Kd2…", Owner: "deploy", Service: true, Rights: []string{"view", "run", "edit"}, Groups: []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments")},
-			Created: f.at(-48 * time.Hour), Expires: f.at(88 * 24 * time.Hour), Used: f.at(-3 * time.Minute), From: "10.0.3.17", State: "active"},
-		{ID: 3, Name: "terraform", Hint: "pnc_a91Q…", Owner: "admin", Admin: true, Created: f.at(-200 * time.Hour), Used: f.at(-26 * time.Hour), From: "fd00:12:34::ab", State: "active"},
+			Expires: f.at(88 * 24 * time.Hour), Used: f.at(-3 * time.Minute), From: "10.0.3.17", State: "active"},
+		{ID: 3, Name: "terraform", Hint: "pnc_a91Q…", Owner: "admin", Admin: true, Used: f.at(-26 * time.Hour), From: "fd00:12:34::ab", State: "active"},
 		{ID: 2, Name: f.zh("夜间报表", "nightly reports"), Hint: "pnc_Zx0p…", Owner: "jonas", Rights: []string{"view", "run"}, Expires: f.at(-24 * time.Hour), State: "expired"},
 		{ID: 1, Name: "old laptop", Hint: "pnc_11Ab…", Owner: "admin", Rights: []string{"view"}, State: "revoked"},
 	}}

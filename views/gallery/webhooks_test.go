@@ -14,7 +14,7 @@ func (f fakes) webhookRow() webhooks.Row {
 	return webhooks.Row{
 		ID: 2, Name: f.zh("数据平台", "Data platform"), Place: "https://hub.example.com", State: "on", Trouble: "answered", Status: 503, Failing: at(40 * time.Minute), Rests: at(-4 * time.Minute), Waiting: "10,000+",
 		Oldest: at(40 * time.Minute), GivenUp: 3, Dropped: 5120, LastOK: at(41 * time.Minute), Types: []string{"punctual.run.finished", "punctual.alarm.raised"},
-		Groups: []string{f.zh("订单服务", "Orders")}, Tags: []string{"pay"}, MadeBy: "admin",
+		Groups: []string{f.zh("订单服务", "Orders")}, Tags: []string{"pay"},
 	}
 }
 

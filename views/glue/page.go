@@ -24,7 +24,6 @@ type EditPage struct {
 	layout.Page
 	JobID    int64
 	Name     string // of the job
-	Group    string // title
 	Type     string // GLUE type as stored
 	Source   string
 	Remark   string
@@ -45,7 +44,6 @@ type EditPage struct {
 // Merge says what the text of the form is made of.
 type Merge struct {
 	Base      string // the version that both began with
-	Taken     int    // places that are as somebody else stored them
 	Conflicts []Conflict
 }
 

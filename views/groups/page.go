@@ -41,7 +41,6 @@ type Row struct {
 	Addresses []Address
 	Online    int // addresses that answer or have beaten lately
 	Jobs      int64
-	Updated   format.Time
 }
 
 // AddressState is what is known about an address.

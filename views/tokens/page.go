@@ -26,9 +26,8 @@ type Row struct {
 	Owner   string
 	Service bool
 	Admin   bool
-	Rights  []string // names
-	Groups  []string // titles; none: all
-	Created format.Time
+	Rights  []string    // names
+	Groups  []string    // titles; none: all
 	Expires format.Time // zero: never
 	Used    format.Time
 	From    string // the address it was used from last

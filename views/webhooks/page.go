@@ -28,7 +28,6 @@ type Row struct {
 	Types    []string
 	Groups   []string
 	Tags     []string
-	MadeBy   string
 	Unsealed bool
 }
 
@@ -152,7 +151,6 @@ type Delivery struct {
 	At     format.Time
 	Tries  int64
 	Next   format.Time
-	Tried  format.Time
 	Status int64
 	Reason string
 	Answer string

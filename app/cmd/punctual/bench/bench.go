@@ -45,8 +45,7 @@ type Settings struct {
 	Page        string `placeholder:"TEXT" help:"Pages whose name contains this."`
 	Profile     string `placeholder:"DIR" help:"Where CPU profiles of the admin are put, one of each window that is measured."`
 
-	version string
-	out     *results
+	out *results
 }
 
 // The databases that can be measured.
@@ -81,7 +80,6 @@ func Run(ctx context.Context, s Settings, version string, out io.Writer) error {
 	if len(chosen) == 0 {
 		return errNothing
 	}
-	s.version = version
 	s.out = &results{plain: out, json: s.Output == "json", Machine: machine(version)}
 	s.out.begin()
 	var failed []error
