@@ -182,6 +182,14 @@ func (p *Pool) FromWall(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), p.zone)
 }
 
+// InstantOf is [Pool.FromWall] of a column that may say nothing; zero then.
+func (p *Pool) InstantOf(t sql.NullTime) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return p.FromWall(t.Time)
+}
+
 // Close closes the connections and gives the data directory back.
 func (p *Pool) Close() error {
 	err := p.DB.Close()

@@ -80,7 +80,7 @@ func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j 
 		page.Reviewed = !may && who(ec).Can(j.JobGroup, auth.RightRun)
 	}
 	for i, v := range versions {
-		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.fromWall(v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
+		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.wall.InstantOf(v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
 	}
 	return render(ec, status, glue.Edit(page))
 }
@@ -168,7 +168,7 @@ func (c *gluePages) glueCompare(ec echo.Context) error {
 		Page: c.pageWithFlash(ec), JobID: j.ID, Name: j.JobDesc, Type: string(j.GlueType), Old: string(v.GlueSource), New: string(j.GlueSource), Nonce: styleNonce(ec),
 		Lines: lineDifference(string(v.GlueSource), string(j.GlueSource), differenceContext),
 	}
-	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.fromWall(v.AddTime)), Current: v.GlueSource == j.GlueSource}
+	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.wall.InstantOf(v.AddTime)), Current: v.GlueSource == j.GlueSource}
 	if j.GlueType == jobspec.GlueFlow {
 		page.Flow = flowDifference(page.Page, page.Old, page.New)
 	}

@@ -18,7 +18,7 @@ func (c *jobPages) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[i
 			continue
 		}
 		last := manage.LastOutcome(list, c.now())
-		of := runstate.Run{Triggered: c.fromWall(last.TriggerTime), Planned: last.PlannedAt}
+		of := runstate.Run{Triggered: c.wall.InstantOf(last.TriggerTime), Planned: last.PlannedAt}
 		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOf(last), At: c.at(page, of.Start())}
 	}
 }

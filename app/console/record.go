@@ -1,9 +1,6 @@
 package console
 
 import (
-	"database/sql"
-	"time"
-
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -14,7 +11,7 @@ func (c *frame) record(r db.RunRow) *runstate.Run {
 	return &runstate.Run{
 		Outcome: r.Outcome, Events: event.Parse(r.Events),
 		TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, TriggerNote: r.TriggerNote, HandleNote: r.HandleNote,
-		Address: string(r.ExecutorAddress), Triggered: c.fromWall(r.TriggerTime), Handled: c.fromWall(r.HandleTime), Planned: r.PlannedAt, Sent: r.SentAt,
+		Address: string(r.ExecutorAddress), Triggered: c.wall.InstantOf(r.TriggerTime), Handled: c.wall.InstantOf(r.HandleTime), Planned: r.PlannedAt, Sent: r.SentAt,
 		Finished: r.FinishedAt,
 	}
 }
@@ -27,11 +24,4 @@ func (c *frame) wholeRecord(r db.Run) *runstate.Run {
 		ExecutorAddress: r.ExecutorAddress, TriggerTime: r.TriggerTime, HandleTime: r.HandleTime, PlannedAt: r.PlannedAt, PlannedFor: r.PlannedFor, SentAt: r.SentAt,
 		FinishedAt: r.FinishedAt,
 	})
-}
-
-func (c *frame) fromWall(t sql.NullTime) time.Time {
-	if !t.Valid {
-		return time.Time{}
-	}
-	return c.wall.FromWall(t.Time)
 }

@@ -123,10 +123,7 @@ func (s *Jobs) deadlines(j *db.ListJobsRow, held *Held) (job *deadline.Job, last
 	}
 	job = &deadline.Job{
 		ID: j.ID, Schedule: schedule, Clock: clock, Next: db.Undecided(j.TriggerNextTime, j.PausedAt, j.PausedNext), Started: jobspec.Started(j.TriggerStatus),
-		Pauses: held.book.Of(j.ID, j.JobGroup, j.Tags),
-	}
-	if j.UpdateTime.Valid {
-		job.Changed = s.cfg.Pool.FromWall(j.UpdateTime.Time)
+		Pauses: held.book.Of(j.ID, j.JobGroup, j.Tags), Changed: s.cfg.Pool.InstantOf(j.UpdateTime),
 	}
 	last, following, err = schedule.Deadlines(clock, job.Next, held.now)
 	return job, last, following, err == nil

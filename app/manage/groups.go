@@ -509,12 +509,7 @@ func addressType(in GroupInput) int64 {
 func GroupAddressList(g db.Group) []string { return splitAddresses(string(g.AddressList)) }
 
 // Updated is when a group was changed last; zero when the table does not say.
-func (s *Groups) Updated(g db.Group) time.Time {
-	if !g.UpdateTime.Valid {
-		return time.Time{}
-	}
-	return s.cfg.Pool.FromWall(g.UpdateTime.Time)
-}
+func (s *Groups) Updated(g db.Group) time.Time { return s.cfg.Pool.InstantOf(g.UpdateTime) }
 
 // keep is [GroupInput.KeepOutput] as it is stored: empty where it says nothing.
 func (in GroupInput) keep() jobspec.Keep {

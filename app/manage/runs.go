@@ -322,9 +322,7 @@ func (q *runQuery) stopped(ctx context.Context, list *RunList) error {
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("find how far the search came: %w", err)
 	}
-	if at.Valid {
-		list.Reached = q.s.cfg.Pool.FromWall(at.Time)
-	}
+	list.Reached = q.s.cfg.Pool.InstantOf(at)
 	return nil
 }
 

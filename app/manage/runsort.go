@@ -104,13 +104,8 @@ func (s *Runs) sortKey(r db.RunTimes, by RunOrder, now time.Time) int64 {
 		}
 		return max(0, r.SentAt-r.PlannedAt)
 	}
-	run := runstate.Run{TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, Planned: r.PlannedAt, Sent: r.SentAt, Finished: r.FinishedAt}
-	if r.TriggerTime.Valid {
-		run.Triggered = s.cfg.Pool.FromWall(r.TriggerTime.Time)
-	}
-	if r.HandleTime.Valid {
-		run.Handled = s.cfg.Pool.FromWall(r.HandleTime.Time)
-	}
+	run := runstate.Run{TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, Planned: r.PlannedAt, Sent: r.SentAt, Finished: r.FinishedAt,
+		Triggered: s.cfg.Pool.InstantOf(r.TriggerTime), Handled: s.cfg.Pool.InstantOf(r.HandleTime)}
 	began, end := run.Span()
 	switch {
 	case began.IsZero() || r.TriggerCode != wire.CodeSuccess:

@@ -239,13 +239,8 @@ func (r Reader) runs(ctx context.Context, jobID int64, fire time.Time) ([]Run, e
 }
 
 func (r Reader) run(row *db.ListRunsForDeadlineRow) Run {
-	of := runstate.Run{Outcome: row.Outcome, TriggerCode: row.TriggerCode, HandleCode: row.HandleCode, Planned: row.PlannedAt, Sent: row.SentAt, Finished: row.FinishedAt}
-	if row.TriggerTime.Valid {
-		of.Triggered = r.Pool.FromWall(row.TriggerTime.Time)
-	}
-	if row.HandleTime.Valid {
-		of.Handled = r.Pool.FromWall(row.HandleTime.Time)
-	}
+	of := runstate.Run{Outcome: row.Outcome, TriggerCode: row.TriggerCode, HandleCode: row.HandleCode, Planned: row.PlannedAt, Sent: row.SentAt, Finished: row.FinishedAt,
+		Triggered: r.Pool.InstantOf(row.TriggerTime), Handled: r.Pool.InstantOf(row.HandleTime)}
 	run := Run{ID: row.ID, Part: string(row.ExecutorShardingParam), Due: of.Start(), State: of.State()}
 	if row.PlannedFor > 0 {
 		run.Due = time.UnixMilli(row.PlannedFor)

@@ -69,13 +69,8 @@ func Of(ctx context.Context, q *db.Queries, pool *db.Pool, jobID, before int64) 
 		if r.HandleCode != wire.CodeSuccess {
 			continue
 		}
-		run := runstate.Run{TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, Planned: r.PlannedAt, Sent: r.SentAt, Finished: r.FinishedAt}
-		if r.TriggerTime.Valid {
-			run.Triggered = pool.FromWall(r.TriggerTime.Time)
-		}
-		if r.HandleTime.Valid {
-			run.Handled = pool.FromWall(r.HandleTime.Time)
-		}
+		run := runstate.Run{TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, Planned: r.PlannedAt, Sent: r.SentAt, Finished: r.FinishedAt,
+			Triggered: pool.InstantOf(r.TriggerTime), Handled: pool.InstantOf(r.HandleTime)}
 		if run.Outcome = r.Outcome; good == 0 && run.State() == runstate.Success {
 			good = r.ID
 		}
