@@ -76,72 +76,46 @@ const (
 
 // UserFilter is what a list of users is narrowed to.
 type UserFilter struct {
-	Text  string // part of the name
-	Role  string // "", UserAdmin or UserNormal
-	State string // "", UserActive, UserDisabled or UserLeft
-	Page  int    // from 1; 0 means 1
+	Text  string `q:"q"`          // part of the name
+	Role  string `q:"role,word"`  // "", UserAdmin or UserNormal
+	State string `q:"state,word"` // "", UserActive, UserDisabled or UserLeft
+	Page  int    `q:"page"`       // from 1; 0 means 1
 }
 
 // UsersFrom reads a user filter from a query.
 func UsersFrom(q url.Values) UserFilter {
-	f := UserFilter{Text: text(q, "q"), Role: q.Get("role"), State: q.Get("state"), Page: pageNumber(q)}
-	if f.Role != UserAdmin && f.Role != UserNormal {
-		f.Role = ""
-	}
-	if f.State != UserActive && f.State != UserDisabled && f.State != UserLeft {
-		f.State = ""
-	}
+	f := read[UserFilter](q)
+	only(&f.Role, UserAdmin, UserNormal)
+	only(&f.State, UserActive, UserDisabled, UserLeft)
 	return f
 }
 
 // Users is the list of users under a filter.
-func Users(f UserFilter) string {
-	q := url.Values{}
-	setText(q, "q", f.Text)
-	setText(q, "role", f.Role)
-	setText(q, "state", f.State)
-	if f.Page > 1 {
-		setNumber(q, "page", int64(f.Page))
-	}
-	return withQuery(UsersPath, q)
-}
+func Users(f UserFilter) string { return withQuery(UsersPath, values(f)) }
 
 // AuditRangeDefault is the range of an audit log whose query names none.
 const AuditRangeDefault = RangeMonth
 
 // AuditFilter is what the audit log is narrowed to, and the place in it: entries with an id below Before or above After.
 type AuditFilter struct {
-	Text   string // part of the object's name
-	User   string
-	Action string
-	Kind   string // of the object
-	Object int64  // one object of that kind
-	Group  int64  // what is about one executor group
-	Range  string // one of Ranges; "" means AuditRangeDefault
-	From   string // as in a RunFilter
-	To     string
-	Before int64
-	After  int64
-	Deep   bool // search for longer: somebody asked for what lies further back
+	Text   string `q:"q"` // part of the object's name
+	User   string `q:"user"`
+	Action string `q:"action"`
+	Kind   string `q:"kind"`        // of the object
+	Object int64  `q:"object"`      // one object of that kind
+	Group  int64  `q:"group"`       // what is about one executor group
+	Range  string `q:"range,word"`  // one of Ranges; "" means AuditRangeDefault
+	From   string `q:"from,moment"` // as in a RunFilter
+	To     string `q:"to,moment"`
+	Before int64  `q:"before"`
+	After  int64  `q:"after"`
+	Deep   bool   `q:"deep"` // search for longer: somebody asked for what lies further back
 }
 
 // AuditFrom reads a filter from a query. A value it cannot read counts as absent.
 func AuditFrom(q url.Values) AuditFilter {
-	f := AuditFilter{
-		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: Number(q, "object"), Group: Number(q, "group"),
-		Range: q.Get("range"), From: moment(q, "from"), To: moment(q, "to"), Before: Number(q, "before"), After: Number(q, "after"),
-		Deep: Number(q, "deep") == 1,
-	}
-	known := false
-	for _, r := range Ranges() {
-		known = known || r == f.Range
-	}
-	if !known || f.Range == AuditRangeDefault {
-		f.Range = ""
-	}
-	if f.Range != RangeCustom {
-		f.From, f.To = "", ""
-	}
+	f := read[AuditFilter](q)
+	ranged(&f.Range, &f.From, &f.To, AuditRangeDefault, Ranges()...)
 	return f
 }
 
@@ -156,32 +130,13 @@ const (
 // AuditExport is the audit log under a filter as a file.
 func AuditExport(f AuditFilter, format string) string {
 	f.Before, f.After, f.Deep = 0, 0, false
-	q := f.values()
+	q := values(f)
 	q.Set(FieldAuditFormat, format)
 	return withQuery(AuditExportPath, q)
 }
 
 // Audit is the audit log under a filter.
-func Audit(f AuditFilter) string { return withQuery(AuditPath, f.values()) }
-
-func (f AuditFilter) values() url.Values {
-	q := url.Values{}
-	setText(q, "q", f.Text)
-	setText(q, "user", f.User)
-	setText(q, "action", f.Action)
-	setText(q, "kind", f.Kind)
-	setNumber(q, "object", f.Object)
-	setNumber(q, "group", f.Group)
-	setText(q, "range", f.Range)
-	setText(q, "from", f.From)
-	setText(q, "to", f.To)
-	setNumber(q, "before", f.Before)
-	setNumber(q, "after", f.After)
-	if f.Deep {
-		q.Set("deep", "1")
-	}
-	return q
-}
+func Audit(f AuditFilter) string { return withQuery(AuditPath, values(f)) }
 
 // Active says whether the filter leaves anything out, apart from the default time range.
 func (f AuditFilter) Active() bool {

@@ -51,17 +51,17 @@ func Ranges() []string {
 
 // JobFilter is what a job list is narrowed to. The zero value is every job, first page.
 type JobFilter struct {
-	Group   int64
-	State   string // "", JobRunning, JobStopped or JobPaused
-	Text    string // part of the description, or an id
-	Handler string
-	Author  string
-	Tag     string // one tag, whole
-	Show    string // "", ShowFailing, ShowLate, ShowDue or ShowMine
-	At      string // the minute of ShowDue, or when it begins: 2006-01-02T15:04 in the reader's zone
-	Until   string // when ShowDue ends; "": after a minute
-	Sort    string // one of JobSorts; "": the newest first
-	Page    int    // from 1; 0 means 1
+	Group   int64  `q:"group"`
+	State   string `q:"state,word"` // "", JobRunning, JobStopped or JobPaused
+	Text    string `q:"q"`          // part of the description, or an id
+	Handler string `q:"handler"`
+	Author  string `q:"author"`
+	Tag     string `q:"tag"`          // one tag, whole
+	Show    string `q:"show,word"`    // "", ShowFailing, ShowLate, ShowDue or ShowMine
+	At      string `q:"at,moment"`    // the minute of ShowDue, or when it begins: 2006-01-02T15:04 in the reader's zone
+	Until   string `q:"until,moment"` // when ShowDue ends; "": after a minute
+	Sort    string `q:"sort,word"`    // one of JobSorts; "": the newest first
+	Page    int    `q:"page"`         // from 1; 0 means 1
 }
 
 // JobSorts are the orders of jobs, each with a minus before it from its other end.
@@ -87,19 +87,10 @@ const (
 
 // JobsFrom reads a job filter from a query. A value it cannot read counts as absent.
 func JobsFrom(q url.Values) JobFilter {
-	f := JobFilter{
-		Group: Number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: moment(q, "at"), Until: moment(q, "until"), Sort: q.Get("sort"), Page: pageNumber(q),
-	}
-	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
-		f.State = ""
-	}
-	if f.Show != ShowFailing && f.Show != ShowLate && f.Show != ShowDue && f.Show != ShowMine {
-		f.Show = ""
-	}
-	if !slices.Contains(JobSorts(), f.Sort) {
-		f.Sort = ""
-	}
+	f := read[JobFilter](q)
+	only(&f.State, JobRunning, JobStopped, JobPaused)
+	only(&f.Show, ShowFailing, ShowLate, ShowDue, ShowMine)
+	only(&f.Sort, JobSorts()...)
 	if f.Show != ShowDue {
 		f.At, f.Until = "", ""
 	}
@@ -107,30 +98,12 @@ func JobsFrom(q url.Values) JobFilter {
 }
 
 // Jobs is the job list under a filter.
-func Jobs(f JobFilter) string { return withQuery(JobsPath, f.values()) }
+func Jobs(f JobFilter) string { return withQuery(JobsPath, values(f)) }
 
 // JobCount is where it is told how many jobs a filter finds.
 func JobCount(f JobFilter) string {
 	f.Page = 0
-	return withQuery(JobsPath+"/count", f.values())
-}
-
-func (f JobFilter) values() url.Values {
-	q := url.Values{}
-	setNumber(q, "group", f.Group)
-	setText(q, "state", f.State)
-	setText(q, "q", f.Text)
-	setText(q, "handler", f.Handler)
-	setText(q, "author", f.Author)
-	setText(q, "tag", f.Tag)
-	setText(q, "show", f.Show)
-	setText(q, "at", f.At)
-	setText(q, "until", f.Until)
-	setText(q, "sort", f.Sort)
-	if f.Page > 1 {
-		setNumber(q, "page", int64(f.Page))
-	}
-	return q
+	return withQuery(JobsPath+"/count", values(f))
 }
 
 // Active says whether the filter leaves anything out.
@@ -141,21 +114,21 @@ func (f JobFilter) Active() bool {
 
 // RunFilter is what a run list is narrowed to, and the place in it: runs with an id below Before or above After.
 type RunFilter struct {
-	Group    int64
-	Job      int64
-	Result   string // "", ResultSuccess, ResultFailed, ResultFinal, ResultRunning, ResultSkipped or another of Results
-	Range    string // one of Ranges; "" means RangeDefault
-	From     string // 2006-01-02T15:04 in the installation's zone, for RangeCustom
-	To       string
-	Text     string // part of the message, the parameter, the address; or a run id
-	Trigger  string // a trigger type as stored, one of Triggers; "" is any
-	Executor string // part of the address
-	Longer   int64  // one of Lengths: runs that took at least so many seconds; 0 is any
-	Show     string // "", ShowLate or ShowLong
-	Before   int64
-	After    int64
-	Sort     string // one of RunSorts, and no place then; "": the newest first
-	Deep     bool   // search for longer: somebody asked for what lies further back
+	Group    int64  `q:"group"`
+	Job      int64  `q:"job"`
+	Result   string `q:"result,word"` // "", ResultSuccess, ResultFailed, ResultFinal, ResultRunning, ResultSkipped or another of Results
+	Range    string `q:"range,word"`  // one of Ranges; "" means RangeDefault
+	From     string `q:"from,moment"` // 2006-01-02T15:04 in the installation's zone, for RangeCustom
+	To       string `q:"to,moment"`
+	Text     string `q:"q"`            // part of the message, the parameter, the address; or a run id
+	Trigger  string `q:"trigger,word"` // a trigger type as stored, one of Triggers; "" is any
+	Executor string `q:"executor"`     // part of the address
+	Longer   int64  `q:"longer"`       // one of Lengths: runs that took at least so many seconds; 0 is any
+	Show     string `q:"show,word"`    // "", ShowLate or ShowLong
+	Before   int64  `q:"before"`
+	After    int64  `q:"after"`
+	Sort     string `q:"sort,word"` // one of RunSorts, and no place then; "": the newest first
+	Deep     bool   `q:"deep"`      // search for longer: somebody asked for what lies further back
 }
 
 // Lengths are the seconds of RunFilter.Longer, in display order.
@@ -185,50 +158,30 @@ func ResultState(result string) string {
 
 // RunsFrom reads a run filter from a query. A value it cannot read counts as absent.
 func RunsFrom(q url.Values) RunFilter {
-	f := RunFilter{
-		Group: Number(q, "group"), Job: Number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
-		From: moment(q, "from"), To: moment(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: Number(q, "before"), After: Number(q, "after"),
-		Deep: Number(q, "deep") == 1, Sort: q.Get("sort"),
-	}
-	if !slices.Contains(RunSorts(), f.Sort) || f.Show != "" {
+	f := read[RunFilter](q)
+	if f.Show != "" { // also one that there is not
 		f.Sort = ""
 	}
-	if f.Sort != "" {
+	if only(&f.Sort, RunSorts()...); f.Sort != "" {
 		f.Before, f.After = 0, 0
 	}
-	if !slices.Contains(Results(), f.Result) {
-		f.Result = ""
-	}
-	if f.Show != ShowLate && f.Show != ShowLong {
-		f.Show = ""
-	}
-	if !slices.Contains(Triggers(), f.Trigger) {
-		f.Trigger = ""
-	}
-	if f.Longer = Number(q, "longer"); !slices.Contains(Lengths(), f.Longer) {
+	only(&f.Result, Results()...)
+	only(&f.Show, ShowLate, ShowLong)
+	only(&f.Trigger, Triggers()...)
+	if !slices.Contains(Lengths(), f.Longer) {
 		f.Longer = 0
 	}
-	known := false
-	for _, r := range Ranges() {
-		known = known || r == f.Range
-	}
-	if !known || f.Range == RangeDefault {
-		f.Range = ""
-	}
-	// The two times belong to the custom range only; a form without JavaScript sends them along with any range.
-	if f.Range != RangeCustom {
-		f.From, f.To = "", ""
-	}
+	ranged(&f.Range, &f.From, &f.To, RangeDefault, Ranges()...)
 	return f
 }
 
 // Runs is the run list under a filter.
-func Runs(f RunFilter) string { return withQuery(RunsPath, f.query()) }
+func Runs(f RunFilter) string { return withQuery(RunsPath, values(f)) }
 
 // Values are the filter's fields that are set, without the place of the page.
 func (f RunFilter) Values() url.Values {
 	f.Before, f.After, f.Deep, f.Sort = 0, 0, false, ""
-	return f.query()
+	return values(f)
 }
 
 // RunsLive is the event stream of the run list under a filter.
@@ -247,33 +200,11 @@ func (f RunFilter) Active() bool {
 	return f != RunFilter{}
 }
 
-func (f RunFilter) query() url.Values {
-	q := url.Values{}
-	setNumber(q, "group", f.Group)
-	setNumber(q, "job", f.Job)
-	setText(q, "result", f.Result)
-	setText(q, "range", f.Range)
-	setText(q, "from", f.From)
-	setText(q, "to", f.To)
-	setText(q, "q", f.Text)
-	setText(q, "trigger", f.Trigger)
-	setText(q, "executor", f.Executor)
-	setNumber(q, "longer", f.Longer)
-	setText(q, "show", f.Show)
-	setNumber(q, "before", f.Before)
-	setNumber(q, "after", f.After)
-	setText(q, "sort", f.Sort)
-	if f.Deep {
-		setNumber(q, "deep", 1)
-	}
-	return q
-}
-
 // GroupFilter is what an executor list is narrowed to.
 type GroupFilter struct {
-	Text  string // part of the app name or the title
-	State string // "", ExecutorsOnline or ExecutorsLost
-	Page  int    // from 1; 0 means 1
+	Text  string `q:"q"`          // part of the app name or the title
+	State string `q:"state,word"` // "", ExecutorsOnline or ExecutorsLost
+	Page  int    `q:"page"`       // from 1; 0 means 1
 }
 
 // States an executor list can be narrowed to: groups with such addresses, and of these only such addresses.
@@ -284,23 +215,13 @@ const (
 
 // ExecutorsFrom reads a group filter from a query.
 func ExecutorsFrom(q url.Values) GroupFilter {
-	f := GroupFilter{Text: text(q, "q"), State: q.Get("state"), Page: pageNumber(q)}
-	if f.State != ExecutorsOnline && f.State != ExecutorsLost {
-		f.State = ""
-	}
+	f := read[GroupFilter](q)
+	only(&f.State, ExecutorsOnline, ExecutorsLost)
 	return f
 }
 
 // Executors is the executor list under a filter.
-func Executors(f GroupFilter) string {
-	q := url.Values{}
-	setText(q, "q", f.Text)
-	setText(q, "state", f.State)
-	if f.Page > 1 {
-		setNumber(q, "page", int64(f.Page))
-	}
-	return withQuery(ExecutorsPath, q)
-}
+func Executors(f GroupFilter) string { return withQuery(ExecutorsPath, values(f)) }
 
 // Ignored are the parts of a query that the list at an address does not know, as they were typed: names that it has no filter for, and
 // values that a filter does not have. What says the same as nothing, and the times of another range, are no such parts.
@@ -350,9 +271,6 @@ func Number(q url.Values, name string) int64 {
 
 // maxPage is the last page of a list that an address can name.
 const maxPage = 100_000
-
-// pageNumber is the page of a list, from 1; 0 for none.
-func pageNumber(q url.Values) int { return int(min(Number(q, "page"), maxPage)) }
 
 func setText(q url.Values, name, value string) {
 	if value != "" {

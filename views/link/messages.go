@@ -17,30 +17,20 @@ func MessageStates() []string {
 
 // MessageFilter is what a list of alarm messages is narrowed to. The zero value is all of them, newest first.
 type MessageFilter struct {
-	Channel int64
-	State   string // "" or one of MessageStates
-	Before  int64  // a page starts below this id
+	Channel int64  `q:"channel"`
+	State   string `q:"state,word"` // "" or one of MessageStates
+	Before  int64  `q:"before"`     // a page starts below this id
 }
 
 // MessagesFrom reads a message filter from a query. A value it cannot read counts as absent.
 func MessagesFrom(q url.Values) MessageFilter {
-	f := MessageFilter{Channel: Number(q, "channel"), State: q.Get("state"), Before: Number(q, "before")}
-	switch f.State {
-	case MessageWaiting, MessageSending, MessageSent, MessageGivenUp:
-	default:
-		f.State = ""
-	}
+	f := read[MessageFilter](q)
+	only(&f.State, MessageStates()...)
 	return f
 }
 
 // Messages is the list of alarm messages under a filter.
-func Messages(f MessageFilter) string {
-	q := url.Values{}
-	setNumber(q, "channel", f.Channel)
-	setText(q, "state", f.State)
-	setNumber(q, "before", f.Before)
-	return withQuery(AlarmMessages, q)
-}
+func Messages(f MessageFilter) string { return withQuery(AlarmMessages, values(f)) }
 
 // Active says whether the filter leaves anything out.
 func (f MessageFilter) Active() bool { return f.Channel != 0 || f.State != "" }

@@ -9,29 +9,19 @@ const SearchPath = RunsPath + "/search"
 // time count, and Before.
 type OutputSearch struct {
 	RunFilter
-	Hits, Looked, Bytes int64 // found and looked through before, by Round requests
-	Round               int64
-	Stop                bool // somebody has seen enough
+	Hits   int64 `q:"hits"` // found and looked through before, by Round requests
+	Looked int64 `q:"looked"`
+	Bytes  int64 `q:"bytes"`
+	Round  int64 `q:"round"`
+	Stop   bool  `q:"stop"` // somebody has seen enough
 }
 
 // OutputSearchFrom reads what [SearchOutput] writes. A value it cannot read counts as absent.
 func OutputSearchFrom(q url.Values) OutputSearch {
-	f := RunsFrom(q)
-	return OutputSearch{
-		RunFilter: RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Range: f.Range, From: f.From, To: f.To, Before: f.Before},
-		Hits:      Number(q, "hits"), Looked: Number(q, "looked"), Bytes: Number(q, "bytes"), Round: Number(q, "round"), Stop: Number(q, "stop") == 1,
-	}
+	s, f := read[OutputSearch](q), RunsFrom(q)
+	s.RunFilter = RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Range: f.Range, From: f.From, To: f.To, Before: f.Before}
+	return s
 }
 
 // SearchOutput is a search, from its beginning or from where it stands.
-func SearchOutput(s OutputSearch) string {
-	q := s.query()
-	setNumber(q, "hits", s.Hits)
-	setNumber(q, "looked", s.Looked)
-	setNumber(q, "bytes", s.Bytes)
-	setNumber(q, "round", s.Round)
-	if s.Stop {
-		setNumber(q, "stop", 1)
-	}
-	return withQuery(SearchPath, q)
-}
+func SearchOutput(s OutputSearch) string { return withQuery(SearchPath, values(s)) }

@@ -1,9 +1,6 @@
 package link
 
-import (
-	"net/url"
-	"slices"
-)
+import "net/url"
 
 // TimelinePath is runs against time.
 const TimelinePath = "/timeline"
@@ -25,27 +22,21 @@ const RangeSixHours = "6h"
 
 // TimelineFilter is what a timeline shows.
 type TimelineFilter struct {
-	By       string // one of TimelineRows; "" is the first
-	Range    string // one of TimelineRanges; "" is the first
-	From, To string // 2006-01-02T15:04 in the reader's zone, for RangeCustom
-	Group    int64
-	Job      int64
-	Tag      string
-	Text     string // part of the description, or an id
+	By    string `q:"by,word"`     // one of TimelineRows; "" is the first
+	Range string `q:"range,word"`  // one of TimelineRanges; "" is the first
+	From  string `q:"from,moment"` // 2006-01-02T15:04 in the reader's zone, for RangeCustom
+	To    string `q:"to,moment"`
+	Group int64  `q:"group"`
+	Job   int64  `q:"job"`
+	Tag   string `q:"tag"`
+	Text  string `q:"q"` // part of the description, or an id
 }
 
 // TimelineFrom reads a filter from a query. A value it cannot read counts as absent.
 func TimelineFrom(q url.Values) TimelineFilter {
-	f := TimelineFilter{By: q.Get("by"), Range: q.Get("range"), From: moment(q, "from"), To: moment(q, "to"), Group: Number(q, "group"), Job: Number(q, "job"), Tag: text(q, "tag"), Text: text(q, "q")}
-	if !slices.Contains(TimelineRows(), f.By) {
-		f.By = ""
-	}
-	if !slices.Contains(TimelineRanges(), f.Range) {
-		f.Range = ""
-	}
-	if f.Range != RangeCustom {
-		f.From, f.To = "", ""
-	}
+	f := read[TimelineFilter](q)
+	only(&f.By, TimelineRows()...)
+	ranged(&f.Range, &f.From, &f.To, "", TimelineRanges()...)
 	if f.By == TimelineExecutors { // rows are of no job
 		f.Job, f.Tag, f.Text = 0, "", ""
 	}
@@ -53,18 +44,7 @@ func TimelineFrom(q url.Values) TimelineFilter {
 }
 
 // Timeline is a timeline under a filter.
-func Timeline(f TimelineFilter) string {
-	q := url.Values{}
-	setText(q, "by", f.By)
-	setText(q, "range", f.Range)
-	setText(q, "from", f.From)
-	setText(q, "to", f.To)
-	setNumber(q, "group", f.Group)
-	setNumber(q, "job", f.Job)
-	setText(q, "tag", f.Tag)
-	setText(q, "q", f.Text)
-	return withQuery(TimelinePath, q)
-}
+func Timeline(f TimelineFilter) string { return withQuery(TimelinePath, values(f)) }
 
 // JobText is the job's number as a form sends it; empty for none.
 func (f TimelineFilter) JobText() string {

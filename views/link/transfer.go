@@ -14,5 +14,5 @@ const (
 // Values are the filter as a form sends it, without a page and an order.
 func (f JobFilter) Values() url.Values {
 	f.Page, f.Sort = 0, ""
-	return f.values()
+	return values(f)
 }
