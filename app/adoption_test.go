@@ -60,7 +60,7 @@ func TestTheWayBack(t *testing.T) {
 			}
 		}
 		page := root.get("/adoption").document(t)
-		if text := page.Find("main").Text(); !strings.Contains(text, "2.3.0–2.4.2") || !strings.Contains(text, "MD5") || !strings.Contains(text, "odd one") || !strings.Contains(text, "12 jobs") {
+		if text := page.Find("main").Text(); !strings.Contains(text, "2.3.0–2.4.2") || !strings.Contains(text, "MD5") || !strings.Contains(text, "odd one") || !strings.Contains(text, "12 jobs") || !strings.Contains(text, "deleted after 30 days") {
 			t.Errorf("the page: %s", text)
 		}
 		if got := legacy.get("/adoption"); got.status != http.StatusForbidden {

@@ -165,6 +165,10 @@ func (r *CheckReport) old(s db.Survey) {
 	if s.Open > 0 {
 		r.say("open", fmt.Sprintf("runs without a result: %d. Their executors are asked, and those that nobody knows are closed without retry and alarm", s.Open), nil)
 	}
+	if !s.Kept.IsZero() {
+		r.say("kept", fmt.Sprintf("the log goes back to %s, further than the %d days that runs are kept by default. They are kept for ever until PUNCTUAL_LOG_RETENTION_DAYS or the page of settings says how long",
+			s.Kept.Format(time.DateOnly), db.DefaultRetentionDays), nil)
+	}
 }
 
 func (r *CheckReport) jobs(s db.Survey) {

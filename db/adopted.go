@@ -211,6 +211,9 @@ func (p *Pool) lookThrough(ctx context.Context) error {
 	if backoffs > 0 {
 		p.logger.Info("jobs with retries wait for 10 s before each, as XXL-JOB did; it can be changed in each job", "jobs", backoffs)
 	}
+	if err := p.keepOldRuns(ctx, q); err != nil {
+		return fmt.Errorf("keep the old runs: %w", Error(err))
+	}
 	mails, err := q.CountJobsWithMail(ctx, p)
 	if err != nil {
 		return fmt.Errorf("count alarm mails: %w", Error(err))
@@ -223,6 +226,46 @@ func (p *Pool) lookThrough(ctx context.Context) error {
 		return fmt.Errorf("note that the adopted jobs were looked through: %w", Error(err))
 	}
 	return nil
+}
+
+// How long runs are kept: the setting, and what holds unless somebody decides otherwise, as XXL-JOB's configuration has it.
+const (
+	SettingRetention     = "log_retention_days"
+	DefaultRetentionDays = 30
+)
+
+// keepOldRuns has runs kept for ever, until somebody decides otherwise, where an XXL-JOB admin kept them for longer than is the default. What its
+// configuration said is not in the database.
+func (p *Pool) keepOldRuns(ctx context.Context, q *Queries) error {
+	since, err := p.keptSince(ctx)
+	if err != nil || since.IsZero() {
+		return err
+	}
+	_, err = q.InsertSettingIfAbsent(ctx, p, InsertSettingIfAbsentParams{Name: SettingRetention, Value: "0", UpdatedAt: time.Now().UnixMilli()})
+	if err == nil {
+		p.logger.Warn("XXL-JOB kept runs for longer than is the default here, so they are kept for ever until somebody sets how long", "since", since, "setting", SettingRetention)
+	}
+	return err
+}
+
+// cleanedDaily is how much older than its configuration says an XXL-JOB admin's oldest run may be: it deletes once a day.
+const cleanedDaily = 2
+
+// oldestRuns are so many that those without a time, or with one of nobody's, are not all of them.
+const oldestRuns = 1000
+
+// keptSince is the time of the oldest run, if it is older than an admin with the default would have kept.
+func (p *Pool) keptSince(ctx context.Context) (since time.Time, err error) {
+	var oldest sql.NullTime
+	err = p.QueryRowContext(ctx, `SELECT MIN(r.trigger_time) FROM (SELECT trigger_time FROM xxl_job_log ORDER BY id LIMIT ?) AS r
+		WHERE r.trigger_time > '2001-01-01 00:00:00'`, oldestRuns).Scan(&oldest)
+	if err != nil || !oldest.Valid {
+		return time.Time{}, err
+	}
+	if since = p.FromWall(oldest.Time); time.Since(since) < (DefaultRetentionDays+cleanedDaily)*24*time.Hour {
+		return time.Time{}, nil
+	}
+	return since, nil
 }
 
 // adoptedBackoff is what migration 12 gives adopted jobs with retries.

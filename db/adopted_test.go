@@ -156,6 +156,31 @@ func TestJobsWithOtherTimesAreListed(t *testing.T) {
 	}
 }
 
+// TestOldRunsOutliveAnAdoption: how long an XXL-JOB admin kept runs is not in its database, and what was deleted does not come back.
+func TestOldRunsOutliveAnAdoption(t *testing.T) {
+	t.Parallel()
+	for days, want := range map[int]string{31: "", 33: "0"} {
+		pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+		e := eraNamed("2.3.0")
+		e.create(t, pool.DB)
+		e.fill(t, pool.DB)
+		mustExec(t, pool.DB, "UPDATE xxl_job_log SET trigger_time = NOW() - INTERVAL "+itoa(days)+" DAY")
+		mustExec(t, pool.DB, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_time, trigger_code, handle_code) VALUES (1, 7, 1, '1970-01-01 08:00:00', 200, 200), (2, 7, 1, NULL, 200, 200)")
+		for range 2 {
+			if err := pool.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept, err := db.New().GetSetting(t.Context(), pool, db.SettingRetention)
+		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if kept.Value != want {
+			t.Errorf("with runs of %d days ago they are kept for %q days, want %q", days, kept.Value, want)
+		}
+	}
+}
+
 // TestAdoptionRefusesAnotherZone: every daily job would run at another hour. A sound database is never refused.
 func TestAdoptionRefusesAnotherZone(t *testing.T) {
 	t.Parallel()

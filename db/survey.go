@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type Survey struct {
 	Runs    int64      // in the log, by the database's estimate
 	Bytes   int64      // of the log with its indexes, by the same
 	Open    int64      // runs without a result
+	Kept    time.Time  // since when, if that is longer ago than the default here; zero otherwise
 	Jobs    []SurveyedJob
 	Groups  []SurveyedGroup
 	Users   []SurveyedUser
@@ -106,7 +108,10 @@ func (p *Pool) hasVersion(ctx context.Context) (bool, error) {
 func (p *Pool) surveySize(ctx context.Context, found schema, s *Survey) error {
 	err := p.QueryRowContext(ctx, `SELECT COALESCE(table_rows, 0), COALESCE(data_length, 0) + COALESCE(index_length, 0) FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND table_name = 'xxl_job_log'`).Scan(&s.Runs, &s.Bytes)
-	if err != nil || !found["xxl_job_log"].indexed("handle_code") {
+	if err != nil {
+		return err
+	}
+	if s.Kept, err = p.keptSince(ctx); err != nil || !found["xxl_job_log"].indexed("handle_code") {
 		return err
 	}
 	return p.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_log WHERE handle_code = 0 AND trigger_code IN (0, 200)").Scan(&s.Open)
@@ -191,7 +196,9 @@ func (p *Pool) registered(ctx context.Context, s *Survey) (map[string][]string, 
 			s.Beat = p.FromWall(at.Time)
 		}
 		app = strings.ToLower(app)
-		registered[app] = append(registered[app], address)
+		if !slices.Contains(registered[app], address) { // up to 2.4.2 a row may be there twice
+			registered[app] = append(registered[app], address)
+		}
 		return nil
 	})
 	return registered, err

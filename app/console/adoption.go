@@ -33,7 +33,7 @@ func (c *adoptionPages) draw(ec echo.Context, status int, unsure, refused string
 	}
 	page := adoption.Page{
 		Page: c.pageWithFlash(ec), Release: state.Release.Span(), Hash: hashNames[state.Form], By: state.FinishedBy, Backoffs: state.Backoffs,
-		Unheard: state.Unheard, More: state.More, Error: unsure, Refused: refused,
+		Unheard: state.Unheard, Retention: state.Retention, More: state.More, Error: unsure, Refused: refused,
 	}
 	page.At, page.Finished = c.at(page.Page, state.At), c.at(page.Page, state.Finished)
 	for _, j := range state.Jobs {

@@ -29,6 +29,7 @@ type AdoptionState struct {
 	FinishedBy string
 	Backoffs   int64 // adopted jobs that were given a wait before each retry
 	Unheard    int64 // jobs that name addresses for alarm mails, while nobody sends any
+	Retention  int   // for how many days runs are kept; 0: for ever
 	Jobs       []AdoptedJob
 	More       bool // there are more than are listed
 }
@@ -69,6 +70,9 @@ func (s *Adoption) Get(ctx context.Context, p auth.Principal) (AdoptionState, er
 		state.Finished = time.UnixMilli(a.FinishedAt)
 	} else {
 		state.Form = state.Release.Passwords()
+	}
+	if state.Retention, err = s.cfg.Upkeep.RetentionDays(ctx); err != nil {
+		return AdoptionState{}, fmt.Errorf("read for how long runs are kept: %w", err)
 	}
 	rows, err := s.queries.ListAdoptedJobs(ctx, s.cfg.Pool, adoptedJobs+1)
 	if err != nil {

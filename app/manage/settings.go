@@ -61,7 +61,7 @@ const (
 	SettingGlue             = "glue"
 	SettingFilesHold        = "files_hold"
 	SettingAuditDays        = "audit_days"
-	SettingRetention        = "log_retention_days"
+	SettingRetention        = "log_retention_days" // [db.SettingRetention]
 	SettingRetentionSuccess = "log_retention_success_days"
 	SettingOutputKeep       = "output_keep"
 	SettingOutputRun        = "output_run_kb"

@@ -14,7 +14,7 @@ import (
 
 const (
 	// DefaultRetentionDays is how long runs are kept unless somebody decides otherwise, as upstream's configuration has it.
-	DefaultRetentionDays = 30
+	DefaultRetentionDays = db.DefaultRetentionDays
 	// MinRetentionDays is the least; upstream ignores a smaller number (docs/compat.md §4.11).
 	MinRetentionDays = 3
 	// openGrace is how much longer a run without a result is kept: it may be running.

@@ -22,9 +22,11 @@ type Page struct {
 	By       string // who said so
 	Backoffs int64
 	Unheard  int64
-	Jobs     []Job
-	More     bool // there are more
-	Error    string
+	// Retention is for how many days runs are kept; 0: for ever.
+	Retention int
+	Jobs      []Job
+	More      bool // there are more
+	Error     string
 
 	Beside  bool // XXL-JOB admins go on working
 	Groups  []Group

@@ -101,9 +101,12 @@ func checkText(w io.Writer, r app.CheckReport) error {
 	if len(r.Users) > 0 {
 		line("\nUsers and their rights:")
 		for _, u := range r.Users {
-			rights := "administrator"
-			if !u.Admin {
-				rights = "all rights in: " + strings.Join(u.Groups, ", ")
+			rights := "all rights in: " + strings.Join(u.Groups, ", ")
+			switch {
+			case u.Admin:
+				rights = "administrator"
+			case len(u.Groups) == 0:
+				rights = "none"
 			}
 			line("  %s: %s", u.Name, rights)
 		}
