@@ -197,6 +197,9 @@ func (p *Pool) lookThrough(ctx context.Context) error {
 	} else if err != nil {
 		return fmt.Errorf("read what was adopted: %w", err)
 	}
+	if err := p.stopOddJobs(ctx, q); err != nil {
+		return fmt.Errorf("look through the statuses of the adopted jobs: %w", Error(err))
+	}
 	found, err := p.findChanges(ctx, q, Release(a.ReleaseLine))
 	if err != nil {
 		return fmt.Errorf("look through the adopted jobs: %w", Error(err))
@@ -266,6 +269,16 @@ func (p *Pool) keptSince(ctx context.Context) (since time.Time, err error) {
 		return time.Time{}, nil
 	}
 	return since, nil
+}
+
+// stopOddJobs leaves stopped what XXL-JOB did not run: a hand has given a status that began to mean something with us. Nobody has moved a job yet.
+func (p *Pool) stopOddJobs(ctx context.Context, q *Queries) error {
+	ids, err := q.ListMovedJobs(ctx, p)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	p.logger.Warn("jobs have trigger_status 2, which XXL-JOB takes for stopped and Punctual would not; it is made 0", "jobs", len(ids), "first", ids[:min(len(ids), adoptedLines)])
+	return q.StopMovedJobs(ctx, p, ids)
 }
 
 // adoptedBackoff is what migration 12 gives adopted jobs with retries.

@@ -156,6 +156,32 @@ func TestJobsWithOtherTimesAreListed(t *testing.T) {
 	}
 }
 
+// TestAnAdoptionStartsNoJob: somebody gave a job a status that is none in XXL-JOB, which does not run it.
+func TestAnAdoptionStartsNoJob(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+	e := eraNamed("2.3.0")
+	e.create(t, pool.DB)
+	e.fill(t, pool.DB)
+	mustExec(t, pool.DB, "UPDATE xxl_job_info SET trigger_status = 2 WHERE id = 9")
+	status := func() (list string) {
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(id, ':', trigger_status ORDER BY id) FROM xxl_job_info").Scan(&list); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if got := status(); got != "1:1,9:0" {
+		t.Errorf("after the adoption: %s", got)
+	}
+	mustExec(t, pool.DB, "UPDATE xxl_job_info SET trigger_status = 2 WHERE id = 9") // moved, or a flow
+	if got := status(); got != "1:1,9:2" {
+		t.Errorf("after another start: %s", got)
+	}
+}
+
 // TestOldRunsOutliveAnAdoption: how long an XXL-JOB admin kept runs is not in its database, and what was deleted does not come back.
 func TestOldRunsOutliveAnAdoption(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ package db
 
 import (
 	"context"
+	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -183,6 +184,34 @@ func (q *Queries) ListAdoptedJobs(ctx context.Context, db DBTX, limit int32) ([]
 	return items, nil
 }
 
+const listMovedJobs = `-- name: ListMovedJobs :many
+SELECT id FROM xxl_job_info WHERE trigger_status = 2 ORDER BY id
+`
+
+// Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB.
+func (q *Queries) ListMovedJobs(ctx context.Context, db DBTX) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listMovedJobs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSchedulesAfter = `-- name: ListSchedulesAfter :many
 SELECT id, schedule_type, schedule_conf FROM xxl_job_info WHERE id > ? ORDER BY id LIMIT ?
 `
@@ -242,5 +271,25 @@ type NoteAdoptionCheckedParams struct {
 
 func (q *Queries) NoteAdoptionChecked(ctx context.Context, db DBTX, arg NoteAdoptionCheckedParams) error {
 	_, err := db.ExecContext(ctx, noteAdoptionChecked, arg.CheckedAt, arg.Backoffs)
+	return err
+}
+
+const stopMovedJobs = `-- name: StopMovedJobs :exec
+UPDATE xxl_job_info SET trigger_status = 0 WHERE trigger_status = 2 AND id IN (/*SLICE:ids*/?)
+`
+
+// XXL-JOB takes them for stopped.
+func (q *Queries) StopMovedJobs(ctx context.Context, db DBTX, ids []int64) error {
+	query := stopMovedJobs
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	_, err := db.ExecContext(ctx, query, queryParams...)
 	return err
 }

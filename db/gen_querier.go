@@ -704,6 +704,8 @@ type Querier interface {
 	ListLongRuns(ctx context.Context, db DBTX, arg ListLongRunsParams) ([]ListLongRunsRow, error)
 	ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error)
 	ListMembersOfTeam(ctx context.Context, db DBTX, teamID int64) ([]ListMembersOfTeamRow, error)
+	// Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB.
+	ListMovedJobs(ctx context.Context, db DBTX) ([]int64, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
@@ -1067,6 +1069,8 @@ type Querier interface {
 	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
 	// which fires have been claimed.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
+	// XXL-JOB takes them for stopped.
+	StopMovedJobs(ctx context.Context, db DBTX, ids []int64) error
 	SumEndedOutputs(ctx context.Context, db DBTX) (int64, error)
 	// How much is kept, and how much of that since a moment.
 	SumOutputObjects(ctx context.Context, db DBTX, sinceMs int64) (SumOutputObjectsRow, error)

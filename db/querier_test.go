@@ -158,7 +158,7 @@ var argValues = map[string]any{
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
 	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "SetUserZone.TimeZone": "changed", "SetUserPreferences.Preferences": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
 	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
-	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
+	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new", "StopMovedJobs": []int64{5},
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
 	"Beside": int64(0), "Hidden": int64(0), "ListDueJobs.Held": []int64{100}, "HideFlows": []int64{1, 2}, "ListFlowsNaming.Number": "%", "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
 	"ListPausedJobs.Revision": int64(100), "ResumeJobs.Revision": int64(100),

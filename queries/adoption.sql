@@ -44,3 +44,11 @@ SELECT COUNT(*) FROM punctual_alarm_channel WHERE for_jobs = 1 AND enabled = 1 A
 -- name: InsertAdoptedToken :execrows
 -- The token that a group had in XXL-JOB 3.5, unless the group has one here.
 INSERT IGNORE INTO punctual_token (app_name, token, updated_at) VALUES (?, ?, ?);
+
+-- name: ListMovedJobs :many
+-- Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB.
+SELECT id FROM xxl_job_info WHERE trigger_status = 2 ORDER BY id;
+
+-- name: StopMovedJobs :exec
+-- XXL-JOB takes them for stopped.
+UPDATE xxl_job_info SET trigger_status = 0 WHERE trigger_status = 2 AND id IN (sqlc.slice(ids));
