@@ -26,6 +26,7 @@ import (
 type need struct {
 	login   bool        // anybody who is logged in; what it shows is narrowed to their groups
 	admin   bool        // administrators only
+	audits  bool        // administrators and auditors
 	right   auth.Rights // this right in the group of the object that the path names
 	anyEdit bool        // the right to edit somewhere
 	former  bool        // an endpoint of XXL-JOB's console, which answers in its own way
@@ -35,6 +36,7 @@ var (
 	anybody = need{}
 	user    = need{login: true}
 	admin   = need{login: true, admin: true}
+	audits  = need{login: true, audits: true}
 	view    = need{login: true, right: auth.RightView}
 	run     = need{login: true, right: auth.RightRun}
 	sched   = need{login: true, right: auth.RightSchedule}
@@ -52,7 +54,7 @@ var formerNeeds = map[string]need{
 	"POST /joblog/pageList": view, "POST /joblog/getJobsByGroup": view, "POST /joblog/logDetailCat": view, "POST /joblog/logKill": run, "POST /joblog/clearLog": edit,
 	"POST /jobgroup/pageList": user, "POST /jobgroup/loadById": view, "POST /jobgroup/save": admin, "POST /jobgroup/insert": admin,
 	"POST /jobgroup/update": admin, "POST /jobgroup/remove": admin, "POST /jobgroup/delete": admin,
-	"POST /user/pageList": admin, "POST /user/add": admin, "POST /user/insert": admin, "POST /user/update": admin, "POST /user/remove": admin, "POST /user/delete": admin,
+	"POST /user/pageList": audits, "POST /user/add": admin, "POST /user/insert": admin, "POST /user/update": admin, "POST /user/remove": admin, "POST /user/delete": admin,
 }
 
 // formerReads may be asked for with GET as well. GET for the others is refused to everybody.
@@ -130,14 +132,14 @@ var routeNeeds = map[string]need{
 	"GET /alarms/link/:token": anybody, "POST /alarms/link/:token": anybody, // whoever holds the token
 	"GET /alarms/messages": admin, "POST /alarms/messages/:id/retry": admin,
 
-	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
+	"GET /users": audits, "GET /users/rights": audits, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
 	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin, "POST /users/:id/sessions/end": admin, "GET /users/:id/second": admin, "POST /users/:id/second": admin,
-	"GET /users/:id/delete": admin, "POST /users/:id/delete": admin, "GET /audit": admin, "GET /audit/export": admin, "GET /audit/:id": admin,
+	"GET /users/:id/delete": admin, "POST /users/:id/delete": admin, "GET /audit": audits, "GET /audit/export": audits, "GET /audit/:id": audits,
 	"GET /webhooks": admin, "GET /webhooks/new": admin, "POST /webhooks": admin, "GET /webhooks/:id": admin, "GET /webhooks/:id/edit": admin, "POST /webhooks/:id/edit": admin,
 	"POST /webhooks/:id/test": admin, "POST /webhooks/:id/secret": admin, "GET /webhooks/:id/delete": admin, "POST /webhooks/:id/delete": admin,
 	"POST /webhooks/:id/again": admin, "POST /webhooks/:id/deliveries/:delivery/again": admin,
 	"GET /jobs/slowest": user, "GET /forecast": user, "GET /wall": user, "GET /mine/failed": user, "GET /timeline": user, "GET /calendars": user, "GET /calendars/:name": user, "POST /calendars": admin, "GET /calendars/:name/delete": admin, "POST /calendars/:name/delete": admin,
-	"GET /teams": admin, "GET /teams/new": admin, "POST /teams": admin, "GET /teams/:id/edit": admin, "POST /teams/:id": admin, "GET /teams/:id/delete": admin, "POST /teams/:id/delete": admin,
+	"GET /teams": audits, "GET /teams/new": admin, "POST /teams": admin, "GET /teams/:id/edit": admin, "POST /teams/:id": admin, "GET /teams/:id/delete": admin, "POST /teams/:id/delete": admin,
 	// A view of somebody else does not exist.
 	"GET /views/new": user, "POST /views": user, "GET /views/:id/edit": user, "POST /views/:id": user, "POST /views/:id/delete": user,
 	"GET /profile/second": user, "GET /profile/second/code": user, "POST /profile/second/code": user, "GET /profile/second/passkey": user, "POST /profile/second/passkey": user,
@@ -162,6 +164,8 @@ type person struct {
 	name   string
 	rights auth.Rights
 	admin  bool
+	// auditor sees what is of other groups too.
+	auditor bool
 }
 
 func (p person) may(n need, own bool) bool {
@@ -174,6 +178,10 @@ func (p person) may(n need, own bool) bool {
 		return true
 	case n.admin:
 		return false
+	case n.audits:
+		return p.auditor
+	case n.right == auth.RightView && p.auditor:
+		return true
 	case n.anyEdit:
 		return p.rights.Has(auth.RightEdit)
 	case n.right != 0:
@@ -333,7 +341,7 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 
 		people := []person{{browser: open(t, a)}, {browser: root, name: "admin", admin: true}}
 		for name, rights := range map[string][]string{
-			"nobody": nil, "viewer": {"view"}, "runner": {"run"}, "starter": {"schedule"}, "editor": {"edit"}, "writer": {"edit", "glue"}, "every": auth.RightNames(auth.AllRights),
+			"nobody": nil, "viewer": {"view"}, "runner": {"run"}, "starter": {"schedule"}, "editor": {"edit"}, "writer": {"edit", "glue"}, "every": auth.RightNames(auth.AllRights), "auditor": nil,
 		} {
 			form := url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}
 			p := person{browser: open(t, a), name: name}
@@ -342,8 +350,12 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 				p.rights |= auth.RightNamed(r)
 			}
 			p.rights = p.rights.Normal()
-			if name == "nobody" {
+			switch name {
+			case "nobody":
 				form.Set("name", "nobody1")
+			case "auditor":
+				form.Set("role", "auditor")
+				p.rights, p.auditor = auth.RightView, true
 			}
 			if got := root.post("/users", form); got.status != http.StatusSeeOther {
 				t.Fatalf("create user: %d %s", got.status, got.body)
@@ -367,7 +379,7 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 					}
 				}
 			}
-			if p.name != "admin" {
+			if !p.admin && !p.auditor {
 				for _, do := range []string{"start", "stop", "move", "tag", "delete"} {
 					bulk := url.Values{"do": {do}, "id": {strconv.FormatInt(foreign.job, 10)}, "group": {"1"}, "add": {"x"}}
 					if got := p.post("/jobs/bulk", bulk); strings.Contains(got.body, secret) {
@@ -423,7 +435,7 @@ func (p person) refused(t *testing.T, route, mode string, header []string, o obj
 	}
 	// What somebody may not even see is as little there for them as what does not exist; what they see and may not do is refused.
 	want := http.StatusForbidden
-	if n := routeNeeds[route]; n.right != 0 && strings.Contains(route, "/:id") && (o.group != 1 || !p.rights.Has(auth.RightView)) {
+	if n := routeNeeds[route]; n.right != 0 && strings.Contains(route, "/:id") && (o.group != 1 && !p.auditor || !p.rights.Has(auth.RightView)) {
 		want = http.StatusNotFound
 	}
 	if got.status != want {
@@ -474,11 +486,11 @@ func (p person) allowed(t *testing.T, a *App, routes []string) {
 		if refused || got.status >= 500 && got.status != http.StatusBadGateway {
 			t.Errorf("%q may %s: %d %.300s", p.name, route, got.status, got.body)
 		}
-		if !p.admin && strings.Contains(got.body, secret) {
+		if !p.admin && !p.auditor && strings.Contains(got.body, secret) {
 			t.Errorf("%q, %s: the answer tells a secret", p.name, route)
 		}
 	}
-	if p.admin || p.name == "" {
+	if p.admin || p.auditor || p.name == "" {
 		return
 	}
 	for _, path := range []string{"/", "/jobs?group=2", "/jobs?q=" + secret, "/runs?group=2&range=all", "/runs?range=all&q=" + secret, "/runs?group=2&job=2&range=all", "/executors?q=x", "/profile", "/palette?q=" + secret} {

@@ -95,12 +95,13 @@ type TokenID struct {
 type bearer struct {
 	Name   string        `json:"name" doc:"The owner, with the name of the token."`
 	Admin  bool          `json:"admin" doc:"It may do all that an administrator may."`
+	Audits bool          `json:"audits" doc:"It may see who may do what, and who did what."`
 	All    []string      `json:"rights_in_all_groups" nullable:"false" enum:"view,run,schedule,edit,glue"`
 	Groups []groupRights `json:"rights" nullable:"false" doc:"What it may in which groups, beyond that."`
 }
 
 func readBearer(p auth.Principal) bearer {
-	b := bearer{Name: p.Name, Admin: p.Admin, All: append([]string{}, auth.RightNames(p.Rights(0))...), Groups: []groupRights{}}
+	b := bearer{Name: p.Name, Admin: p.Admin, Audits: p.Audits(), All: append([]string{}, auth.RightNames(p.Rights(0))...), Groups: []groupRights{}}
 	ids, _ := p.Groups()
 	slices.Sort(ids)
 	for _, id := range ids {

@@ -26,6 +26,7 @@ type TeamID struct {
 // The roles and the states of a user.
 const (
 	roleAdmin     = "admin"
+	roleAuditor   = "auditor"
 	roleUser      = "user"
 	stateActive   = "active"
 	stateDisabled = "disabled"
@@ -48,7 +49,7 @@ type named struct {
 type user struct {
 	ID         int64         `json:"id" minimum:"1"`
 	Name       string        `json:"name"`
-	Role       string        `json:"role" enum:"admin,user"`
+	Role       string        `json:"role" enum:"admin,auditor,user"`
 	State      string        `json:"state" enum:"active,disabled,left" doc:"Left: the directory of the user does not let them in any more, and until it does their tokens do not count."`
 	Rights     []groupRights `json:"rights" nullable:"false" doc:"Of a user who is no administrator, without those that teams give."`
 	Teams      []named       `json:"teams" nullable:"false"`
@@ -63,7 +64,7 @@ type user struct {
 type newUser struct {
 	Name       string        `json:"name" pattern:"^[a-z][a-z0-9]{3,19}$" doc:"Small letters and digits. It does not change."`
 	Password   string        `json:"password,omitempty" maxLength:"200" doc:"Without one, one is made up and answered."`
-	Role       string        `json:"role,omitempty" enum:"admin,user" default:"user"`
+	Role       string        `json:"role,omitempty" enum:"admin,auditor,user" default:"user"`
 	State      string        `json:"state,omitempty" enum:"active,disabled" default:"active"`
 	Rights     []groupRights `json:"rights,omitempty"`
 	BreakGlass bool          `json:"break_glass,omitempty" doc:"Of an administrator."`
@@ -73,7 +74,7 @@ type newUser struct {
 // userPatch is a part of one.
 type userPatch struct {
 	Password   *string        `json:"password,omitempty" minLength:"1" maxLength:"200" doc:"A new one. Whoever is signed in with the old one no longer is."`
-	Role       *string        `json:"role,omitempty" enum:"admin,user"`
+	Role       *string        `json:"role,omitempty" enum:"admin,auditor,user"`
 	State      *string        `json:"state,omitempty" enum:"active,disabled"`
 	Rights     *[]groupRights `json:"rights,omitempty"`
 	BreakGlass *bool          `json:"break_glass,omitempty"`
@@ -209,6 +210,9 @@ func (a *API) users() {
 func readUser(u manage.User) user {
 	out := user{ID: u.ID, Name: u.Name, Role: roleUser, State: userState(u), Rights: readRights(u.Rights), Teams: []named{}, Provider: u.Provider, BreakGlass: u.BreakGlass,
 		Service: u.Service, LoginAt: momentOf(u.LoginAt)}
+	if u.Auditor {
+		out.Role = roleAuditor
+	}
 	if u.Admin {
 		out.Role, out.Rights = roleAdmin, []groupRights{}
 	}
@@ -263,7 +267,7 @@ func (a *API) createUser(ctx context.Context, p auth.Principal, in newUser) (*us
 	if in.Service {
 		return a.createAccount(ctx, p, in)
 	}
-	id, password, err := a.Manage.Users.Create(ctx, p, manage.UserInput{Name: in.Name, Password: in.Password, Admin: in.Role == roleAdmin, Disabled: in.State == stateDisabled,
+	id, password, err := a.Manage.Users.Create(ctx, p, manage.UserInput{Name: in.Name, Password: in.Password, Admin: in.Role == roleAdmin, Auditor: in.Role == roleAuditor, Disabled: in.State == stateDisabled,
 		Rights: rightsOf(in.Rights), BreakGlass: in.BreakGlass})
 	if err != nil {
 		return nil, err
@@ -278,7 +282,7 @@ func (a *API) createUser(ctx context.Context, p auth.Principal, in newUser) (*us
 
 // createAccount makes a service account. What else a user has is given to it afterwards, as to every user.
 func (a *API) createAccount(ctx context.Context, p auth.Principal, in newUser) (*userCreated, error) {
-	for name, used := range map[string]bool{manage.UserPassword: in.Password != "", "rights": len(in.Rights) > 0, "break_glass": in.BreakGlass, "role": in.Role == roleAdmin, "state": in.State == stateDisabled} {
+	for name, used := range map[string]bool{manage.UserPassword: in.Password != "", "rights": len(in.Rights) > 0, "break_glass": in.BreakGlass, "role": in.Role == roleAdmin || in.Role == roleAuditor, "state": in.State == stateDisabled} {
 		if used {
 			return nil, problem.InvalidFields(problem.Field{Name: name, Key: "api.error.service"})
 		}
@@ -306,9 +310,9 @@ func (a *API) patchUser(ctx context.Context, p auth.Principal, id int64, match I
 	if _, err := match.current(u.Version()); err != nil {
 		return nil, err
 	}
-	in := manage.UserInput{Admin: u.Admin, Disabled: u.Disabled, Left: u.Left, Rights: u.Rights, BreakGlass: u.BreakGlass, Version: u.Version()}
+	in := manage.UserInput{Admin: u.Admin, Auditor: u.Auditor, Disabled: u.Disabled, Left: u.Left, Rights: u.Rights, BreakGlass: u.BreakGlass, Version: u.Version()}
 	if patch.Role != nil {
-		in.Admin = *patch.Role == roleAdmin
+		in.Admin, in.Auditor = *patch.Role == roleAdmin, *patch.Role == roleAuditor
 	}
 	if patch.State != nil {
 		in.Disabled, in.Left = *patch.State == stateDisabled, false

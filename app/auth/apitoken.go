@@ -194,7 +194,7 @@ func (a *APITokens) setGood(hash string, good bool) {
 }
 
 // Narrow is p with no more than some rights in some groups, a list as XXL-JOB's permission is one; an empty list stands for all
-// groups that p has. An administrator remains one only with admin and all groups.
+// groups that p has. An administrator remains one only with admin and all groups, and an auditor with all groups.
 func (p Principal) Narrow(rights Rights, admin bool, groupIDs string) Principal {
 	rights = rights.Normal()
 	only := GroupIDs(db.Text(groupIDs))
@@ -212,14 +212,14 @@ func (p Principal) Narrow(rights Rights, admin bool, groupIDs string) Principal 
 		}
 	default:
 		if everywhere {
-			only = slices.Collect(maps.Keys(was.groups))
+			only, p.all = slices.Collect(maps.Keys(was.groups)), was.all&rights
 		}
 		for _, id := range only {
-			if r := (was.groups[id] & rights).Normal(); r != 0 {
+			if r := ((was.groups[id] | was.all) & rights).Normal(); r != 0 {
 				p.groups[id] = r
 			}
 		}
 	}
-	p.Admin = false
+	p.Admin, p.Auditor = false, was.Auditor && everywhere && rights.Has(RightView)
 	return p
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
-// Roles as xxl_job_user.role has them (docs/compat.md §3.7).
+// Roles as xxl_job_user.role has them (docs/compat.md §3.7). To XXL-JOB's admin an auditor is a user.
 const (
-	RoleUser  = 0
-	RoleAdmin = 1
+	RoleUser    = 0
+	RoleAdmin   = 1
+	RoleAuditor = 2 // sees all jobs and runs, who may do what and who did what, and changes nothing of that
 )
 
 // Rights are what a normal user may do in a group: a set, kept as the sum of its members in punctual_permission.
@@ -77,6 +78,7 @@ type Principal struct {
 	UserID  int64
 	Name    string
 	Admin   bool
+	Auditor bool
 	Address string // where the request came from, for the audit log; may be empty
 	Session string // the row of the login session; empty for programs
 	Lang    string // the language they chose for the console; empty: as the browser says
@@ -87,13 +89,16 @@ type Principal struct {
 	// Provider vouches for them instead of a password that is kept here; empty: none does.
 	Provider string
 	groups   map[int64]Rights
-	all      Rights // in every group; of an administrator's token
+	all      Rights // in every group; of an auditor, and of an administrator's token
 }
 
 // NewPrincipal makes a principal out of a user's row. The permission is a list of group ids; what is none is left out,
 // so that a damaged list never grants anything. Rights beyond the list come with [Principal.Grant].
 func NewPrincipal(userID int64, name string, role int64, permission db.Text) Principal {
-	p := Principal{UserID: userID, Name: name, Admin: role == RoleAdmin, groups: make(map[int64]Rights)}
+	p := Principal{UserID: userID, Name: name, Admin: role == RoleAdmin, Auditor: role == RoleAuditor, groups: make(map[int64]Rights)}
+	if p.Auditor {
+		p.all = RightView
+	}
 	for _, id := range GroupIDs(permission) {
 		p.groups[id] = AllRights
 	}
@@ -143,6 +148,9 @@ func withGranted(ctx context.Context, queries *db.Queries, pool db.DBTX, p Princ
 	return p, nil
 }
 
+// Audits says whether p may see who may do what and who did what.
+func (p Principal) Audits() bool { return p.Admin || p.Auditor }
+
 // Can says whether p has a right in a group.
 func (p Principal) Can(groupID int64, right Rights) bool {
 	return p.Admin || right != 0 && (p.groups[groupID]|p.all).Has(right)
@@ -158,11 +166,11 @@ func (p Principal) Rights(groupID int64) Rights {
 
 // SameRights says whether p and another may do the same.
 func (p Principal) SameRights(other Principal) bool {
-	return p.UserID == other.UserID && p.Admin == other.Admin && p.all == other.all && maps.Equal(p.groups, other.groups)
+	return p.UserID == other.UserID && p.Admin == other.Admin && p.Auditor == other.Auditor && p.all == other.all && maps.Equal(p.groups, other.groups)
 }
 
 // Bounds is a text for what p may do: the same for all with [Principal.SameRights].
-func (p Principal) Bounds() string { return fmt.Sprint(p.UserID, p.Admin, p.all, p.groups) }
+func (p Principal) Bounds() string { return fmt.Sprint(p.UserID, p.Admin, p.Auditor, p.all, p.groups) }
 
 // CanUseGroup says whether jobs and runs of a group may be seen by p.
 func (p Principal) CanUseGroup(id int64) bool { return p.Can(id, RightView) }

@@ -13,7 +13,7 @@ import (
 // TestWhatAPrincipalMay holds each question about rights against the same few people and programs.
 func TestWhatAPrincipalMay(t *testing.T) {
 	t.Parallel()
-	admin := NewPrincipal(1, "root", RoleAdmin, "")
+	admin, auditor := NewPrincipal(1, "root", RoleAdmin, ""), NewPrincipal(3, "wang", RoleAuditor, "7")
 	tests := []struct {
 		name     string
 		p        Principal
@@ -27,7 +27,10 @@ func TestWhatAPrincipalMay(t *testing.T) {
 		{"a user without groups", NewPrincipal(2, "ann", RoleUser, ""), map[int64]Rights{0: 0, 7: 0}, 0, nil, false},
 		{"XXL-JOB's list", NewPrincipal(2, "ann", RoleUser, " 7 , 9"), map[int64]Rights{7: AllRights, 9: AllRights, 8: 0}, AllRights, []int64{7, 9}, false},
 		{"a damaged list", NewPrincipal(2, "ann", RoleUser, "0,-7,x,,7x"), map[int64]Rights{0: 0, 7: 0, -7: 0}, 0, nil, false},
-		{"a role that is unknown", NewPrincipal(2, "ann", 2, "7"), map[int64]Rights{7: AllRights, 8: 0}, AllRights, []int64{7}, false},
+		{"a role that is unknown", NewPrincipal(2, "ann", 3, "7"), map[int64]Rights{7: AllRights, 8: 0}, AllRights, []int64{7}, false},
+		{"an auditor with a group", auditor, map[int64]Rights{7: AllRights, 8: RightView}, AllRights, nil, true},
+		{"an auditor's narrow token", auditor.Narrow(RightRun, false, ""), map[int64]Rights{7: RightView | RightRun, 8: RightView}, RightView | RightRun, nil, true},
+		{"one of an auditor's groups", auditor.Narrow(RightRun, false, "8"), map[int64]Rights{7: 0, 8: RightView}, RightView, []int64{8}, false},
 		{"finer rights", NewPrincipal(2, "ann", RoleUser, "").Grant(7, RightRun).Grant(7, RightSchedule).Grant(8, RightView),
 			map[int64]Rights{7: RightView | RightRun | RightSchedule, 8: RightView, 9: 0}, RightView | RightRun | RightSchedule, []int64{7, 8}, false},
 		{"what is no right", NewPrincipal(2, "ann", RoleUser, "").Grant(7, afterRights).Grant(8, 0), map[int64]Rights{7: 0, 8: 0}, 0, nil, false},

@@ -36,7 +36,7 @@ func (c *auditPages) routes(g *echo.Group) {
 
 const auditPerPage = 50
 
-// auditList shows administrators who did what.
+// auditList shows administrators and auditors who did what.
 func (c *auditPages) auditList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.AuditFrom(ec.QueryParams())
@@ -227,6 +227,8 @@ func factText(page layout.Page, name string, v any) string {
 		switch {
 		case name == "role" && v.String() == "1":
 			return page.T("role.admin")
+		case name == "role" && v.String() == "2":
+			return page.T("role.auditor")
 		case name == "role":
 			return page.T("role.user")
 		case name == "address_type" && v.String() == "1":

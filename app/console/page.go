@@ -57,7 +57,7 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 		Printer: c.catalogue.Printer(lang),
 		Theme:   layout.ThemeFrom(cmp.Or(p.Theme, cookieValue(r, layout.FieldTheme))),
 		Path:    r.URL.RequestURI(),
-		User:    layout.User{Name: p.Name, Admin: p.Admin, Blind: blind(p), Alarms: c.channels.For(p)},
+		User:    layout.User{Name: p.Name, Admin: p.Admin, Audits: p.Audits(), Blind: blind(p), Alarms: c.channels.For(p)},
 		Times:   c.zoneFor(p),
 		Home:    zoneName(c.zone, c.now()),
 		NoKeys:  p.Preferences.NoKeys,

@@ -69,10 +69,11 @@ type palettePlace struct {
 
 func anybody(auth.Principal, *palette.Page) bool             { return true }
 func administrator(p auth.Principal, _ *palette.Page) bool   { return p.Admin }
+func auditor(p auth.Principal, _ *palette.Page) bool         { return p.Audits() }
 func editsSomewhere(p auth.Principal, _ *palette.Page) bool  { return p.CanAnywhere(auth.RightEdit) }
 func alarmsSomewhere(_ auth.Principal, p *palette.Page) bool { return p.User.Alarms }
 
-// palettePlaces are all of them. Those for administrators are offered to nobody else.
+// palettePlaces are all of them. Those for administrators and auditors are offered to nobody else.
 var palettePlaces = []palettePlace{
 	{"new", "plus", "jobs.new", link.JobNewPath, anybody},
 	{"dashboard", "zap", "nav.dashboard", link.Root, anybody},
@@ -97,10 +98,10 @@ var palettePlaces = []palettePlace{
 	{"openalarms", "circle-alert", "alarms.open.title", link.AlarmsOpenPath, anybody},
 	{"alarms", "bell", "nav.alarms", link.AlarmsPath, alarmsSomewhere},
 	{"webhooks", "webhook", "webhooks.title", link.WebhooksPath, administrator},
-	{"users", "users", "nav.users", link.UsersPath, administrator},
-	{"teams", "users", "teams.title", link.TeamsPath, administrator},
+	{"users", "users", "nav.users", link.UsersPath, auditor},
+	{"teams", "users", "teams.title", link.TeamsPath, auditor},
 	{"calendars", "calendar-clock", "nav.calendars", link.CalendarsPath, administrator},
-	{"audit", "scroll-text", "nav.audit", link.AuditPath, administrator},
+	{"audit", "scroll-text", "nav.audit", link.AuditPath, auditor},
 	{"nodes", "network", "nav.nodes", link.NodesPath, administrator},
 	{"settings", "settings", "nav.settings", link.SettingsPath, administrator},
 	{"tokens", "key-round", "apitokens.title", link.TokensPath, anybody},

@@ -59,10 +59,10 @@ func (c *teamPages) teamList(ec echo.Context) error {
 
 // team is the team that the path names; a new one if it names none.
 func (c *teamPages) team(ec echo.Context) (manage.Team, error) {
+	if !who(ec).Admin {
+		return manage.Team{}, &problem.Error{Kind: problem.Forbidden}
+	}
 	if ec.Param("id") == "" {
-		if !who(ec).Admin {
-			return manage.Team{}, &problem.Error{Kind: problem.Forbidden}
-		}
 		return manage.Team{}, nil
 	}
 	teamID, err := id(ec)

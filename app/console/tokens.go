@@ -77,6 +77,9 @@ func (c *tokenPages) tokenNew(ec echo.Context) error {
 // tokenForm draws the form with the groups that are ticked.
 func (c *tokenPages) tokenForm(ec echo.Context, status int, page tokens.FormPage, chosen []int64) error {
 	page.Rights, page.CanAdmin = auth.RightNames(auth.AllRights), who(ec).Admin
+	if page.Owner != "" && !who(ec).Admin {
+		return &problem.Error{Kind: problem.Forbidden}
+	}
 	if page.Owner != "" {
 		accounts, err := c.tokens.Accounts(ec.Request().Context(), who(ec))
 		if err != nil {

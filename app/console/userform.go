@@ -114,6 +114,9 @@ func (c *userPages) likeColleague(ec echo.Context) (name string, rights map[int6
 
 // target is the user that the path names, for administrators. One's own account is looked after in the profile.
 func (c *userPages) target(ec echo.Context) (manage.User, error) {
+	if !who(ec).Admin {
+		return manage.User{}, &problem.Error{Kind: problem.Forbidden}
+	}
 	userID, err := id(ec)
 	if err != nil {
 		return manage.User{}, err
@@ -133,11 +136,7 @@ func (c *userPages) userEdit(ec echo.Context) error {
 }
 
 func userValues(u manage.User) users.FormValues {
-	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: userState(u), Version: u.Version(), Provider: u.Provider, BreakGlass: ui.Checked(u.BreakGlass), Service: u.Service}
-	if u.Admin {
-		values.Role = link.UserAdmin
-	}
-	return values
+	return users.FormValues{Name: u.Name, Role: userRole(u), State: userState(u), Version: u.Version(), Provider: u.Provider, BreakGlass: ui.Checked(u.BreakGlass), Service: u.Service}
 }
 
 // userInput reads a posted form.
@@ -146,7 +145,7 @@ func (c *userPages) userInput(ec echo.Context) (v users.FormValues, in manage.Us
 		return v, in, err
 	}
 	in = manage.UserInput{
-		Name: v.Name, Password: v.Password, Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled || v.State == link.UserLeft, Left: v.State == link.UserLeft, BreakGlass: bool(v.BreakGlass), Version: v.Version,
+		Name: v.Name, Password: v.Password, Admin: v.Role == link.UserAdmin, Auditor: v.Role == link.UserAuditor, Disabled: v.State == link.UserDisabled || v.State == link.UserLeft, Left: v.State == link.UserLeft, BreakGlass: bool(v.BreakGlass), Version: v.Version,
 	}
 	in.Rights, err = c.rightsInput(ec)
 	return v, in, err
@@ -206,7 +205,7 @@ func (c *userPages) userUpdate(ec echo.Context) error {
 	}
 	values.Name, values.Provider, values.Service = u.Name, u.Provider, u.Service
 	if u.Provider != "" { // the form does not ask for what the provider says
-		values.Role, in.Admin, in.Rights = userValues(u).Role, u.Admin, u.Rights
+		values.Role, in.Admin, in.Auditor, in.Rights = userRole(u), u.Admin, u.Auditor, u.Rights
 	}
 	if name, rights, asked, err := c.likeColleague(ec); asked && u.Provider == "" {
 		if err != nil {

@@ -28,6 +28,7 @@ const usersPerPage = 50
 func (c *userPages) routes(g *echo.Group) {
 	g.GET("/users", c.userList)
 	g.GET("/users/new", c.userNew)
+	g.GET(link.UserRightsPath, c.userRights)
 	g.POST("/users", c.userCreate)
 	g.GET("/users/:id/edit", c.userEdit)
 	g.POST("/users/:id", c.userUpdate)
@@ -58,11 +59,14 @@ func (c *userPages) userList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	form, err := c.adoption.WayBack(ec.Request().Context(), p)
-	if err != nil {
-		return err
+	page := users.ListPage{Page: c.pageOfList(ec, link.Users(f)), Filter: f}
+	if p.Admin {
+		form, err := c.adoption.WayBack(ec.Request().Context(), p)
+		if err != nil {
+			return err
+		}
+		page.OldHash = hashNames[form]
 	}
-	page := users.ListPage{Page: c.pageOfList(ec, link.Users(f)), Filter: f, OldHash: hashNames[form]}
 	var matching []manage.User
 	for _, u := range all {
 		if userMatches(u, f) {
@@ -77,7 +81,7 @@ func (c *userPages) userList(ec echo.Context) error {
 	from := min((f.Page-1)*usersPerPage, len(matching))
 	for _, u := range matching[from:min(from+usersPerPage, len(matching))] {
 		row := users.Row{
-			ID: u.ID, Name: u.Name, Admin: u.Admin, State: userState(u), Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
+			ID: u.ID, Name: u.Name, Role: userRole(u), State: userState(u), Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
 			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass, Service: u.Service,
 		}
 		for _, t := range u.Teams {
@@ -99,8 +103,19 @@ func (c *userPages) userList(ec echo.Context) error {
 
 func userMatches(u manage.User, f link.UserFilter) bool {
 	return strings.Contains(strings.ToLower(u.Name), strings.ToLower(f.Text)) &&
-		(f.Role == "" || (f.Role == link.UserAdmin) == u.Admin) &&
+		(f.Role == "" || f.Role == userRole(u)) &&
 		(f.State == "" || f.State == userState(u))
+}
+
+// userRole is the role of a user.
+func userRole(u manage.User) string {
+	switch {
+	case u.Admin:
+		return link.UserAdmin
+	case u.Auditor:
+		return link.UserAuditor
+	}
+	return link.UserNormal
 }
 
 // userState is whether a user may come in.

@@ -94,6 +94,7 @@ func (l *Legacy) userUpdate(c *call) (any, error) {
 		}
 		in := manage.UserInput{Disabled: u.Disabled, BreakGlass: u.BreakGlass, Password: c.values.Get("password"), Version: u.Version(), Rights: c.rights(u.Rights)}
 		in.Admin = c.role(newUserRow(u).Role)
+		in.Auditor = u.Auditor && !in.Admin
 		if err := c.err(); err != nil {
 			return nil, err
 		}

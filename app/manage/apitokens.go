@@ -82,7 +82,7 @@ type APITokenInput struct {
 func (s *APITokens) List(ctx context.Context, p auth.Principal, all bool) ([]APIToken, error) {
 	owner := p.UserID
 	if all {
-		if err := requireAdmin(p); err != nil {
+		if err := requireAuditor(p); err != nil {
 			return nil, err
 		}
 		owner = 0
@@ -266,7 +266,7 @@ type ServiceAccount struct {
 
 // Accounts are the service accounts, for administrators.
 func (s *APITokens) Accounts(ctx context.Context, p auth.Principal) ([]ServiceAccount, error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return nil, err
 	}
 	return s.accounts(ctx)

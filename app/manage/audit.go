@@ -275,7 +275,7 @@ const auditSlack = time.Minute
 // List is one page of the log, for administrators.
 func (a *Audit) List(ctx context.Context, p auth.Principal, f AuditFilter) (AuditList, error) {
 	var list AuditList
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return list, err
 	}
 	q := f.query()
@@ -369,7 +369,7 @@ func (a *Audit) above(ctx context.Context, q db.AuditFilter, from, before int64,
 
 // Get is one entry with what it changed.
 func (a *Audit) Get(ctx context.Context, p auth.Principal, id int64) (e db.AuditEntry, before, after Snapshot, err error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return e, nil, nil, err
 	}
 	e, err = a.queries.GetAudit(ctx, a.pool, id)
@@ -397,7 +397,7 @@ const maxAuditUsers = 200
 
 // Users are the names of those who did anything; what nobody did, such as an executor's registration, has none.
 func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return nil, err
 	}
 	names, err := db.ListAuditUsers(ctx, a.pool, maxAuditUsers)

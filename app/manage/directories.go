@@ -148,7 +148,7 @@ func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.
 			}
 			_, err := s.shutOut(ctx, tx, id, row.ID)
 			return err
-		} else if id.Weak && s.cfg.Settings.SignIn().NeedsSecond(role(id.Grant.Admin)) {
+		} else if id.Weak && s.cfg.Settings.SignIn().NeedsSecond(role(id.Grant.Admin, id.Grant.Auditor)) {
 			refused = &directory.Error{Reason: directory.Weak, Provider: id.Provider, Name: id.Name}
 			if row.ID == 0 {
 				return nil
@@ -171,7 +171,7 @@ const noPassword = "-"
 
 // keep writes what is said of somebody: of a new user (0), or of one who was here before. state says whether they may come in.
 func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identity, userID, state int64) (auth.Principal, error) {
-	in := UserInput{Admin: id.Grant.Admin, Rights: make(map[int64]auth.Rights)}
+	in := UserInput{Admin: id.Grant.Admin, Auditor: id.Grant.Auditor, Rights: make(map[int64]auth.Rights)}
 	if !in.Admin {
 		var err error
 		if in.Rights, err = s.rights(ctx, tx, id.Grant); err != nil {
@@ -190,7 +190,7 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 			return auth.Principal{}, taken
 		}
 		entry.ID, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{
-			Username: name, Password: noPassword, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider, IdentityKey: id.Key,
+			Username: name, Password: noPassword, Role: role(in.Admin, in.Auditor), Permission: db.Text(list), Provider: id.Provider, IdentityKey: id.Key,
 			DirectoryID: id.ID,
 		})
 		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
@@ -211,7 +211,7 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 		}
 		entry.Action, entry.Before = ActionUpdate, old.snapshot()
 		_, err = s.queries.UpdateProviderUser(ctx, tx, db.UpdateProviderUserParams{
-			ID: userID, Username: name, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider, DirectoryID: id.ID, Disabled: state,
+			ID: userID, Username: name, Role: role(in.Admin, in.Auditor), Permission: db.Text(list), Provider: id.Provider, DirectoryID: id.ID, Disabled: state,
 		})
 		if err != nil {
 			return auth.Principal{}, err
@@ -231,7 +231,7 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 	if err := s.audit.Record(ctx, tx, auth.Principal{Name: id.Provider}, entry); err != nil {
 		return auth.Principal{}, err
 	}
-	p := auth.NewPrincipal(now.ID, now.Name, role(now.Admin), "")
+	p := auth.NewPrincipal(now.ID, now.Name, role(now.Admin, now.Auditor), "")
 	for group, r := range now.Rights {
 		p = p.Grant(group, r)
 	}

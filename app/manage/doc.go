@@ -233,6 +233,14 @@ func requireAdmin(p auth.Principal) error {
 	return nil
 }
 
+// requireAuditor refuses everybody but administrators and auditors.
+func requireAuditor(p auth.Principal) error {
+	if !p.Audits() {
+		return forbidden()
+	}
+	return nil
+}
+
 // scope turns "one group, or 0 for all" into what the list queries take. A group that p may not use gives an empty list
 // rather than a refusal: a link with a filter in it then shows nothing, and tells nothing either.
 func scope(p auth.Principal, groupID int64) (all int64, ids []int64) {

@@ -165,7 +165,7 @@ func (s *Directories) upToDate(ctx context.Context, u db.ListDirectoryUsersRow, 
 	if !said.Grant.Admin {
 		rights = rightsIn(groups, said.Grant)
 	}
-	return now.Admin == said.Grant.Admin && rightsText(now.Rights) == rightsText(rights) && sameTeams(now.Teams, said.Grant.Teams), nil
+	return role(now.Admin, now.Auditor) == role(said.Grant.Admin, said.Grant.Auditor) && rightsText(now.Rights) == rightsText(rights) && sameTeams(now.Teams, said.Grant.Teams), nil
 }
 
 // sameTeams says whether somebody is in the teams that rules name, and by rules in no others. A team that there is not counts for nothing.

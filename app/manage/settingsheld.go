@@ -231,7 +231,7 @@ func (s *Settings) Retention(context.Context) (upkeep.Retention, error) {
 
 // List is every setting with what holds now, for administrators.
 func (s *Settings) List(ctx context.Context, p auth.Principal) ([]SettingState, error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return nil, err
 	}
 	h, err := s.read(ctx)

@@ -89,7 +89,7 @@ type TeamInput struct {
 
 // List is every team, by name.
 func (s *Teams) List(ctx context.Context, p auth.Principal) ([]Team, error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return nil, err
 	}
 	teams, err := listTeams(ctx, s.queries, s.cfg.Pool)
@@ -187,7 +187,7 @@ func (s *Users) Own(ctx context.Context, p auth.Principal) ([]TeamRights, error)
 
 // Get is one team.
 func (s *Teams) Get(ctx context.Context, p auth.Principal, id int64) (Team, error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return Team{}, err
 	}
 	return s.read(ctx, s.cfg.Pool, id)

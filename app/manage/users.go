@@ -34,6 +34,7 @@ type User struct {
 	ID       int64
 	Name     string
 	Admin    bool
+	Auditor  bool
 	Disabled bool
 	// Left says that they are disabled because their directory does not let them in any more, and until it does.
 	Left     bool
@@ -50,6 +51,9 @@ type User struct {
 // May is what a user may do in a group, as one and through teams.
 func (u User) May(group int64) auth.Rights {
 	r := u.Rights[group]
+	if u.Auditor {
+		r |= auth.RightView
+	}
 	for _, t := range u.Teams {
 		r |= t.Rights[group]
 	}
@@ -58,7 +62,7 @@ func (u User) May(group int64) auth.Rights {
 
 // Version changes with every change an administrator makes.
 func (u User) Version() string {
-	return digest(fmt.Sprintf("%s|%t|%t|%t|%s|%s|%t", u.Name, u.Admin, u.Disabled, u.Left, rightsText(u.Rights), u.Provider, u.BreakGlass))
+	return digest(fmt.Sprintf("%s|%d|%t|%t|%s|%s|%t", u.Name, role(u.Admin, u.Auditor), u.Disabled, u.Left, rightsText(u.Rights), u.Provider, u.BreakGlass))
 }
 
 // UserInput is a user as an administrator wants to save one.
@@ -66,6 +70,7 @@ type UserInput struct {
 	Name     string // of a new user; it never changes afterwards
 	Password string // empty: a random one for a new user, the old one for the others
 	Admin    bool
+	Auditor  bool // who is no administrator
 	Disabled bool
 	Left     bool // they stay out until their directory lets them in: nothing is decided here
 	Rights   map[int64]auth.Rights
@@ -79,7 +84,7 @@ const maxUsers = 10_000
 
 // List is everybody, by name.
 func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return nil, err
 	}
 	rows, err := s.queries.ListUsers(ctx, s.cfg.Pool, maxUsers)
@@ -104,15 +109,24 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	}
 	list := make([]User, len(rows))
 	for i, r := range rows {
-		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt,
+		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Auditor: r.Role == auth.RoleAuditor, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt,
 			Teams: teams[r.ID], Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}
 	}
 	return list, nil
 }
 
+// Export is [Users.List] for a file, which the audit log knows of.
+func (s *Users) Export(ctx context.Context, p auth.Principal) ([]User, error) {
+	list, err := s.List(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return list, s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionExport, Kind: ObjectUser, After: Snapshot{"users": len(list)}})
+}
+
 // Get is one user.
 func (s *Users) Get(ctx context.Context, p auth.Principal, id int64) (User, error) {
-	if err := requireAdmin(p); err != nil {
+	if err := requireAuditor(p); err != nil {
 		return User{}, err
 	}
 	return s.read(ctx, s.cfg.Pool, id)
@@ -133,13 +147,16 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt, Teams: teams,
+	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Auditor: r.Role == auth.RoleAuditor, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt, Teams: teams,
 		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}, nil
 }
 
-func role(admin bool) int64 {
-	if admin {
+func role(admin, auditor bool) int64 {
+	switch {
+	case admin:
 		return auth.RoleAdmin
+	case auditor:
+		return auth.RoleAuditor
 	}
 	return auth.RoleUser
 }
@@ -178,7 +195,7 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 	list, finer := split(in)
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		var err error
-		id, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: in.Name, Password: hash, Role: role(in.Admin), Permission: db.Text(list)})
+		id, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: in.Name, Password: hash, Role: role(in.Admin, in.Auditor), Permission: db.Text(list)})
 		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 			return problem.InvalidFields(problem.Field{Name: UserName, Key: "user.error.taken"})
 		} else if err != nil {
@@ -292,7 +309,7 @@ func (in UserInput) wanted(u User) User {
 // row is what is written of a user.
 func (in UserInput) row(id int64, list string) db.UpdateUserParams {
 	return db.UpdateUserParams{
-		ID: id, Role: role(in.Admin), Permission: db.Text(list), Disabled: flag(in.Disabled), BreakGlass: flag(in.Admin && in.BreakGlass),
+		ID: id, Role: role(in.Admin, in.Auditor), Permission: db.Text(list), Disabled: flag(in.Disabled), BreakGlass: flag(in.Admin && in.BreakGlass),
 	}
 }
 
@@ -316,7 +333,7 @@ func (s *Users) write(ctx context.Context, tx *sql.Tx, u User, in UserInput) err
 
 // leaves says whether a change leaves alone what a user's provider says: the next login would undo it.
 func (in UserInput) leaves(u User) error {
-	if u.Provider != "" && (in.Password != "" || in.BreakGlass || in.Admin != u.Admin || !u.Admin && rightsText(normal(in.Rights)) != rightsText(u.Rights)) {
+	if u.Provider != "" && (in.Password != "" || in.BreakGlass || role(in.Admin, in.Auditor) != role(u.Admin, u.Auditor) || !u.Admin && rightsText(normal(in.Rights)) != rightsText(u.Rights)) {
 		return problem.New(problem.Conflict, "problem.user.provider", "Provider", u.Provider)
 	}
 	return nil

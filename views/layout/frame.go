@@ -49,6 +49,9 @@ func role(p Page) string {
 	if p.User.Admin {
 		return p.T("role.admin")
 	}
+	if p.User.Audits {
+		return p.T("role.auditor")
+	}
 	return p.T("role.user")
 }
 

@@ -80,6 +80,7 @@ const (
 type User struct {
 	Name   string
 	Admin  bool
+	Audits bool // an auditor, or an administrator
 	Blind  bool // may see no executor's jobs
 	Alarms bool // looks after alarm channels; every administrator does
 }

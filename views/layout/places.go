@@ -10,23 +10,28 @@ type place struct {
 	key   string // goes there after g
 }
 
-// places are for administrators only, and the alarms for others who look after some. On a phone they stand in the account's menu: the bar under the thumb is for what
+// places are for administrators, two of them for auditors, and the alarms for others who look after some. On a phone they stand in the account's menu: the bar under the thumb is for what
 // everybody does every day.
 func (u User) places() []place {
 	alarms := place{NavAlarms, link.AlarmsPath, "bell", "b"}
+	users := place{NavUsers, link.UsersPath, "users", "u"}
+	audit := place{NavAudit, link.AuditPath, "scroll-text", "a"}
 	switch {
-	case !u.Admin && u.Alarms:
+	case u.Admin:
+		return []place{
+			alarms, users,
+			{NavPauses, link.PausesPath, "circle-stop", "p"},
+			{NavCalendars, link.CalendarsPath, "calendar-clock", "c"},
+			audit,
+			{NavNodes, link.NodesPath, "network", "n"},
+			{NavSettings, link.SettingsPath, "settings", "s"},
+		}
+	case u.Audits && u.Alarms:
+		return []place{alarms, users, audit}
+	case u.Audits:
+		return []place{users, audit}
+	case u.Alarms:
 		return []place{alarms}
-	case !u.Admin:
-		return nil
 	}
-	return []place{
-		alarms,
-		{NavUsers, link.UsersPath, "users", "u"},
-		{NavPauses, link.PausesPath, "circle-stop", "p"},
-		{NavCalendars, link.CalendarsPath, "calendar-clock", "c"},
-		{NavAudit, link.AuditPath, "scroll-text", "a"},
-		{NavNodes, link.NodesPath, "network", "n"},
-		{NavSettings, link.SettingsPath, "settings", "s"},
-	}
+	return nil
 }

@@ -62,12 +62,16 @@ func UserSecond(userID int64) string { return User(userID) + "/second" }
 // UserDelete asks (GET) and deletes (POST).
 func UserDelete(userID int64) string { return User(userID) + "/delete" }
 
+// UserRightsPath is who may do what, as a file.
+const UserRightsPath = "/users/rights"
+
 // AuditEntry is one entry of the audit log.
 func AuditEntry(entryID int64) string { return AuditPath + "/" + id(entryID) }
 
 // Roles and states a list of users can be narrowed to.
 const (
 	UserAdmin    = "admin"
+	UserAuditor  = "auditor"
 	UserNormal   = "user"
 	UserActive   = "active"
 	UserDisabled = "disabled"
@@ -77,7 +81,7 @@ const (
 // UserFilter is what a list of users is narrowed to.
 type UserFilter struct {
 	Text  string `q:"q"`          // part of the name
-	Role  string `q:"role,word"`  // "", UserAdmin or UserNormal
+	Role  string `q:"role,word"`  // "", UserAdmin, UserAuditor or UserNormal
 	State string `q:"state,word"` // "", UserActive, UserDisabled or UserLeft
 	Page  int    `q:"page"`       // from 1; 0 means 1
 }
@@ -85,7 +89,7 @@ type UserFilter struct {
 // UsersFrom reads a user filter from a query.
 func UsersFrom(q url.Values) UserFilter {
 	f := read[UserFilter](q)
-	only(&f.Role, UserAdmin, UserNormal)
+	only(&f.Role, UserAdmin, UserAuditor, UserNormal)
 	only(&f.State, UserActive, UserDisabled, UserLeft)
 	return f
 }

@@ -23,7 +23,7 @@ type ListPage struct {
 type Row struct {
 	ID    int64
 	Name  string
-	Admin bool
+	Role  string // link.UserAdmin, link.UserAuditor or link.UserNormal
 	State string // link.UserActive, link.UserDisabled or link.UserLeft
 	Self  bool   // nobody changes themselves here
 	// Provider vouches for them; empty: they have a password here.
@@ -42,7 +42,7 @@ const (
 	FieldPassword = "password"
 	FieldOld      = "old_password"
 	FieldRepeat   = "repeat"
-	FieldRole     = "role"  // link.UserAdmin or link.UserNormal
+	FieldRole     = "role"  // link.UserAdmin, link.UserAuditor or link.UserNormal
 	FieldState    = "state" // link.UserActive, link.UserDisabled or link.UserLeft
 	FieldRights   = "right" // one value "group.right" for each box that is ticked
 	FieldVersion  = "version"

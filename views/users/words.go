@@ -146,6 +146,15 @@ func (p TeamPage) note(m Member) string {
 	return ""
 }
 
+// roles are what a user's role can be.
+func (p FormPage) roles() []ui.Option {
+	var list []ui.Option
+	for _, role := range []string{link.UserNormal, link.UserAuditor, link.UserAdmin} {
+		list = append(list, ui.Option{Value: role, Label: p.T("role." + role), Selected: role == p.Values.Role || role == link.UserNormal && p.Values.Role == ""})
+	}
+	return list
+}
+
 // states are what a user's state can be made. Who has left comes back by their directory, or not at all.
 func (p FormPage) states() []ui.Option {
 	first := link.UserActive

@@ -10,8 +10,9 @@ import (
 
 // The roles that a rule can give.
 const (
-	RoleAdmin = "admin"
-	RoleUser  = "user"
+	RoleAdmin   = "admin"
+	RoleAuditor = "auditor"
+	RoleUser    = "user"
 )
 
 // Everything stands for all executors where a rule names one.
@@ -24,7 +25,7 @@ type Rule struct {
 	Claim string `yaml:"claim"`
 	// Value is what it must be, or have among others; one of several is enough. "*" is anything but nothing.
 	Value  Values              `yaml:"value"`
-	Role   string              `yaml:"role"`   // RoleAdmin, or RoleUser, the default
+	Role   string              `yaml:"role"`   // RoleAdmin, RoleAuditor, or RoleUser, the default
 	Rights map[string][]string `yaml:"rights"` // by app name of an executor, or [Everything]
 	Teams  []string            `yaml:"teams"`  // by name, that they are put into
 }
@@ -43,14 +44,16 @@ func checkRules(rules []Rule) error {
 
 func (r Rule) check() error {
 	switch {
-	case r.Role != "" && r.Role != RoleAdmin && r.Role != RoleUser:
-		return fmt.Errorf("role %q must be %s or %s", r.Role, RoleAdmin, RoleUser)
+	case r.Role != "" && r.Role != RoleAdmin && r.Role != RoleAuditor && r.Role != RoleUser:
+		return fmt.Errorf("role %q must be %s, %s or %s", r.Role, RoleAdmin, RoleAuditor, RoleUser)
 	case r.Claim == "" && len(r.Value) > 0:
 		return errors.New("there is a value and no claim")
 	case r.Claim != "" && (len(r.Value) == 0 || slices.Contains(r.Value, "")):
 		return errors.New("value is missing")
 	case r.Claim == "" && r.Role == RoleAdmin:
 		return errors.New("everybody would be an administrator: say for which claim and value")
+	case r.Claim == "" && r.Role == RoleAuditor:
+		return errors.New("everybody would be an auditor: say for which claim and value")
 	}
 	if slices.Contains(r.Teams, "") {
 		return errors.New("a team has no name")
@@ -67,9 +70,10 @@ func (r Rule) check() error {
 
 // Grant is what somebody may do by the rules.
 type Grant struct {
-	Admin  bool
-	Rights map[string]auth.Rights // by app name, or [Everything]
-	Teams  []string               // by name, each once
+	Admin   bool
+	Auditor bool
+	Rights  map[string]auth.Rights // by app name, or [Everything]
+	Teams   []string               // by name, each once
 }
 
 // decide adds up the rules that hold; false if there is none.
@@ -81,6 +85,7 @@ func decide(rules []Rule, c claims) (g Grant, in bool) {
 		}
 		in = true
 		g.Admin = g.Admin || r.Role == RoleAdmin
+		g.Auditor = g.Auditor || r.Role == RoleAuditor
 		for _, team := range r.Teams {
 			if !slices.Contains(g.Teams, team) {
 				g.Teams = append(g.Teams, team)
