@@ -164,6 +164,7 @@ func TestAnAdoptionStartsNoJob(t *testing.T) {
 	e.create(t, pool.DB)
 	e.fill(t, pool.DB)
 	mustExec(t, pool.DB, "UPDATE xxl_job_info SET trigger_status = 2 WHERE id = 9")
+	mustExec(t, pool.DB, "INSERT INTO xxl_job_info (id, job_group, job_desc, glue_type, trigger_status) VALUES (10, 1, 'a flow of before', 'FLOW', 2)")
 	status := func() (list string) {
 		if err := pool.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
@@ -173,11 +174,11 @@ func TestAnAdoptionStartsNoJob(t *testing.T) {
 		}
 		return list
 	}
-	if got := status(); got != "1:1,9:0" {
+	if got := status(); got != "1:1,9:0,10:2" {
 		t.Errorf("after the adoption: %s", got)
 	}
 	mustExec(t, pool.DB, "UPDATE xxl_job_info SET trigger_status = 2 WHERE id = 9") // moved, or a flow
-	if got := status(); got != "1:1,9:2" {
+	if got := status(); got != "1:1,9:2,10:2" {
 		t.Errorf("after another start: %s", got)
 	}
 }

@@ -185,10 +185,10 @@ func (q *Queries) ListAdoptedJobs(ctx context.Context, db DBTX, limit int32) ([]
 }
 
 const listMovedJobs = `-- name: ListMovedJobs :many
-SELECT id FROM xxl_job_info WHERE trigger_status = 2 ORDER BY id
+SELECT id FROM xxl_job_info WHERE trigger_status = 2 AND glue_type <> 'FLOW' ORDER BY id
 `
 
-// Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB.
+// Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB. Flows are ours, in a database that comes back.
 func (q *Queries) ListMovedJobs(ctx context.Context, db DBTX) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listMovedJobs)
 	if err != nil {

@@ -704,7 +704,7 @@ type Querier interface {
 	ListLongRuns(ctx context.Context, db DBTX, arg ListLongRunsParams) ([]ListLongRunsRow, error)
 	ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error)
 	ListMembersOfTeam(ctx context.Context, db DBTX, teamID int64) ([]ListMembersOfTeamRow, error)
-	// Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB.
+	// Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB. Flows are ours, in a database that comes back.
 	ListMovedJobs(ctx context.Context, db DBTX) ([]int64, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)

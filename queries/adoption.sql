@@ -46,8 +46,8 @@ SELECT COUNT(*) FROM punctual_alarm_channel WHERE for_jobs = 1 AND enabled = 1 A
 INSERT IGNORE INTO punctual_token (app_name, token, updated_at) VALUES (?, ?, ?);
 
 -- name: ListMovedJobs :many
--- Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB.
-SELECT id FROM xxl_job_info WHERE trigger_status = 2 ORDER BY id;
+-- Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB. Flows are ours, in a database that comes back.
+SELECT id FROM xxl_job_info WHERE trigger_status = 2 AND glue_type <> 'FLOW' ORDER BY id;
 
 -- name: StopMovedJobs :exec
 -- XXL-JOB takes them for stopped.
