@@ -76,6 +76,9 @@ type versionCmd struct{}
 type badSetting struct{ error }
 
 func main() {
+	if code, is := asFirst(); is {
+		os.Exit(code)
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
