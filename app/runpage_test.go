@@ -156,7 +156,7 @@ func TestAFailureIsSaidOnce(t *testing.T) {
 		once, advice   string
 		trigger, state int64
 	}{
-		{"lost", event.Lost, event.New(now, event.LostRun, event.LostGone, address), "nobody listens there any more", "Start the program there again", 200, 500},
+		{"lost", event.Lost, event.New(now, event.LostRun, event.LostGone, address), "is gone: it cannot be reached any more", "Start the program there again", 200, 500},
 		{"refused", event.NotSent, event.New(now, event.Refused, address, time.Millisecond, 500, "no such handler"), "no such handler", "Correct what the executor says", 500, 0},
 	} {
 		id := oldRun(t, a, 1, 1, time.Minute, tt.trigger, tt.state, nil)

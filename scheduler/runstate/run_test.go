@@ -116,7 +116,7 @@ func TestTheMessageOfARun(t *testing.T) {
 		{"not what the engine added to it", Run{Outcome: event.Failed, TriggerCode: 200, HandleCode: 500, HandleNote: retry.In(time.UTC), Events: retry}, ""},
 		{"for how many it stands", Run{Outcome: event.Succeeded, TriggerCode: 200, HandleCode: 200, Events: happened(event.StandsFor, 2, false, time.UnixMilli(0), time.UnixMilli(60_000))}, "Stands for 2 fires planned from 1970-01-01 00:00:00 to 1970-01-01 00:01:00"},
 		{"why it was not sent", Run{Outcome: event.NotSent, TriggerCode: 500, TriggerNote: "result: something else", Events: happened(event.NoExecutor)}, "Not sent: no executor is registered"},
-		{"why it was given up", Run{Outcome: event.Lost, TriggerCode: 200, HandleCode: 500, Events: slices.Concat(happened(event.LostRun, event.LostGone, "http://a/"), retry)}, "Result lost: http://a/ is gone: nobody listens there any more"},
+		{"why it was given up", Run{Outcome: event.Lost, TriggerCode: 200, HandleCode: 500, Events: slices.Concat(happened(event.LostRun, event.LostGone, "http://a/"), retry)}, "Result lost: http://a/ is gone: it cannot be reached any more"},
 		{"who ended it", Run{Outcome: event.Killed, TriggerCode: 200, HandleCode: 500, HandleNote: "ok", Events: happened(event.KilledAt, "ann", event.KilledRunning)}, "Ended by ann while its executor had it"},
 		{"who wants it ended", Run{TriggerCode: 200, Events: happened(event.KillAsked, "ann")}, "ann wants it ended"},
 		{"what an XXL-JOB admin noted", Run{TriggerCode: 500, TriggerNote: "任务触发类型：Cron触发<br>调度机器：x"}, "任务触发类型：Cron触发"},
