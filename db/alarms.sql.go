@@ -1953,7 +1953,7 @@ func (q *Queries) ListRunsForDeadline(ctx context.Context, db DBTX, arg ListRuns
 
 const listRunsOfAlarmNotice = `-- name: ListRunsOfAlarmNotice :many
 SELECT id, log_id FROM punctual_alarm_event
-WHERE notice_id = ? AND id > ? AND log_id > 0 AND cause NOT IN ('recovered', 'deadline', 'slow')
+WHERE notice_id = ? AND id > ? AND log_id > 0 AND cause NOT IN ('recovered', 'deadline', 'slow', 'approval')
 ORDER BY id LIMIT ?
 `
 
@@ -1968,7 +1968,7 @@ type ListRunsOfAlarmNoticeRow struct {
 	LogID int64
 }
 
-// The runs that a notice tells of as failed. That a run takes long, or may be late, says nothing yet about how it ends, which is to be told then.
+// The runs that a notice tells of as failed. That a run takes long, may be late or waits for a person, says nothing yet about how it ends, which is to be told then.
 func (q *Queries) ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error) {
 	rows, err := db.QueryContext(ctx, listRunsOfAlarmNotice, arg.NoticeID, arg.AfterID, arg.Limit)
 	if err != nil {

@@ -801,7 +801,7 @@ type Querier interface {
 	// A job's runs below an id, newest first, without their texts: what became of its last planned fire. Those that are for an earlier time, as a
 	// backfill makes thousands, are left out; of what is for the time at which it was planned the caller sees where to end.
 	ListRunsForDeadline(ctx context.Context, db DBTX, arg ListRunsForDeadlineParams) ([]ListRunsForDeadlineRow, error)
-	// The runs that a notice tells of as failed. That a run takes long, or may be late, says nothing yet about how it ends, which is to be told then.
+	// The runs that a notice tells of as failed. That a run takes long, may be late or waits for a person, says nothing yet about how it ends, which is to be told then.
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
 	// A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
 	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)

@@ -21,9 +21,9 @@ WHERE state = 0 AND id IN (sqlc.slice(ids));
 UPDATE punctual_alarm_event SET notice_id = sqlc.arg(to_notice) WHERE notice_id = sqlc.arg(from_notice) AND state = 1;
 
 -- name: ListRunsOfAlarmNotice :many
--- The runs that a notice tells of as failed. That a run takes long, or may be late, says nothing yet about how it ends, which is to be told then.
+-- The runs that a notice tells of as failed. That a run takes long, may be late or waits for a person, says nothing yet about how it ends, which is to be told then.
 SELECT id, log_id FROM punctual_alarm_event
-WHERE notice_id = sqlc.arg(notice_id) AND id > sqlc.arg(after_id) AND log_id > 0 AND cause NOT IN ('recovered', 'deadline', 'slow')
+WHERE notice_id = sqlc.arg(notice_id) AND id > sqlc.arg(after_id) AND log_id > 0 AND cause NOT IN ('recovered', 'deadline', 'slow', 'approval')
 ORDER BY id LIMIT ?;
 
 -- name: DeleteAlarmEventsBefore :execrows

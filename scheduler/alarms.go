@@ -25,6 +25,7 @@ const (
 	AlarmSlow      AlarmCause = "slow"      // a run takes long, and goes on
 	AlarmSilent    AlarmCause = "silent"    // no success for a while
 	AlarmDeadline  AlarmCause = "deadline"  // a run will not be done by the time of day that its job says, or was not
+	AlarmApproval  AlarmCause = "approval"  // a step of a flow waits for a person
 	AlarmRecovered AlarmCause = "recovered" // the first success after one of these
 )
 

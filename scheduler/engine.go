@@ -297,7 +297,7 @@ func New(cfg Config) (*Engine, error) {
 	}}
 	e.flows = newFlows(flowsConfig{
 		Pool: cfg.Pool, Logger: cfg.Logger, Engine: e, Now: e.now, Node: e.node, Zone: cfg.JobZone, GroupsOf: e.directory.idsOf, Changed: e.hub.changed,
-		Webhooks: cfg.Webhooks,
+		Webhooks: cfg.Webhooks, Alarms: cfg.Alarms,
 	})
 	e.bulk = semaphore.NewWeighted(bulkWaiting)
 	e.publishState()

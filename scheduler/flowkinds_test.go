@@ -113,7 +113,8 @@ func TestARunSaysHowManyItemsFailed(t *testing.T) {
 func TestAnApprovalWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil, addressA)
+		alarms := &heard{}
+		b := setup(t, pool, func(c *Config) { c.Alarms = alarms }, addressA)
 		one := b.addJob(nil)
 		ask := flow.Step{ID: "ask", Approve: &flow.Approve{Message: "pay ${{ flow.param }}?"}}
 		job := b.addFlow(flow.Definition{Steps: []flow.Step{ask, step("pay", one, "ask")}}, nil)
@@ -122,6 +123,9 @@ func TestAnApprovalWaitsForAPerson(t *testing.T) {
 			b.await("it waits for a person", func() bool { return b.steps(run)["ask"].State == int64(flow.Approval) })
 			if got := b.steps(run)["ask"].Param; got != "pay of the flow?" {
 				t.Errorf("it asks %q", got)
+			}
+			if a := alarms.last(); a.Cause != AlarmApproval || a.JobID != job || a.LogID != run || len(a.Events) != 1 || a.Events[0].Text(0) != "ask" || a.Events[0].Text(1) != "pay of the flow?" {
+				t.Errorf("somebody is told %+v", a)
 			}
 			recorded := false
 			deed := StepDeed{Run: run, Step: "ask", User: "ada", Remark: "fine", Within: func(context.Context, *sql.Tx) error { recorded = true; return nil }}

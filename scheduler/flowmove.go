@@ -51,6 +51,7 @@ type flowMove struct {
 
 	runs    []*dispatch // what was inserted
 	decided []*flowState
+	asks    []AlarmEvent // steps that begin to wait for a person
 
 	read, wrote int // rows of steps and items that it read, and all rows that it wrote: for [Flows.watched]
 }

@@ -83,6 +83,7 @@ type flowsConfig struct {
 	GroupsOf func(appName string) []int64
 	Changed  func(runs ...int64) // is told of runs that stand elsewhere now
 	Webhooks *webhook.Service    // nil: there are none
+	Alarms   Alarms              // nil: nobody is told
 }
 
 // flowEngine is what flows need of the engine: the ways by which all runs are made, begin and end.

@@ -74,6 +74,12 @@ func (fs *Flows) startStep(ctx context.Context, tx *sql.Tx, m *flowMove, f *flow
 		if t := step.Approve.TimeoutSeconds; t > 0 {
 			s.DueAt = m.now.Add(time.Duration(t) * time.Second).UnixMilli()
 		}
+		if fs.cfg.Alarms != nil && fs.cfg.Alarms.Wanted(AlarmApproval, f.row.JobID) {
+			m.asks = append(m.asks, AlarmEvent{
+				JobID: f.row.JobID, GroupID: f.row.JobGroup, LogID: f.row.LogID, Cause: AlarmApproval, At: m.now,
+				Events: event.List{event.New(m.now, event.Asks, step.ID, start.Text)},
+			})
+		}
 	case flow.KindWait:
 		until := m.now.Add(time.Duration(step.Wait.Seconds) * time.Second)
 		if step.Wait.Until != "" {

@@ -30,6 +30,9 @@ func (fs *Flows) moved(m *flowMove) {
 	if fs.watched != nil {
 		fs.watched(m)
 	}
+	if len(m.asks) > 0 {
+		fs.cfg.Alarms.Wake()
+	}
 	for _, f := range m.decided {
 		fs.kept.keep(f)
 		if f.row.State == flowDecided {

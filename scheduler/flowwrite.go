@@ -30,6 +30,11 @@ func (fs *Flows) write(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 		return err
 	}
 	m.wrote += len(m.runs) + len(list)
+	if len(m.asks) > 0 {
+		if err := fs.cfg.Alarms.Raise(ctx, tx, m.asks); err != nil {
+			return err
+		}
+	}
 	for _, f := range m.decided {
 		if !f.kill {
 			continue

@@ -48,7 +48,7 @@ type alarmRoute struct {
 type newAlarmRoute struct {
 	Scope   alarm.Scope `json:"scope" enum:"all,group,job" doc:"Of a group's channel, all are those of its group."`
 	ScopeID int64       `json:"scope_id,omitempty" minimum:"1" doc:"The number of the group or job."`
-	Causes  []string    `json:"causes,omitempty" minItems:"1" enum:"failed,timeout,lost,dispatch,misfire,slow,silent,deadline,recovered" doc:"Without them all but misfire."`
+	Causes  []string    `json:"causes,omitempty" minItems:"1" enum:"failed,timeout,lost,dispatch,misfire,slow,silent,deadline,approval,recovered" doc:"Without them all but misfire."`
 	After   int         `json:"escalate_after_minutes,omitempty" minimum:"0" maximum:"10080" doc:"Tell another channel of an alarm that is open for so long and that nobody looks after; 0: tell none."`
 	To      int64       `json:"escalate_to,omitempty" minimum:"1" doc:"The number of that channel. It belongs to whom this one belongs to."`
 }

@@ -68,7 +68,7 @@ func (m *message) html() (string, error) {
 		switch scheduler.AlarmCause(it.notice.Cause) {
 		case scheduler.AlarmRecovered:
 			p.Color = colorGood
-		case scheduler.AlarmSlow, scheduler.AlarmMisfire:
+		case scheduler.AlarmSlow, scheduler.AlarmMisfire, scheduler.AlarmApproval:
 			p.Color = colorNote
 		case scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmSilent, scheduler.AlarmDeadline:
 		}

@@ -85,7 +85,7 @@ func opens(cause scheduler.AlarmCause) bool {
 	switch cause {
 	case scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmSilent, scheduler.AlarmDeadline:
 		return true
-	case scheduler.AlarmMisfire, scheduler.AlarmSlow, scheduler.AlarmRecovered:
+	case scheduler.AlarmMisfire, scheduler.AlarmSlow, scheduler.AlarmApproval, scheduler.AlarmRecovered:
 		return false
 	default:
 		return false

@@ -75,7 +75,7 @@ func refuse(field, key string, args ...any) error {
 func Causes() []scheduler.AlarmCause {
 	return []scheduler.AlarmCause{
 		scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmMisfire,
-		scheduler.AlarmSlow, scheduler.AlarmSilent, scheduler.AlarmDeadline, scheduler.AlarmRecovered,
+		scheduler.AlarmSlow, scheduler.AlarmSilent, scheduler.AlarmDeadline, scheduler.AlarmApproval, scheduler.AlarmRecovered,
 	}
 }
 

@@ -102,6 +102,7 @@ const (
 	FlowLate     Key = "flowlate"     // where its time was over
 	FlowItems    Key = "flowitems"    // where items of it failed
 	NoFlow       Key = "noflow"       // the definition of a flow cannot be read
+	Asks         Key = "asks"         // a step of a flow waits for a person
 	Overdue      Key = "overdue"      // it takes longer than its job lets expect
 	Longer       Key = "longer"       // the same, of a flow, which no executor runs
 	DueBy        Key = "dueby"        // of a job: what has to be done by a time will probably not be
@@ -211,6 +212,7 @@ var Specs = func() Book {
 		{FlowItems, []Arg{words("Step"), number("N"), number("All")}, "of step {Step} {N} of {All} items failed"},
 		{NoFlow, []Arg{whatSaid}, "not begun: the definition of the flow cannot be read: {Text}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
+		{Asks, []Arg{words("Step"), said}, "step {Step} waits for approval: {Text}"},
 		{Longer, []Arg{length("By"), length("Limit")}, "running for {By}, expected at most {Limit}"},
 		{DueBy, []Arg{moment("By"), moment("Expected"), length("Usual")}, "to be done by {By}, expected to end at {Expected}: it usually takes up to {Usual}"},
 		{NotDone, []Arg{moment("By")}, "had to be done by {By} and is not"},
