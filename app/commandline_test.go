@@ -54,12 +54,13 @@ func punctualReading(t *testing.T, in string, out io.Writer, args ...string) err
 		Pauses    client.PausesCmd    `cmd:""`
 		Notes     client.NotesCmd     `cmd:""`
 		Secrets   client.SecretsCmd   `cmd:""`
+		API       client.APICmd       `cmd:"" name:"api"`
 		Tokens    client.TokensCmd    `cmd:""`
 		Users     client.UsersCmd     `cmd:""`
 		Alarms    client.AlarmsCmd    `cmd:""`
 		Webhooks  client.WebhooksCmd  `cmd:""`
 		AuditLog  struct {
-			List client.AuditLogCmd `cmd:""`
+			List client.AuditLogCmd `cmd:"" default:"withargs"`
 		} `cmd:"" name:"audit-log"`
 	}
 	parser, err := kong.New(&c)
@@ -139,6 +140,46 @@ func TestTheCommandLine(t *testing.T) {
 		says("apitoken", "audit-log", "list", "--limit", "5")
 		if _, err := do("pnc_"+strings.Repeat("0", 36), "jobs"); err == nil {
 			t.Error("a token that there is not counts")
+		}
+	})
+}
+
+// TestAnyOperationIsCalledByItsPath does what has no command of its own: with a body, on a condition, page by page, and told what is wrong.
+func TestAnyOperationIsCalledByItsPath(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		do := func(in string, args ...string) (string, error) {
+			var out bytes.Buffer
+			err := punctualReading(t, in, &out, append(append([]string{"api"}, args...), "--url", c.base, "--token", c.token)...)
+			return out.String(), err
+		}
+		says := func(want, in string, args ...string) {
+			t.Helper()
+			if out, err := do(in, args...); err != nil || !strings.Contains(out, want) {
+				t.Errorf("%v: %v\n%s", args, err, out)
+			}
+		}
+		says(`"admin": true`, "", "/whoami")
+		says(`"app_name": "billing"`, "", "/groups", "-d", `{"app_name":"billing","title":"Billing","type":"auto"}`, "--key", "once")
+		says(`"app_name": "billing"`, "", "/groups", "-d", `{"app_name":"billing","title":"Billing","type":"auto"}`, "--key", "once")
+		says("title: Invoices", `{"title":"Invoices"}`, "-X", "PATCH", "/api/v1/groups/2", "-d", "@-", "-o", "yaml")
+		says("Invoices", "", "groups?limit=1", "--all")
+		file := filepath.Join(t.TempDir(), "team.json")
+		if err := os.WriteFile(file, []byte(`{"name":"night"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		says("night", "", "/teams", "-d", "@"+file)
+		if _, err := do("", "-X", "PUT", "/teams/1", "-d", `{"name":"day"}`); err == nil {
+			t.Error("a PUT without a condition was done")
+		}
+		says("day", "", "-X", "PUT", "/teams/1", "-d", `{"name":"day"}`, "--if-match", "*")
+		for want, args := range map[string][]string{
+			"is no JSON": {"/teams", "-d", "{name: x}"}, "takes no body": {"/teams", "-d", "{}", "--all"}, "name: ": {"/teams", "-d", "{}"}, "no such file": {"/teams", "-d", "@nowhere"},
+		} {
+			if _, err := do("", args...); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v, want %q", args, err, want)
+			}
 		}
 	})
 }
@@ -332,9 +373,6 @@ func TestTheCommandsOfTheManual(t *testing.T) {
 				continue
 			}
 			commands++
-			if from := slices.Index(args, "<"); from > 0 {
-				args = args[:from] // what is on standard input will do
-			}
 			for i, arg := range args {
 				if arg == "plant.ics" {
 					args[i] = plant

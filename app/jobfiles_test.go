@@ -85,6 +85,9 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 		write(".git/c.yaml", "no jobs either")
 		says(1, "2 created", "diff")
 		says(0, "(nothing was done)", "apply", "--dry-run")
+		write("deep/b.yml", strings.Replace(file("description: open the day"), "orders", "nowhere", 1))
+		says(2, "1 job refused; nothing was done; --create-executors makes groups that there are not", "apply")
+		write("deep/b.yml", file("description: open the day"))
 		if job("close the day").ID != 0 {
 			t.Fatal("a dry run made a job")
 		}
@@ -143,6 +146,25 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 		if job("open the day").ID != 0 || job("close the day").ID == 0 {
 			t.Error("the wrong job was deleted, or none")
 		}
+
+		// One that its number finds is renamed, and keeps it; one that somebody made by hand is told to be the files' from then on.
+		write("a.yaml", file(fmt.Sprintf("description: close the night, state: running, retries: 2, id: %d", byHand.ID)))
+		says(1, `description: "close the day" -> "close the night"`, "diff", "--by-id", "--prune")
+		says(0, "1 changed, 0 deleted", "apply", "--by-id", "--prune")
+		if job("close the night").ID != byHand.ID {
+			t.Error("a job that was renamed is another one")
+		}
+		write("a.yaml", file("description: close the day, state: running, retries: 2, id: "+fmt.Sprint(byHand.ID)))
+		says(0, "1 changed", "apply", "--by-id")
+		c.json(201, &struct{}{}, "POST", "/jobs", `{"group_id":1,"description":"by hand","author":"ann","handler":"h"}`)
+		write("deep/b.yml", "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {author: ann, handler: h, schedule: NONE, description: by hand}\n")
+		says(0, "kept in no files so far", "diff")
+		says(0, "kept in no files so far", "apply")
+		if out, code := do(whole, "diff"); code != 0 || strings.Contains(out, "so far") {
+			t.Errorf("one that is the files' already: %d %s", code, out)
+		}
+		write("deep/b.yml", file())
+		says(0, "1 deleted", "apply", "--prune")
 
 		// What is wrong is told by file and line, and nothing is done.
 		write("deep/b.yml", "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - colour: red\n")

@@ -29,6 +29,7 @@ type applyBody struct {
 	Prune        bool      `json:"prune,omitempty" doc:"Delete the jobs of the source that are not in the files any more."`
 	KeepStates   bool      `json:"keep_states,omitempty" doc:"Leave schedules started or stopped as they are, whatever the files say."`
 	CreateGroups bool      `json:"create_groups,omitempty" doc:"Make groups of executors that do not exist, which takes an administrator."`
+	ByID         bool      `json:"by_id,omitempty" doc:"Find a job again by the id that the files give it, so that its group and description may be other ones. That is for files of one installation: in another the same id is another job."`
 	Digest       string    `json:"digest,omitempty" maxLength:"64" doc:"Of the plan that is meant, as a dry run answered it. If it would be another one now, nothing is done, and the answer is 412."`
 }
 
@@ -49,6 +50,7 @@ type appliedJob struct {
 	Outcome  string        `json:"outcome" enum:"create,change,same,refuse,delete"`
 	Changes  []jobChange   `json:"changes" doc:"Of one that is changed."`
 	Problems []lineProblem `json:"problems" doc:"Of one that is refused."`
+	Adopted  bool          `json:"adopted" doc:"It was kept in no files, and belongs to the source from then on."`
 	Waits    bool          `json:"script_waits" doc:"Its script waits for a second person to approve it, or will. That it waits already is no change."`
 	Lost     *LostUses     `json:"lost,omitempty" doc:"Of one that is deleted: the jobs and flows outside of what is deleted that use it."`
 }
@@ -99,7 +101,7 @@ func (a *API) jobFiles() {
 			return &struct{ Body exported }{exported{Text: string(raw), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}}, nil
 		})
 	add(a, op{method: http.MethodPost, path: "/jobs/apply", id: "applyJobs", tag: tag, summary: "Make jobs be what files say", also: []int{http.StatusConflict, http.StatusPreconditionFailed},
-		text: "Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why. Jobs are found by their group and description."},
+		text: "Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why. Jobs are found by their group and description, or with by_id by their ids."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			DryRun
 			Body applyBody
@@ -113,7 +115,7 @@ func (a *API) apply(ctx context.Context, p auth.Principal, in applyBody, dry boo
 	if err != nil {
 		return nil, err
 	}
-	opts := transfer.Options{KeepState: !in.KeepStates, CreateGroups: in.CreateGroups, Source: in.Source, Revision: in.Revision, Prune: in.Prune}
+	opts := transfer.Options{ByID: in.ByID, KeepState: !in.KeepStates, CreateGroups: in.CreateGroups, Source: in.Source, Revision: in.Revision, Prune: in.Prune}
 	plan, err := a.Files.Plan(ctx, p, file, opts)
 	if err != nil {
 		return nil, err
@@ -176,7 +178,7 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 func readPlan(printer *locales.Printer, plan transfer.Plan, done bool) applied {
 	out := applied{Done: done, Digest: plan.Digest, NewGroups: append([]string{}, plan.NewGroups...), Jobs: []appliedJob{}}
 	for _, item := range plan.Items {
-		job := appliedJob{ID: item.ID, File: item.From, Line: item.Line, AppName: item.AppName, Name: item.Name, Outcome: string(item.Outcome), Waits: item.Waits, Changes: []jobChange{}, Problems: []lineProblem{}}
+		job := appliedJob{ID: item.ID, File: item.From, Line: item.Line, AppName: item.AppName, Name: item.Name, Outcome: string(item.Outcome), Adopted: item.Adopted, Waits: item.Waits, Changes: []jobChange{}, Problems: []lineProblem{}}
 		for _, c := range item.Changes {
 			job.Changes = append(job.Changes, jobChange{Field: transfer.FileField(c.Field), Was: c.Was, Now: c.Now})
 		}

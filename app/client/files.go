@@ -22,6 +22,7 @@ type files struct {
 	Source          string   `env:"PUNCTUAL_SOURCE" required:"" placeholder:"NAME" help:"Where the files are kept, such as the name of their repository. The jobs belong to it; those of another source are refused."`
 	Revision        string   `env:"PUNCTUAL_REVISION" placeholder:"COMMIT" help:"Their state, such as the commit."`
 	Prune           bool     `help:"Delete the jobs of the source that are in the files no more."`
+	ByID            bool     `name:"by-id" help:"Find jobs by the ids that the files give them, so that one can be renamed, or moved to another group, and keeps its runs. For files of one installation: elsewhere the same id is another job."`
 	KeepStates      bool     `help:"Leave schedules started or stopped as they are, whatever the files say."`
 	CreateExecutors bool     `help:"Make groups of executors that do not exist; only administrators may."`
 }
@@ -115,9 +116,11 @@ type plan struct {
 			Line   int    `json:"line"`
 			Field  string `json:"field"`
 			Detail string `json:"detail"`
+			Code   string `json:"code"`
 		} `json:"problems"`
-		Waits bool     `json:"script_waits"`
-		Lost  lostUses `json:"lost"`
+		Adopted bool     `json:"adopted"`
+		Waits   bool     `json:"script_waits"`
+		Lost    lostUses `json:"lost"`
 	} `json:"jobs"`
 	raw json.RawMessage
 }
@@ -157,6 +160,26 @@ func (p plan) count(outcome string) (n int) {
 	return n
 }
 
+// counted is so many jobs, in words.
+func counted(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
+}
+
+// missing says what helps where a job is refused for its group.
+func (p plan) missing() string {
+	for _, j := range p.Jobs {
+		for _, f := range j.Faults {
+			if f.Code == "import.error.group" {
+				return "; --create-executors makes groups that there are not"
+			}
+		}
+	}
+	return ""
+}
+
 // work is how many jobs are, or would be, other than they were.
 func (p plan) work() int { return p.count("create") + p.count("change") + p.count("delete") }
 
@@ -167,7 +190,7 @@ func (f files) ask(ctx context.Context, a *api, texts []fileText, digest string,
 		query.Set("dry_run", "true")
 	}
 	p.raw, err = a.do(ctx, http.MethodPost, "/jobs/apply", query, map[string]any{
-		"files": texts, "source": f.Source, "revision": f.Revision, "prune": f.Prune, "keep_states": f.KeepStates, "create_groups": f.CreateExecutors, "digest": digest,
+		"files": texts, "source": f.Source, "revision": f.Revision, "prune": f.Prune, "keep_states": f.KeepStates, "create_groups": f.CreateExecutors, "by_id": f.ByID, "digest": digest,
 	})
 	if err != nil {
 		return p, inFiles(err, texts)
@@ -200,7 +223,7 @@ func (p plan) print(out io.Writer) {
 	}
 	marks := map[string]string{"create": "+", "change": "~", "delete": "-", "refuse": "!", "same": "="}
 	for _, j := range p.Jobs {
-		if j.Outcome == "same" && !j.Waits {
+		if j.Outcome == "same" && !j.Waits && !j.Adopted {
 			continue
 		}
 		number := ""
@@ -214,6 +237,9 @@ func (p plan) print(out io.Writer) {
 			} else {
 				fmt.Fprintf(out, "    %s: %q -> %q\n", c.Field, c.Was, c.Now)
 			}
+		}
+		if j.Adopted {
+			fmt.Fprintln(out, "    kept in no files so far")
 		}
 		if j.Waits {
 			fmt.Fprintln(out, "    script: waits for approval")
@@ -273,7 +299,7 @@ func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []fileText
 			return err
 		}
 		if n := p.count("refuse"); n > 0 {
-			return errors.Join(p.show(c.Target, s), &ExitError{codeRefused, fmt.Errorf("%d jobs are refused; nothing was done", n)})
+			return errors.Join(p.show(c.Target, s), &ExitError{codeRefused, fmt.Errorf("%s refused; nothing was done%s", counted(n), p.missing())})
 		}
 		if c.DryRun {
 			return p.show(c.Target, s)
@@ -316,9 +342,9 @@ func (c DiffCmd) Run(ctx context.Context, s Streams) error {
 	}
 	switch {
 	case p.count("refuse") > 0:
-		return &ExitError{codeRefused, fmt.Errorf("%d jobs would be refused", p.count("refuse"))}
+		return &ExitError{codeRefused, fmt.Errorf("%s would be refused%s", counted(p.count("refuse")), p.missing())}
 	case p.work() > 0:
-		return &ExitError{codeFailed, fmt.Errorf("%d jobs are not what the files say", p.work())}
+		return &ExitError{codeFailed, fmt.Errorf("the files say otherwise of %s", counted(p.work()))}
 	}
 	return nil
 }

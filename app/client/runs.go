@@ -62,6 +62,11 @@ type run struct {
 	raw json.RawMessage
 }
 
+// told is how it is, in a line.
+func (r run) told() string {
+	return strings.TrimSuffix(fmt.Sprintf("run %d: %s: %s", r.ID, r.State, plain(r.Message)), ": ")
+}
+
 // code is that of the run's end.
 func (r run) code() int {
 	switch r.State {
@@ -211,7 +216,7 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 				ids = append(ids, shard.ID)
 			}
 		}
-		fmt.Fprintf(s.Err, "run %d: %s: %s\n", r.ID, r.State, plain(r.Message))
+		fmt.Fprintln(s.Err, r.told())
 		raw = append(raw, r.raw)
 		switch {
 		case retry != 0:
@@ -360,7 +365,7 @@ func (c runsWhy) Run(ctx context.Context, s Streams) error {
 	if err := json.Unmarshal(r.raw, &whole); err != nil {
 		return fmt.Errorf("read what the admin said: %w", err)
 	}
-	fmt.Fprintln(s.Out, strings.TrimSuffix(fmt.Sprintf("run %d: %s: %s", r.ID, r.State, plain(r.Message)), ": "))
+	fmt.Fprintln(s.Out, r.told())
 	for _, e := range whole.Events {
 		at := "-"
 		if !e.At.IsZero() {

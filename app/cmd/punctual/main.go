@@ -48,7 +48,7 @@ type commands struct {
 	Import   importCmd  `cmd:"" help:"For an emergency in which no admin runs: import jobs from a file straight into the database; without --apply only say what that would do. Otherwise: punctual apply."`
 	Audit    auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
 	AuditLog struct {
-		List   client.AuditLogCmd `cmd:"" group:"client" help:"List what people and programs did, the newest first."`
+		List   client.AuditLogCmd `cmd:"" default:"withargs" group:"client" help:"List what people and programs did, the newest first."`
 		Verify auditVerifyCmd     `cmd:"" help:"Check that no entry of the audit log was changed, added or taken away."`
 	} `cmd:"" name:"audit-log" help:"Look after the audit log."`
 	Cron struct {
@@ -78,6 +78,7 @@ type commands struct {
 	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
 	Webhooks  client.WebhooksCmd  `cmd:"" group:"client" help:"List, make, test and delete webhooks, and what was sent to them."`
+	API       client.APICmd       `cmd:"" name:"api" group:"client" help:"Call an operation of API v1 by its path, for what has no command of its own."`
 	MCP       client.MCPCmd       `cmd:"" name:"mcp" group:"client" help:"Serve assistants that speak the Model Context Protocol, with what an API token may do."`
 
 	Bench         benchCmd          `cmd:"" help:"Measure how much this machine can do, with a temporary database or an empty one that is given. Takes some minutes of the whole machine."`

@@ -57,6 +57,7 @@ type Item struct {
 	Changes []FieldChange   // of Change
 	Faults  []jobfile.Fault // of Refuse
 	Used    manage.UsedBy   // of Delete: what does without it then
+	Adopted bool            // it was kept in no files, and is in those of the source from then on
 	Waits   bool            // its script waits for a second person, or will: the job has another one until then
 
 	file     jobfile.Job
@@ -313,6 +314,7 @@ func (m *importer) is(i int, j db.Job) {
 	}
 	m.here[j.ID] = i
 	m.items[i].ID, m.items[i].old, m.items[i].kept = j.ID, j, m.kept[j.ID]
+	m.items[i].Adopted = m.opts.Source != "" && m.kept[j.ID].Source == ""
 	if kept := m.items[i].kept.Source; m.opts.Source != "" && kept != "" && kept != m.opts.Source {
 		m.fault(i, fieldDescription, "import.error.source", "Source", kept)
 	}
