@@ -87,6 +87,8 @@ func letIn(ctx context.Context, a *api, s Streams) (string, error) {
 		return "", fmt.Errorf("read what the admin said: %w", err)
 	}
 	fmt.Fprintf(s.Err, "Open %s in a browser and compare the code:\n\n    %s\n\n", plain(a.base+asked.Path), plain(asked.Code))
+	a = a.patient(s.Err, true)
+	a.same = true
 	wait := time.NewTicker(time.Duration(max(asked.Interval, 1)) * time.Second)
 	defer wait.Stop()
 	for {

@@ -216,3 +216,27 @@ func (f *forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return answer(f.code, kind, f.last), nil
 }
+
+// TestALoginOutlastsAnAdminThatStartsAgain while somebody opens the page in a browser.
+func TestALoginOutlastsAnAdminThatStartsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipeline{answers: []func() (*http.Response, error){
+			func() (*http.Response, error) {
+				return answer(http.StatusCreated, "application/json", `{"device_code":"d","user_code":"BCDF-GHJK","verification_path":"/device","interval":5}`), nil
+			},
+			func() (*http.Response, error) {
+				return answer(http.StatusOK, "application/json", `{"state":"waiting"}`), nil
+			},
+			func() (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
+			func() (*http.Response, error) { return answer(http.StatusBadGateway, "text/html", ""), nil },
+			func() (*http.Response, error) {
+				return answer(http.StatusOK, "application/json", `{"state":"approved","token":"pnc_x"}`), nil
+			},
+		}}
+		token, err := letIn(t.Context(), &api{base: "http://admin.example", http: &http.Client{Transport: p}}, Streams{Err: io.Discard})
+		if err != nil || token != "pnc_x" {
+			t.Errorf("%q, %v", token, err)
+		}
+	})
+}
