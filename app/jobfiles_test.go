@@ -104,6 +104,15 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 		if kept := strings.Join(strings.Fields(page.document(t).Find("[data-kept]").Text()), " "); !strings.Contains(kept, "git/jobs") || !strings.Contains(kept, "abc1234") || !strings.Contains(kept, "changed here since") {
 			t.Errorf("the page of a job that was changed by hand says %q", kept)
 		}
+		var read struct {
+			Kept struct {
+				Source, Revision string
+				Changed          bool
+			} `json:"kept_in"`
+		}
+		if c.json(200, &read, "GET", fmt.Sprintf("/jobs/%d", byHand.ID), ""); read.Kept.Source != "git/jobs" || read.Kept.Revision != "abc1234" || !read.Kept.Changed {
+			t.Errorf("where a job is kept, to programs: %+v", read)
+		}
 		says(1, `retries: "5" -> "2"`, "diff")
 		says(0, "1 changed", "apply", "--revision", "def5678")
 		if j := job("close the day"); j.ID != byHand.ID || j.Retries != 2 {

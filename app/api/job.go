@@ -33,6 +33,7 @@ const (
 	fieldCreated = "created_at"
 	fieldUpdated = "updated_at"
 	fieldPaused  = "paused"
+	fieldKept    = "kept_in"
 	fieldUses    = "used_in"
 	fieldDone    = "deadline"
 )
@@ -200,7 +201,7 @@ func (o *object) end() json.RawMessage {
 }
 
 // readJob is a job as p may see it. A script is for those who may write one, and in no list.
-func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, deadlines map[int64]deadline.Standing, uses *jobUses, listed bool) job {
+func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, deadlines map[int64]deadline.Standing, uses *jobUses, kept *jobKept, listed bool) job {
 	spec := row.Spec()
 	hasSource := jobspec.HasSource(spec.Glue)
 	omitted := hasSource && listed || jobspec.IsScript(spec.Glue) && !a.Manage.Jobs.CanScript(p, spec.Glue, row.JobGroup)
@@ -232,6 +233,9 @@ func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, deadlines
 	if uses != nil {
 		o.set(fieldUses, uses)
 	}
+	if kept != nil {
+		o.set(fieldKept, kept)
+	}
 	return job{row.ID, o.end()}
 }
 
@@ -245,6 +249,23 @@ type jobDeadline struct {
 
 func deadlineOf(s deadline.Standing) jobDeadline {
 	return jobDeadline{By: moment(s.By), State: string(s.State), Expected: moment(s.Expected), TooTight: s.TooTight()}
+}
+
+// jobKept is where a job is kept in files.
+type jobKept struct {
+	Source   string     `json:"source" doc:"That of the files. A job that is kept in none, and one in a list, has no kept_in."`
+	Revision string     `json:"revision" doc:"Their state when it was applied, such as a commit."`
+	Applied  *time.Time `json:"applied_at" doc:"When it was made what they say last, or found to be it."`
+	Changed  bool       `json:"changed" doc:"Somebody has changed it since, other than by them."`
+}
+
+// keptOf is nil for a job that is kept in no files.
+func (a *API) keptOf(ctx context.Context, id int64) (*jobKept, error) {
+	row, changed, err := a.Manage.Jobs.InFiles(ctx, id)
+	if err != nil || row.Source == "" {
+		return nil, err
+	}
+	return &jobKept{Source: row.Source, Revision: row.Revision, Applied: momentOf(row.AppliedAt), Changed: changed}, nil
 }
 
 // jobUses are the flows that use a job.
@@ -404,6 +425,7 @@ func (job) Schema(r huma.Registry) *huma.Schema {
 		s.Properties[fieldPaused] = schemaNamed(r, "Paused", pausedSchema)
 		s.Properties[fieldDone] = r.Schema(reflect.TypeFor[jobDeadline](), true, "")
 		s.Properties[fieldUses] = r.Schema(reflect.TypeFor[jobUses](), true, "")
+		s.Properties[fieldKept] = r.Schema(reflect.TypeFor[jobKept](), true, "")
 		s.Required = []string{fieldID, fieldGroup, fieldState, fieldOmitted, fieldNext, fieldLast, fieldCreated, fieldUpdated}
 		return s
 	})

@@ -245,7 +245,7 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 	}
 	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
 	for _, row := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, a.readJob(p, row.Job, &held, deadlines, nil, true))
+		out.Body.Items = append(out.Body.Items, a.readJob(p, row.Job, &held, deadlines, nil, nil, true))
 	}
 	return out, nil
 }
@@ -264,13 +264,17 @@ func (a *API) jobAnswer(ctx context.Context, p auth.Principal, id int64) (*jobAn
 	if err != nil {
 		return nil, err
 	}
+	kept, err := a.keptOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	deadlines := make(map[int64]deadline.Standing)
 	if standing, ok, err := a.Manage.Jobs.Deadline(ctx, new(manage.ListRow(row)), &held); err != nil {
 		return nil, err
 	} else if ok {
 		deadlines[id] = standing
 	}
-	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, &held, deadlines, uses, false)}, nil
+	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, &held, deadlines, uses, kept, false)}, nil
 }
 
 // blankJob is what a new job is where a request does not say.
