@@ -51,6 +51,15 @@ func TestARunOfAFlowThatCannotBeReadIsShownAndEnded(t *testing.T) {
 				if doc := page.document(t); page.status != 200 || !strings.Contains(doc.Find(".flow-run .notice").Text(), damage.says) || strings.Contains(doc.Find(".flow-run").Text(), "Not begun") || doc.Find(`a[href="`+at+`/kill"]`).Length() == 0 {
 					t.Errorf("the page is %d: %s", page.status, doc.Find("main").Text())
 				}
+				// An admin that has not begun it does not know it from before.
+				if err := a.Stop(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				o.Listener = testOptions(t).Listener
+				c.base = start(t, o).Welcome().URL
+				if got := c.do("POST", at+"/steps/ask/approve", "{}"); got.status != 409 || !strings.Contains(got.body, `"flow.unread"`) {
+					t.Errorf("approve: %d %s", got.status, got.body)
+				}
 				if got := c.do("POST", at+"/kill", ""); got.status != 200 {
 					t.Fatalf("end it: %d %s", got.status, got.body)
 				}

@@ -106,6 +106,9 @@ func (fs *Flows) doToStep(ctx context.Context, d StepDeed, do func(f *flowState,
 		}}}
 	}, func(ctx context.Context, tx *sql.Tx) error {
 		if !done {
+			if _, err := fs.planOf(ctx, tx, row.TextID); unreadablePlan(err) {
+				return errors.Join(ErrFlowUnread, err)
+			}
 			return ErrFlowEnded // meanwhile
 		}
 		if d.Within == nil {
