@@ -36,7 +36,8 @@ func TestAnExportSaysWhatWasTaken(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b, ctx := userBundle(t, pool), t.Context()
 		take := func(db.AuditEntry) error { return nil }
-		if _, err := b.Audit.Export(ctx, b.admin, AuditFilter{Kind: ObjectUser, ID: b.admin.UserID}, "csv", take); err != nil {
+		since := time.Date(2020, 1, 2, 3, 4, 0, 0, time.FixedZone("", 8*3600))
+		if _, err := b.Audit.Export(ctx, b.admin, AuditFilter{Kind: ObjectUser, ID: b.admin.UserID, Since: since}, "csv", take); err != nil {
 			t.Fatal(err)
 		}
 		list, err := b.Audit.List(ctx, b.admin, AuditFilter{Action: string(ActionExport), Limit: 1})
@@ -44,7 +45,7 @@ func TestAnExportSaysWhatWasTaken(t *testing.T) {
 			t.Fatal(list, err)
 		}
 		_, _, after, err := b.Audit.Get(ctx, b.admin, list.Entries[0].ID)
-		if diff := cmp.Diff(Snapshot{"format": "csv", "kind": ObjectUser, "target": json.Number(strconv.FormatInt(b.admin.UserID, 10))}, after); diff != "" || err != nil {
+		if diff := cmp.Diff(Snapshot{"format": "csv", "kind": ObjectUser, "since": "2020-01-02T03:04:00+08:00", "target": json.Number(strconv.FormatInt(b.admin.UserID, 10))}, after); diff != "" || err != nil {
 			t.Error(diff, err)
 		}
 	})

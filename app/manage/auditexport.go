@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -25,6 +26,12 @@ func (a *Audit) Export(ctx context.Context, p auth.Principal, f AuditFilter, for
 		return false, fmt.Errorf("find ends of the audit log: %w", err)
 	}
 	snapshot := Snapshot{"format": format, "user": f.User, "action": f.Action, "kind": f.Kind, "target": f.ID, "text": f.Text, "group": f.Group}
+	if !f.Since.IsZero() {
+		snapshot["since"] = f.Since.Format(time.RFC3339)
+	}
+	if !f.Until.IsZero() {
+		snapshot["until"] = f.Until.Format(time.RFC3339)
+	}
 	if err := a.Record(ctx, a.pool, p, Entry{Action: ActionExport, Kind: ObjectAudit, After: snapshot}); err != nil {
 		return false, err
 	}
