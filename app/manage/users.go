@@ -46,6 +46,8 @@ type User struct {
 	Provider   string
 	BreakGlass bool // an administrator who may use the password when others may not
 	Service    bool // a program, which has tokens and no password
+
+	password string // as it is stored, of one that was read alone
 }
 
 // May is what a user may do in a group, as one and through teams.
@@ -60,9 +62,9 @@ func (u User) May(group int64) auth.Rights {
 	return r
 }
 
-// Version changes with every change an administrator makes.
+// Version changes with every change an administrator makes, and with the password, of a user whom [Users.Get] gave.
 func (u User) Version() string {
-	return digest(fmt.Sprintf("%s|%d|%t|%t|%s|%s|%t", u.Name, role(u.Admin, u.Auditor), u.Disabled, u.Left, rightsText(u.Rights), u.Provider, u.BreakGlass))
+	return digest(fmt.Sprintf("%s|%d|%t|%t|%s|%s|%t|%s", u.Name, role(u.Admin, u.Auditor), u.Disabled, u.Left, rightsText(u.Rights), u.Provider, u.BreakGlass, u.password))
 }
 
 // UserInput is a user as an administrator wants to save one.
@@ -148,7 +150,7 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 		return User{}, err
 	}
 	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Auditor: r.Role == auth.RoleAuditor, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt, Teams: teams,
-		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}, nil
+		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, password: r.Password}, nil
 }
 
 func role(admin, auditor bool) int64 {

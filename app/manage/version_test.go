@@ -97,3 +97,22 @@ func must[T any](value T, err error) func(*testing.T) T {
 		return value
 	}
 }
+
+// TestTwoGiveAPasswordAtOnce: the second is told of the first, as with all that administrators change of a user.
+func TestTwoGiveAPasswordAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := userBundle(t, pool), t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "mina"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := must(b.Users.Get(ctx, b.admin, id))(t)
+		for i, want := range []string{"ok", "409 problem.changed"} {
+			in := UserInput{Password: []string{"tall-hedge-3-lantern", "wide-river-8-copper"}[i], Version: was.Version()}
+			if got := kind(b.Users.Update(ctx, b.admin, id, in)); got != want {
+				t.Errorf("%d: %s, want %s", i, got, want)
+			}
+		}
+	})
+}
