@@ -5,6 +5,7 @@
 package problem
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -37,37 +38,14 @@ const (
 	Unavailable // the database or the engine is away; later it may work
 )
 
-// Status is the HTTP status of a kind.
-func (k Kind) Status() int {
-	switch k {
-	case Invalid:
-		return http.StatusUnprocessableEntity
-	case Malformed:
-		return http.StatusBadRequest
-	case Unauthenticated:
-		return http.StatusUnauthorized
-	case Forbidden:
-		return http.StatusForbidden
-	case NotFound:
-		return http.StatusNotFound
-	case NoMethod:
-		return http.StatusMethodNotAllowed
-	case Conflict:
-		return http.StatusConflict
-	case TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case TooMany:
-		return http.StatusTooManyRequests
-	case Executor:
-		return http.StatusBadGateway
-	case Unavailable:
-		return http.StatusServiceUnavailable
-	case Internal:
-		return http.StatusInternalServerError
-	default:
-		return http.StatusInternalServerError
-	}
+var statuses = map[Kind]int{
+	Invalid: http.StatusUnprocessableEntity, Malformed: http.StatusBadRequest, Unauthenticated: http.StatusUnauthorized, Forbidden: http.StatusForbidden,
+	NotFound: http.StatusNotFound, NoMethod: http.StatusMethodNotAllowed, Conflict: http.StatusConflict, TooLarge: http.StatusRequestEntityTooLarge,
+	TooMany: http.StatusTooManyRequests, Executor: http.StatusBadGateway, Unavailable: http.StatusServiceUnavailable,
 }
+
+// Status is the HTTP status of a kind.
+func (k Kind) Status() int { return cmp.Or(statuses[k], http.StatusInternalServerError) }
 
 // KindOf is the kind that has an HTTP status, or one that says whose fault it is.
 func KindOf(status int) Kind {

@@ -14,42 +14,11 @@ func ranges() []string {
 
 func (p JobPage) rangeShown() string { return cmp.Or(p.Filter.Range, link.RangeDefault) }
 
-// tone is the badge's colour.
-func tone(class string) string {
-	switch class {
-	case "ontime":
-		return "success"
-	case "missing", "doubled", "lost", "notsent":
-		return "failed"
-	case "late", "unplanned", "unknown":
-		return "late"
-	case "stands", "pending":
-		return "changed"
-	default:
-		return ""
-	}
+// badges are the icon and the colour of each class; one that is not here has a dashed circle.
+var badges = map[string]struct{ icon, tone string }{
+	"ontime": {"circle-check", "success"}, "missing": {"circle-help", "failed"}, "doubled": {"copy", "failed"}, "lost": {"circle-x", "failed"},
+	"notsent": {"unplug", "failed"}, "skipped": {"skip-forward", ""}, "late": {"history", "late"}, "pending": {"history", "changed"},
+	"deleted": {"trash-2", ""}, "unplanned": {"", "late"}, "unknown": {"", "late"}, "stands": {"", "changed"},
 }
 
-// image is the badge's icon.
-func image(class string) string {
-	switch class {
-	case "ontime":
-		return "circle-check"
-	case "missing":
-		return "circle-help"
-	case "doubled":
-		return "copy"
-	case "lost":
-		return "circle-x"
-	case "notsent":
-		return "unplug"
-	case "skipped":
-		return "skip-forward"
-	case "late", "pending":
-		return "history"
-	case "deleted":
-		return "trash-2"
-	default:
-		return "circle-dashed"
-	}
-}
+func image(class string) string { return cmp.Or(badges[class].icon, "circle-dashed") }

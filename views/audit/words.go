@@ -7,50 +7,15 @@ import (
 
 func (p ListPage) rangeShown() string { return cmp.Or(p.Filter.Range, link.AuditRangeDefault) }
 
-// actionTone is the badge's colour: what takes something away stands out.
-func actionTone(action string) string {
-	switch action {
-	case "create", "start":
-		return "success"
-	case "delete", "kill", "clear":
-		return "failed"
-	case "password", "signout", "rotate", "glue", "show", "login_refused", "refused":
-		return "late"
-	default:
-		return ""
-	}
+// badges are the icon and the colour of each action: what takes something away stands out. One that is not here has a pencil.
+var badges = map[string]struct{ icon, tone string }{
+	"create": {"plus", "success"}, "register": {"plus", ""}, "start": {"play", "success"}, "run": {"play", ""}, "stop": {"circle-stop", ""},
+	"kill": {"circle-stop", "failed"}, "delete": {"trash-2", "failed"}, "clear": {"trash-2", "failed"}, "password": {"key-round", "late"},
+	"rotate": {"key-round", "late"}, "signout": {"user", "late"}, "login": {"user", ""}, "logout": {"user", ""}, "glue": {"terminal", "late"},
+	"test": {"send", ""}, "show": {"eye", "late"}, "login_refused": {"circle-x", "late"}, "refused": {"circle-x", "late"}, "export": {"download", ""},
 }
 
-func actionIcon(action string) string {
-	switch action {
-	case "create":
-		return "plus"
-	case "delete", "clear":
-		return "trash-2"
-	case "start", "run":
-		return "play"
-	case "stop", "kill":
-		return "circle-stop"
-	case "password", "rotate":
-		return "key-round"
-	case "signout", "login", "logout":
-		return "user"
-	case "glue":
-		return "terminal"
-	case "test":
-		return "send"
-	case "show":
-		return "eye"
-	case "login_refused", "refused":
-		return "circle-x"
-	case "export":
-		return "download"
-	case "register":
-		return "plus"
-	default:
-		return "pencil"
-	}
-}
+func actionIcon(action string) string { return cmp.Or(badges[action].icon, "pencil") }
 
 func lineSign(mark string) string {
 	switch mark {

@@ -816,7 +816,7 @@ func importCounts(p ImportPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, c := range p.Plan.Counts {
-			var templ_7745c5c3_Var37 = []any{"badge", outcomeClass(c.Outcome)}
+			var templ_7745c5c3_Var37 = []any{"badge", outcomes[c.Outcome].class}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var37...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1081,7 +1081,7 @@ func importItem(p ImportPage, item ImportItem) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var50 = []any{"badge", outcomeClass(item.Outcome)}
+		var templ_7745c5c3_Var50 = []any{"badge", outcomes[item.Outcome].class}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var50...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

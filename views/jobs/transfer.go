@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -112,34 +113,12 @@ type ImportChange struct {
 	Lines []glue.Line
 }
 
-func outcomeImage(outcome string) string {
-	switch outcome {
-	case "refuse":
-		return "circle-x"
-	case "change":
-		return "pencil"
-	case "create":
-		return "plus"
-	case "done":
-		return "circle-check"
-	default:
-		return "circle-minus"
-	}
+// outcomes are the icon and the colour of each outcome, which its word says too.
+var outcomes = map[string]struct{ icon, class string }{
+	"refuse": {"circle-x", "failed"}, "change": {"pencil", "changed"}, "create": {"plus", "success"}, "done": {"circle-check", "success"},
 }
 
-// outcomeClass is the colour of an outcome, which its word says too.
-func outcomeClass(outcome string) string {
-	switch outcome {
-	case "refuse":
-		return "failed"
-	case "create", "done":
-		return "success"
-	case "change":
-		return "changed"
-	default:
-		return ""
-	}
-}
+func outcomeImage(outcome string) string { return cmp.Or(outcomes[outcome].icon, "circle-minus") }
 
 func (p ImportPage) heading() string {
 	if p.Plan != nil && p.Plan.Done {

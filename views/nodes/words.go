@@ -19,33 +19,9 @@ var figures = []figure{
 	{"memory", "wide-only", func(l Load) string { return l.Memory }},
 }
 
-func stateIcon(s State) string {
-	switch s {
-	case StateLive:
-		return "circle-check"
-	case StateDraining, StateSilent:
-		return "hourglass"
-	case StateGone:
-		return "circle-x"
-	default:
-		return "circle"
-	}
-}
-
-// stateTone is the badge's colour.
-func stateTone(s State) string {
-	switch s {
-	case StateLive:
-		return "online"
-	case StateDraining:
-		return "disabled"
-	case StateSilent:
-		return "late"
-	case StateGone:
-		return "offline"
-	default:
-		return ""
-	}
+// badges are the icon and the colour of each state.
+var badges = map[State]struct{ icon, tone string }{
+	StateLive: {"circle-check", "online"}, StateDraining: {"hourglass", "disabled"}, StateSilent: {"hourglass", "late"}, StateGone: {"circle-x", "offline"},
 }
 
 // conditionTone is the notice's colour.

@@ -69,37 +69,15 @@ func ShortAddress(address string) string {
 	return u.Host
 }
 
-func stepIcon(s StepState) string {
-	switch s {
-	case StepDone:
-		return "circle-check"
-	case StepActive:
-		return "loader"
-	case StepFailed:
-		return "circle-x"
-	case StepSkipped:
-		return "circle-minus"
-	case StepPending:
-		return "circle-dashed"
-	default:
-		return "circle"
-	}
+var stepIcons = map[StepState]string{
+	StepDone: "circle-check", StepActive: "loader", StepFailed: "circle-x", StepSkipped: "circle-minus", StepPending: "circle-dashed",
 }
 
-func logIcon(s LogStatus) string {
-	switch s {
-	case LogLive:
-		return "hourglass"
-	case LogUnavailable:
-		return "wifi-off"
-	case LogNone, LogMissing:
-		return "ban"
-	case LogComplete:
-		return "file-text"
-	default:
-		return "file-text"
-	}
-}
+func stepIcon(s StepState) string { return cmp.Or(stepIcons[s], "circle") }
+
+var logIcons = map[LogStatus]string{LogLive: "hourglass", LogUnavailable: "wifi-off", LogNone: "ban", LogMissing: "ban"}
+
+func logIcon(s LogStatus) string { return cmp.Or(logIcons[s], "file-text") }
 
 // bad says whether the page of the run begins with why it came to no good end.
 func (s Timeline) bad() bool {

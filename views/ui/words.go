@@ -18,38 +18,14 @@ func Trouble(s runstate.State) string {
 	return "0"
 }
 
-func stateIcon(s runstate.State) string {
-	switch s {
-	case runstate.Waiting:
-		return "circle-dashed"
-	case runstate.Sent:
-		return "loader"
-	case runstate.Success:
-		return "circle-check"
-	case runstate.Failed:
-		return "circle-x"
-	case runstate.Timeout:
-		return "timer-off"
-	case runstate.SendFailed:
-		return "unplug"
-	case runstate.Killed:
-		return "circle-stop"
-	case runstate.Lost:
-		return "circle-help"
-	case runstate.Unconfirmed:
-		return "circle-alert"
-	case runstate.Skipped:
-		return "skip-forward"
-	case runstate.Discarded:
-		return "circle-minus"
-	case runstate.Cancelled:
-		return "ban"
-	case runstate.Stopped:
-		return "octagon-x"
-	default:
-		return "circle"
-	}
+var stateIcons = map[runstate.State]string{
+	runstate.Waiting: "circle-dashed", runstate.Sent: "loader", runstate.Success: "circle-check", runstate.Failed: "circle-x",
+	runstate.Timeout: "timer-off", runstate.SendFailed: "unplug", runstate.Killed: "circle-stop", runstate.Lost: "circle-help",
+	runstate.Unconfirmed: "circle-alert", runstate.Skipped: "skip-forward", runstate.Discarded: "circle-minus", runstate.Cancelled: "ban",
+	runstate.Stopped: "octagon-x",
 }
+
+func stateIcon(s runstate.State) string { return cmp.Or(stateIcons[s], "circle") }
 
 func noticeIcon(kind string) string {
 	switch kind {
