@@ -38,7 +38,7 @@ func (c *nodePages) nodeList(ec echo.Context) error {
 	page.Output = outputText(page.Page, cluster)
 	for _, n := range cluster.Nodes {
 		row := nodes.Row{
-			ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: nodeState(n.State), Self: n.Self,
+			ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: nodes.State(n.State), Self: n.Self,
 			Started: c.at(page.Page, n.Started), Beat: c.at(page.Page, n.Beat), Load: nodeLoad(page.Page, n.Load), HasLoad: n.HasLoad,
 		}
 		page.Rows = append(page.Rows, row)
@@ -102,19 +102,4 @@ func nodeConditions(page layout.Page, n manage.Node) []nodes.Condition {
 		})
 	}
 	return list
-}
-
-func nodeState(s manage.NodeState) nodes.State {
-	switch s {
-	case manage.NodeLive:
-		return nodes.StateLive
-	case manage.NodeDraining:
-		return nodes.StateDraining
-	case manage.NodeSilent:
-		return nodes.StateSilent
-	case manage.NodeGone:
-		return nodes.StateGone
-	default:
-		return nodes.StateGone
-	}
 }

@@ -78,21 +78,7 @@ func (s *Nodes) Cluster(ctx context.Context, p auth.Principal) (Cluster, error) 
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
-	slices.SortStableFunc(c.Nodes, func(a, b Node) int { return nodeOrder(a.State) - nodeOrder(b.State) })
+	order := []NodeState{NodeLive, NodeDraining, NodeSilent, NodeGone}
+	slices.SortStableFunc(c.Nodes, func(a, b Node) int { return slices.Index(order, a.State) - slices.Index(order, b.State) })
 	return c, nil
-}
-
-func nodeOrder(s NodeState) int {
-	switch s {
-	case NodeLive:
-		return 0
-	case NodeDraining:
-		return 1
-	case NodeSilent:
-		return 2
-	case NodeGone:
-		return 3
-	default:
-		return 4
-	}
 }

@@ -205,26 +205,15 @@ func (p ListPage) every() string {
 	return format.Number(p.Total)
 }
 
-func bulkImage(i BulkItem) string {
+// bulkLook is the icon of an item and its class, which says how it stands.
+func bulkLook(i BulkItem) (image, class string) {
 	switch {
 	case i.Problem != "":
-		return "circle-x"
+		return "circle-x", "bad"
 	case i.Changes:
-		return "circle-check"
-	default:
-		return "circle-minus"
+		return "circle-check", "good"
 	}
-}
-
-func bulkClass(i BulkItem) string {
-	switch {
-	case i.Problem != "":
-		return "bad"
-	case i.Changes:
-		return "good"
-	default:
-		return "same"
-	}
+	return "circle-minus", "same"
 }
 
 func spreadX(minute, inset int) string { return strconv.Itoa(10*minute + inset) }

@@ -17,7 +17,7 @@ type Marked struct {
 // BulkTold is what became of a job.
 type BulkTold struct {
 	ID      int64
-	Outcome string // good, same, bad as [bulkClass], or lost: good, and nobody remembers what it was
+	Outcome string // good, same, bad as [bulkLook], or lost: good, and nobody remembers what it was
 	Text    string // what an undo goes back to, or the problem
 	Name    string // only of those that are shown
 }
@@ -112,7 +112,8 @@ func (p *BulkPage) GoOn(told []BulkTold, rest []Marked, undoing bool) {
 		size += len(t.Text) + len(t.Name)
 	}
 	for _, i := range p.Items {
-		t := BulkTold{ID: i.ID, Outcome: bulkClass(i)}
+		t := BulkTold{ID: i.ID}
+		_, t.Outcome = bulkLook(i)
 		switch {
 		case i.Problem != "":
 			t.Text = i.Problem

@@ -1296,7 +1296,7 @@ func failure(p layout.Page, s Timeline) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = icon.Icon(adviceIcon(s.State)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = icon.Icon(ui.NoticeIcon(adviceKind(s.State))).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1538,7 +1538,7 @@ func why(s Timeline) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = icon.Icon(adviceIcon(s.State)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = icon.Icon(ui.NoticeIcon(adviceKind(s.State))).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

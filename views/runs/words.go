@@ -125,18 +125,6 @@ func (s Timeline) children() []Follow {
 	return slices.DeleteFunc(slices.Clone(s.Follows), func(f Follow) bool { return s.isAttempt(f.LogID) })
 }
 
-// adviceIcon goes with adviceKind.
-func adviceIcon(s runstate.State) string {
-	switch adviceKind(s) {
-	case "error":
-		return "circle-alert"
-	case "warning":
-		return "triangle-alert"
-	default:
-		return "info"
-	}
-}
-
 // adviceKind colours the advice by how the run stands.
 func adviceKind(s runstate.State) string {
 	switch s {

@@ -882,7 +882,7 @@ func Notice(kind, text string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = icon.Icon(noticeIcon(kind)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = icon.Icon(NoticeIcon(kind)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -951,7 +951,7 @@ func LinkedNotice(kind, text, url string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = icon.Icon(noticeIcon(kind)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = icon.Icon(NoticeIcon(kind)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -27,7 +27,8 @@ var stateIcons = map[runstate.State]string{
 
 func stateIcon(s runstate.State) string { return cmp.Or(stateIcons[s], "circle") }
 
-func noticeIcon(kind string) string {
+// NoticeIcon is the icon of a kind of notice.
+func NoticeIcon(kind string) string {
 	switch kind {
 	case "error":
 		return "circle-alert"
