@@ -43,7 +43,6 @@ func (l *comeBack) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Accept implements net.Listener.
 func (l *comeBack) Accept() (net.Conn, error) {
 	select {
 	case conn := <-l.conns:
@@ -66,5 +65,4 @@ func (l *comeBack) Close() error {
 	return nil
 }
 
-// Addr implements net.Listener.
 func (l *comeBack) Addr() net.Addr { return &net.TCPAddr{} }

@@ -25,7 +25,6 @@ func (h heads) Routes() []*echo.Route {
 	return append(slices.DeleteFunc(h.Echo.Routes(), func(r *echo.Route) bool { return api.Under(r.Path) }), h.api.Routes()...)
 }
 
-// ServeHTTP implements http.Handler.
 func (h heads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		h.Echo.ServeHTTP(w, r)

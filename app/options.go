@@ -175,7 +175,6 @@ const minPassword = auth.MinPasswordBytes
 // OptionsError is a wrong setting, in words for the person who set it.
 type OptionsError struct{ Err error }
 
-// Error implements error.
 func (e *OptionsError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the cause.

@@ -242,7 +242,6 @@ type freshToken struct {
 	tokens *auth.Tokens
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (t freshToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	if token := t.tokens.For(sampleAppName); token != "" {
 		r = r.Clone(r.Context())

@@ -33,7 +33,6 @@ type ending struct {
 	was  wire.Undone // how far it had come, where a shutdown ended it
 }
 
-// Error implements error.
 func (e ending) Error() string { return e.text }
 
 // Unwrap gives [ErrKilled] or one of the others.

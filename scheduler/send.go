@@ -355,7 +355,6 @@ func refusal(code int) int {
 // answerError is an answer that says no.
 type answerError struct{ answer wire.Answer }
 
-// Error implements error.
 func (e answerError) Error() string { return answerText(e.answer) }
 
 // faultOf is the kind of a call's failure, answers that say no included.

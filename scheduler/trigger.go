@@ -27,7 +27,6 @@ type ExecutorError struct {
 	Err     error
 }
 
-// Error implements error.
 func (e *ExecutorError) Error() string { return fmt.Sprintf("executor %s: %v", e.Address, e.Err) }
 
 // Unwrap gives the cause.

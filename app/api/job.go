@@ -57,10 +57,8 @@ var jobNames = func() map[string]string {
 // jobBody is the JSON of a definition, or of a part of one, before it is known over which it is written.
 type jobBody struct{ members map[string]json.RawMessage }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (b *jobBody) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &b.members) }
 
-// MarshalJSON implements [json.Marshaler].
 func (b jobBody) MarshalJSON() ([]byte, error) { return json.Marshal(b.members) }
 
 // has says whether a field is named, with null or with a value.
@@ -169,10 +167,8 @@ type job struct {
 	raw json.RawMessage
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (j job) MarshalJSON() ([]byte, error) { return j.raw, nil }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (j *job) UnmarshalJSON(raw []byte) error {
 	j.raw = slices.Clone(raw)
 	return nil

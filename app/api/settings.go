@@ -56,7 +56,6 @@ func (s *settingsPatch) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// MarshalJSON implements [json.Marshaler].
 func (s settingsPatch) MarshalJSON() ([]byte, error) { return json.Marshal(s.values) }
 
 // Schema implements [huma.SchemaProvider]: the settings that there are.

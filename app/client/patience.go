@@ -66,7 +66,6 @@ type awayError struct {
 	there bool // somebody listens at the address
 }
 
-// Error implements error.
 func (e *awayError) Error() string { return e.err.Error() }
 
 // Unwrap is what is behind it.

@@ -41,7 +41,6 @@ type ExitError struct {
 	err  error
 }
 
-// Error implements error.
 func (e *ExitError) Error() string { return e.err.Error() }
 
 // Unwrap is what is behind it.

@@ -157,5 +157,4 @@ type readOn struct {
 	r io.Reader
 }
 
-// Read implements io.Reader.
 func (c *readOn) Read(p []byte) (int, error) { return c.r.Read(p) }

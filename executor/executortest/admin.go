@@ -52,7 +52,6 @@ func NewTLSAdmin(t testing.TB, certificate tls.Certificate) *Admin {
 	return a
 }
 
-// ServeHTTP implements http.Handler.
 func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

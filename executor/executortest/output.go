@@ -18,7 +18,6 @@ func (o *Output) Hold() (release func()) {
 	return o.held.Unlock
 }
 
-// Write implements io.Writer.
 func (o *Output) Write(p []byte) (int, error) {
 	o.held.Lock()
 	defer o.held.Unlock()

@@ -111,7 +111,6 @@ func (s *Stub) WaitFor(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// ServeHTTP implements http.Handler.
 func (s *Stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

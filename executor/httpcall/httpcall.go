@@ -60,7 +60,6 @@ type Fault struct {
 	text  string
 }
 
-// Error implements error.
 func (f *Fault) Error() string { return f.text }
 
 func fault(field, value, format string, args ...any) error {
@@ -236,7 +235,6 @@ func (c *Call) Request(ctx context.Context) (*http.Request, error) {
 // Body is a text, or JSON that is sent as it stands in the parameter.
 type Body string
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (b *Body) UnmarshalJSON(text []byte) error {
 	switch {
 	case bytes.Equal(text, []byte("null")):

@@ -29,7 +29,6 @@ type Error struct {
 	words []string
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%q: write a host, host:port, .domain, an address range such as 10.0.0.0/8, %sor *", e.Part, strings.Join(append(e.words, ""), ", "))
 }

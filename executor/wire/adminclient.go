@@ -18,7 +18,6 @@ type RefusedError struct {
 	Msg   string
 }
 
-// Error implements error.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("admin %s refused: code %d, %s", e.Admin, e.Code, e.Msg)
 }

@@ -210,7 +210,6 @@ func (l *loose) UnmarshalJSON(b []byte) error {
 // looseText is text that a peer may also have written as a number or a boolean.
 type looseText string
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (t *looseText) UnmarshalJSON(b []byte) error {
 	b = bytes.TrimSpace(b)
 	switch {

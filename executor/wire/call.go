@@ -43,7 +43,6 @@ type CallError struct {
 	Body string
 }
 
-// Error implements error.
 func (e *CallError) Error() string {
 	if errors.Is(e.Err, ErrTooOld) { // which says it all
 		return e.Err.Error()

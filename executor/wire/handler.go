@@ -14,7 +14,6 @@ import (
 // disk that is away, for one), which may do what it was asked for all the same; and a handler that panics is a call without an answer.
 type HandlerTransport struct{ Handler http.Handler }
 
-// RoundTrip implements [http.RoundTripper].
 func (t HandlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	if !MayPass(ctx) {

@@ -61,7 +61,6 @@ type SilentError struct {
 	Since time.Time // when it asked last, or since when that would be known
 }
 
-// Error implements error.
 func (e *SilentError) Error() string {
 	return "the executor has not asked for calls since " + e.Since.UTC().Format(time.RFC3339)
 }

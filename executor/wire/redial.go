@@ -17,7 +17,6 @@ type Redialling struct {
 // NewRedialling makes requests by t, and by others like it.
 func NewRedialling(t *http.Transport) *Redialling { return &Redialling{now: t} }
 
-// RoundTrip implements [http.RoundTripper].
 func (r *Redialling) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	t := r.now

@@ -70,7 +70,6 @@ func newPlainTransport(rest *http.Transport) *plainTransport {
 	return t
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (t *plainTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.rest.Proxy != nil || !speaksPlainly(req) {
 		return t.others.RoundTrip(req)
@@ -385,7 +384,6 @@ type plainBody struct {
 	read bool // it was
 }
 
-// Read implements [io.Reader].
 func (b *plainBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch {
@@ -397,7 +395,6 @@ func (b *plainBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements [io.Closer].
 func (b *plainBody) Close() error {
 	c := b.conn
 	if c == nil {

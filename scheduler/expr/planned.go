@@ -36,7 +36,6 @@ type Fault struct {
 	Text string
 }
 
-// Error implements error.
 func (f *Fault) Error() string { return "planned: " + string(f.Part) + ": " + f.Text }
 
 // Part is a part of an expression.

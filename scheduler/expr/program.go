@@ -55,7 +55,6 @@ type Error struct {
 	Reason     invalid.Field // its Key is empty for none
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	return strings.Join(slices.DeleteFunc([]string{e.Expression, string(e.Kind), e.Text, Said(e.Reason)}, func(s string) bool { return s == "" }), ": ")
 }

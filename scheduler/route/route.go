@@ -56,7 +56,6 @@ func (t *Table) Pick(s jobspec.Route, jobID int64, addresses []string) (string, 
 // StrategyError is a strategy that chooses no address: it is not known, or is no choice of one.
 type StrategyError struct{ Strategy jobspec.Route }
 
-// Error implements error.
 func (e *StrategyError) Error() string {
 	return fmt.Sprintf("route strategy %q cannot choose an address", e.Strategy)
 }

@@ -18,7 +18,6 @@ type OpenError struct {
 	Err  error
 }
 
-// Error implements error.
 func (e *OpenError) Error() string { return "open secret " + e.Name + ": " + e.Err.Error() }
 
 // Unwrap is the cause.

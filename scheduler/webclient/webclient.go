@@ -47,7 +47,6 @@ type guard struct {
 	deny          func() bool
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if g.deny() {
 		return g.guarded.RoundTrip(r)

@@ -67,7 +67,6 @@ type Fault struct {
 	Text string
 }
 
-// Error implements error.
 func (f *Fault) Error() string { return "curl command: " + string(f.Kind) + " " + f.Text }
 
 // Note is something that somebody must know of an import. It never has a value that may be secret.

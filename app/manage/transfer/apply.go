@@ -25,7 +25,6 @@ type FailedError struct {
 	err           error
 }
 
-// Error implements error.
 func (e *FailedError) Error() string { return fmt.Sprintf("%s: %q: %v", e.AppName, e.Name, e.err) }
 
 // Unwrap is why.
