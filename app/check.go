@@ -21,7 +21,6 @@ import (
 // CheckVerdict is what a check comes to.
 type CheckVerdict string
 
-// The verdicts.
 const (
 	CheckReady   CheckVerdict = "ready"   // nothing that somebody has to look at
 	CheckLook    CheckVerdict = "look"    // it would be adopted; the points say what is another thing then

@@ -14,7 +14,6 @@ import (
 // Release is a line of XXL-JOB releases whose tables cannot be told from each other.
 type Release string
 
-// The lines.
 const (
 	Release21 Release = "2.1" // 2.1.0 to 2.2.0
 	Release23 Release = "2.3" // 2.3.0 to 2.4.2
@@ -46,7 +45,6 @@ func (r Release) Span() string {
 // PasswordForm is how XXL-JOB's admin keeps a password: without salt, in lower-case hexadecimal digits.
 type PasswordForm string
 
-// The forms.
 const (
 	PasswordMD5    PasswordForm = "md5"
 	PasswordSHA256 PasswordForm = "sha256"
@@ -132,7 +130,6 @@ func (p *Pool) WayBack(ctx context.Context) (PasswordForm, error) {
 // JobFinding is why the times of an adopted job are not what they were.
 type JobFinding string
 
-// The findings.
 const (
 	FindingUnread  JobFinding = "unread"  // its text is not understood, so that it stops at its first fire
 	FindingFields  JobFinding = "fields"  // its cron text has more than seven fields: releases up to 3.0.0 passed over the rest, here it is not understood

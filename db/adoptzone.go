@@ -27,7 +27,6 @@ type ZoneError struct {
 // ZoneSource is what tells a zone.
 type ZoneSource string
 
-// The sources.
 const (
 	ZoneOfJobs ZoneSource = "jobs" // the next times of started jobs against their cron texts
 	ZoneOfRuns ZoneSource = "runs" // the times of runs against the last fires of their jobs

@@ -132,7 +132,6 @@ func (j Job) declared(appName string) wire.DeclaredJob {
 // Removal is what becomes of a job that the program declared before and declares no longer.
 type Removal string
 
-// The removals.
 const (
 	RemovedStop   Removal = wire.RemovedStop // its schedule is stopped; started again when it is declared again
 	RemovedKeep   Removal = wire.RemovedKeep // it stays as it is, and is people's from then on

@@ -24,7 +24,6 @@ import (
 // Mode is how an executor comes by what it is to do.
 type Mode string
 
-// The modes.
 const (
 	// Push is an executor that listens, and that the admins call.
 	Push Mode = ""

@@ -322,7 +322,6 @@ type AddressState struct {
 // AddressStanding is what is known of an address, in a word. Every page and program that tells of one tells this.
 type AddressStanding string
 
-// The standings.
 const (
 	AddressOnline   AddressStanding = "online"   // its last beat is fresh, or it answered when it was asked
 	AddressLate     AddressStanding = "late"     // a beat is missing, it is still in rotation

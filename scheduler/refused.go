@@ -19,7 +19,6 @@ import (
 // Refusal is why a call of an executor was not taken.
 type Refusal string
 
-// The refusals.
 const (
 	RefusedToken  Refusal = "token"  // its access token is wrong
 	RefusedRun    Refusal = "run"    // it reported results of runs that are not here, or not its group's

@@ -23,7 +23,6 @@ type Fault struct {
 // FaultKind is what is wrong.
 type FaultKind string
 
-// The faults.
 const (
 	Changed  FaultKind = "changed"  // the entry, its place or its hash is not what it was
 	Missing  FaultKind = "missing"  // there is no entry at the place

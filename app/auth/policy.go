@@ -16,7 +16,6 @@ type Policy struct {
 // Whom says for which users something holds.
 type Whom string
 
-// The values.
 const (
 	Nobody         Whom = "nobody"
 	Administrators Whom = "admins"

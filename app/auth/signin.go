@@ -13,7 +13,6 @@ import (
 // Way is how somebody showed who they are.
 type Way string
 
-// The ways.
 const (
 	WayPassword  Way = "password"  // one that is kept here
 	WayDirectory Way = "directory" // name and password, asked of a directory (LDAP)

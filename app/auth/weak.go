@@ -8,7 +8,6 @@ import (
 // Weakness is why the installation's common token keeps nobody out; "" if it does.
 type Weakness string
 
-// The weaknesses.
 const (
 	WeakNone  Weakness = ""
 	WeakKnown Weakness = "known" // everybody knows it or guesses it at once

@@ -40,7 +40,6 @@ type About struct {
 // TokenSource says where the installation's access token comes from.
 type TokenSource string
 
-// The sources.
 const (
 	TokenNone  TokenSource = "none"  // executors need none
 	TokenKnown TokenSource = "known" // it is the one XXL-JOB ships with

@@ -45,7 +45,6 @@ type APIToken struct {
 // APITokenState says whether a token counts.
 type APITokenState string
 
-// The states.
 const (
 	APITokenActive  APITokenState = "active"
 	APITokenExpired APITokenState = "expired"

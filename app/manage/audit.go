@@ -21,7 +21,6 @@ import (
 // Action is what somebody did, as the audit log keeps it.
 type Action string
 
-// The actions.
 const (
 	ActionCreate   Action = "create"
 	ActionUpdate   Action = "update"

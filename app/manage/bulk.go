@@ -17,7 +17,6 @@ import (
 // BulkDo is what is done to many jobs at once.
 type BulkDo string
 
-// The deeds.
 const (
 	BulkStart  BulkDo = "start"
 	BulkStop   BulkDo = "stop"

@@ -57,7 +57,6 @@ type DeviceLogin struct {
 // DeviceState is what has become of a program that asked.
 type DeviceState string
 
-// The states.
 const (
 	DeviceWaiting DeviceState = "waiting"
 	DeviceLetIn   DeviceState = "approved" // it comes with the token

@@ -20,7 +20,6 @@ type Nodes struct {
 // NodeState is how an admin stands, as the one that was asked sees it.
 type NodeState string
 
-// The states.
 const (
 	NodeLive     NodeState = "live"     // it shares the work
 	NodeDraining NodeState = "draining" // it finishes what it has, before it leaves

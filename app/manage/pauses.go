@@ -46,7 +46,6 @@ const (
 // PauseState says where a pause stands.
 type PauseState string
 
-// The states.
 const (
 	PausePlanned PauseState = "planned"
 	PauseActive  PauseState = "active"  // it holds jobs back now

@@ -33,7 +33,6 @@ type Runs struct {
 // Result narrows the run list by outcome (docs/compat.md §2.13).
 type Result int64
 
-// The results.
 const (
 	AnyResult Result = 0
 	Succeeded Result = 1

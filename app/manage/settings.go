@@ -22,7 +22,6 @@ import (
 // SettingKind is how a setting is entered.
 type SettingKind string
 
-// The kinds.
 const (
 	SettingText   SettingKind = "text"
 	SettingNumber SettingKind = "number"

@@ -55,7 +55,6 @@ type held struct {
 // SettingSource says who decided a setting.
 type SettingSource string
 
-// The sources.
 const (
 	SourceDefault     SettingSource = "default"
 	SourceStored      SettingSource = "stored"

@@ -14,7 +14,6 @@ import (
 // Fault is the kind of a call's failure, for people and for programs; the words of the library stay in the error.
 type Fault string
 
-// The faults.
 const (
 	FaultRefused     Fault = "refused"     // nobody listens there
 	FaultUnreachable Fault = "unreachable" // no way to the machine

@@ -31,7 +31,6 @@ const replanning = 10_000
 // Ending is what ended a definition.
 type Ending int8
 
-// The endings.
 const (
 	StillTrue Ending = iota
 	Edited

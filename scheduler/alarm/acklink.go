@@ -28,7 +28,6 @@ const linkBytes = 16
 // LinkState is what a link can still do.
 type LinkState string
 
-// The states.
 const (
 	LinkOpen  LinkState = "open"  // it acknowledges
 	LinkAcked LinkState = "acked" // somebody looks after the alarm

@@ -13,7 +13,6 @@ import (
 // Security is how the connection to a mail server is protected.
 type Security string
 
-// The ways.
 const (
 	SecurityStartTLS Security = "starttls" // begin plain, refuse to go on without TLS; usually port 587
 	SecurityTLS      Security = "tls"      // TLS from the first byte; usually port 465

@@ -43,7 +43,6 @@ type callBuilder func(s *Settings, m *message, now time.Time) (*webCall, error)
 // SecretUse is what a kind does with [Settings.Secret].
 type SecretUse int
 
-// The uses.
 const (
 	SecretNone  SecretUse = iota // it has none beside its address
 	SecretSigns                  // it signs messages, if there is one

@@ -5,7 +5,6 @@ import "time"
 // QuietMode says what becomes of messages that are due in quiet hours.
 type QuietMode string
 
-// The modes.
 const (
 	QuietQueue QuietMode = "queue" // they are told at the end
 	QuietCount QuietMode = "count" // the end tells only how many there were

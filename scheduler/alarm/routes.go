@@ -16,7 +16,6 @@ import (
 // Scope is what a route covers.
 type Scope string
 
-// The scopes.
 const (
 	ScopeAll   Scope = "all"   // every job; to a channel of a group, every one of that group
 	ScopeGroup Scope = "group" // the jobs of an executor group

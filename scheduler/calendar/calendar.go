@@ -37,7 +37,6 @@ const (
 // Kind says what a span makes of its days.
 type Kind string
 
-// The kinds.
 const (
 	Off  Kind = "off"
 	Work Kind = "work"
@@ -82,7 +81,6 @@ var Weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 // Reason says what is wrong with a file.
 type Reason string
 
-// The reasons.
 const (
 	ReasonSize   Reason = "size"   // more than it may hold
 	ReasonFormat Reason = "format" // no document of this kind

@@ -10,7 +10,6 @@ import (
 // by them.
 type WarningCode string
 
-// The warnings.
 const (
 	WarnIgnoredText           WarningCode = "ignored_text"             // text behind the element that means nothing: "5A", "MON-FRI/2", "JANUARY"
 	WarnStepZero              WarningCode = "step_zero"                // a step of 0 or less, which is no step

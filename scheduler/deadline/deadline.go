@@ -17,7 +17,6 @@ import (
 // State is how a job stands for a deadline.
 type State string
 
-// The states.
 const (
 	None   State = "none"   // nothing has to be done: no fire, a pause, or a job that was stopped or changed since
 	Ahead  State = "ahead"  // its fire is still to come

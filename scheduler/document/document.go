@@ -17,7 +17,6 @@ import (
 // Format is how a document is written.
 type Format string
 
-// The formats.
 const (
 	YAML Format = "yaml"
 	JSON Format = "json"

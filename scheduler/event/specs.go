@@ -6,7 +6,6 @@ type Key string
 // Kind says how an argument is shown.
 type Kind int8
 
-// The kinds.
 const (
 	Words    Kind = iota // words of the other side or of a library, shown as they are
 	Number               // a number

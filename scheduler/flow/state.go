@@ -9,7 +9,6 @@ import (
 // State is where a step stands in a run, and where the run of a flow stands. The numbers are stored.
 type State uint8
 
-// The states.
 const (
 	Waiting   State = 0 // what it needs has not ended
 	Running   State = 1 // it is started: its run, its items, or its time goes on

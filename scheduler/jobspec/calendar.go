@@ -10,7 +10,6 @@ import (
 // CalendarRule says what a schedule makes of its calendar.
 type CalendarRule string
 
-// The rules.
 const (
 	CalendarWorkdays CalendarRule = "WORKDAYS"         // only on working days
 	CalendarDaysOff  CalendarRule = "DAYS_OFF"         // only on days off

@@ -38,7 +38,6 @@ type Field struct {
 // Kind is what a field holds.
 type Kind int
 
-// The kinds.
 const (
 	Text   Kind = iota
 	List        // texts, separated by commas

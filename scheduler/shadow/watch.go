@@ -39,7 +39,6 @@ type Run struct {
 // Kind is what became of a planned fire, or what a run was that no fire explains.
 type Kind string
 
-// The kinds.
 const (
 	Late    Kind = "late"    // run, but later than [OnTime]
 	Missed  Kind = "missed"  // never run

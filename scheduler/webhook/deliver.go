@@ -26,7 +26,6 @@ import (
 // Reason says why an event was not taken, as rows have it.
 type Reason string
 
-// The reasons.
 const (
 	Answered  Reason = "answered" // a status that asks to come again
 	Refused   Reason = "refused"  // a status that says that this event will never be taken

@@ -9,7 +9,6 @@ import (
 // Type is what an event is about, as CloudEvents have it.
 type Type string
 
-// The types.
 const (
 	RunSent            Type = "punctual.run.sent"
 	RunFinished        Type = "punctual.run.finished"

@@ -28,7 +28,6 @@ import (
 // State says whether a webhook is sent to, as its row has it.
 type State string
 
-// The states.
 const (
 	On      State = "on"
 	Off     State = "off"     // somebody switched it off

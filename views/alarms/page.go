@@ -13,7 +13,6 @@ import (
 // State is how a channel does.
 type State string
 
-// The states.
 const (
 	StateOK     State = "ok"     // its latest message arrived
 	StateBroken State = "broken" // its latest message failed

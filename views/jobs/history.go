@@ -10,7 +10,6 @@ import (
 // Mark is how a run of the history bars ended.
 type Mark byte
 
-// The marks.
 const (
 	MarkGood Mark = iota
 	MarkBad

@@ -88,7 +88,6 @@ type User struct {
 // FlashKind is the tone of a message.
 type FlashKind string
 
-// The tones.
 const (
 	FlashSuccess FlashKind = "success"
 	FlashError   FlashKind = "error"

@@ -9,7 +9,6 @@ import (
 // State is how an admin stands.
 type State string
 
-// The states.
 const (
 	StateLive     State = "live"
 	StateDraining State = "draining"

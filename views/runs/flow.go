@@ -57,7 +57,6 @@ func (s FlowStep) hasMore() bool {
 // Deed is what somebody may do to a step, or to the run of a flow. The words are those of the address.
 type Deed string
 
-// The deeds.
 const (
 	DeedApprove Deed = "approve"
 	DeedReject  Deed = "reject"

@@ -5,7 +5,6 @@ import "fmt"
 // Reason is why somebody could not sign in. The texts are keys of messages behind "signin.error.".
 type Reason string
 
-// The reasons.
 const (
 	Down    Reason = "down"    // the provider or the directory cannot be asked
 	Stale   Reason = "stale"   // the sign-in was begun too long ago, in another browser, or is used a second time

@@ -37,7 +37,6 @@ type Options struct {
 // Outcome is what an import does with a job of the file.
 type Outcome string
 
-// The outcomes.
 const (
 	Create Outcome = "create"
 	Change Outcome = "change"
