@@ -10,7 +10,6 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 )
 
-// keysOf are the keys of findings.
 func keysOf(f CheckFindings) (keys []string) {
 	for _, p := range f.Points {
 		keys = append(keys, p.Key)

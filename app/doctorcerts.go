@@ -116,7 +116,6 @@ func worstOf(chain []*x509.Certificate, now time.Time) *x509.Certificate {
 	})
 }
 
-// certsOf are the certificates in a file.
 func certsOf(file string) (chain []*x509.Certificate, err error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

@@ -29,7 +29,6 @@ func withHTTP(o Options, allow string) Options {
 	return o
 }
 
-// httpJob makes a job with a call.
 func httpJob(t *testing.T, a *App, call httpcall.Call, change ...func(*jobspec.Job)) int64 {
 	t.Helper()
 	groups, err := a.manage.Groups.ByAppName(t.Context(), manage.HTTPAppName)

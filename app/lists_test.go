@@ -14,7 +14,6 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
-// texts are the texts of what a selector finds.
 func texts(doc *goquery.Document, selector string) []string {
 	return doc.Find(selector).Map(func(_ int, s *goquery.Selection) string { return strings.TrimSpace(s.Text()) })
 }

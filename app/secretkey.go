@@ -51,7 +51,6 @@ func ParseSecretKeys(text string) ([]string, error) {
 	return keys, nil
 }
 
-// wrapping is the cipher of one secret key.
 func wrapping(secret string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(secret), nil, "punctual alarm key", 32)
 	if err != nil {

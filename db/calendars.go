@@ -70,7 +70,6 @@ func (c *Calendars) All() []Kept {
 	return slices.SortedFunc(maps.Values(of), func(a, b Kept) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Get is the calendar of a name.
 func (c *Calendars) Get(name string) (Kept, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

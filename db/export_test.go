@@ -58,7 +58,6 @@ func (p *Pool) MixDistances() {
 	p.sessions.remove(odd)
 }
 
-// FindingOf is findingOf.
 var FindingOf = findingOf
 
 // SortPlain is the way of SortJobs for plain filters.

@@ -146,7 +146,6 @@ func FindRunIDs(ctx context.Context, tx DBTX, f RunFilter, from, before int64, l
 	return ids[:min(len(ids), limit)], err
 }
 
-// findIDs are the ids that a query gives.
 func findIDs(ctx context.Context, tx DBTX, of, query string, args []any) (ids []int64, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {

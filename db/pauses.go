@@ -40,7 +40,6 @@ func (p *Pause) Spec(zone *time.Location) *jobspec.Pause {
 	return s
 }
 
-// PauseSpecs are the pauses of rows.
 func PauseSpecs(rows []Pause, zone *time.Location) jobspec.Pauses {
 	list := make(jobspec.Pauses, len(rows))
 	for i := range rows {

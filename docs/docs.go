@@ -81,7 +81,6 @@ var (
 	chinese = sync.OnceValue(func() *Manual { return draw(Chinese) })
 )
 
-// Page is the page of a name.
 func (m *Manual) Page(name string) (*Page, bool) {
 	p, ok := m.pages[name]
 	return p, ok

@@ -154,7 +154,6 @@ func TestHandlersAreAddedWhileOthersRun(t *testing.T) {
 	}
 }
 
-// TestWhatAProgramGivesWronglyPanicsAtItsStart.
 func TestWhatAProgramGivesWronglyPanicsAtItsStart(t *testing.T) {
 	t.Parallel()
 	nothing := func(context.Context, *executor.Run) error { return nil }

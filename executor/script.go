@@ -95,7 +95,6 @@ func (s *scriptStore) close() {
 	}
 }
 
-// handler makes the handler that runs the request's script.
 func (s *scriptStore) handler(lang wire.GlueInfo, req *wire.RunRequest) Handler {
 	source, updated := req.GlueSource, req.GlueUpdateTime
 	return func(ctx context.Context, run *Run) error {

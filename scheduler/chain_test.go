@@ -17,7 +17,6 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// family is a job with retries and a child.
 func (b *bundle) family(retries int64) (parent, child int64) {
 	child = b.addJob(nil)
 	parent = b.addJob(func(p *db.InsertJobParams) {

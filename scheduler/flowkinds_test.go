@@ -230,7 +230,6 @@ func TestAFlowIsAStepOfAnother(t *testing.T) {
 	})
 }
 
-// TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn.
 func TestWhatIsToBeDoneAgainOfAFlowIsARunOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -417,7 +416,6 @@ func TestADefinitionThatCannotBeReadEndsItsRun(t *testing.T) {
 	})
 }
 
-// TestARunKeepsTheDefinitionThatItBeganWith.
 func TestARunKeepsTheDefinitionThatItBeganWith(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

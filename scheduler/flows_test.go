@@ -540,7 +540,6 @@ func TestAFlowThatWasQuickerThanItsStopHasSucceeded(t *testing.T) {
 	})
 }
 
-// TestAFlowOfWhichAStepWasKilledIsNotRetried.
 func TestAFlowOfWhichAStepWasKilledIsNotRetried(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -49,7 +49,6 @@ func (h *hub) changed(runs ...int64) {
 // page polls slowly beside it.
 func (e *Engine) Subscribe() (events <-chan struct{}, cancel func()) { return e.hub.subscribe(0) }
 
-// SubscribeRun is [Engine.Subscribe] for one run.
 func (e *Engine) SubscribeRun(logID int64) (events <-chan struct{}, cancel func()) {
 	return e.hub.subscribe(logID)
 }

@@ -93,7 +93,6 @@ func newRunMetrics(registry prometheus.Registerer, jobs MeasuredJobs, name func(
 	}
 }
 
-// of gives the series of a job.
 func (m *runMetrics) of(group, job int64) *runSeries {
 	key := seriesKey{group: group}
 	if m.jobs.All || m.jobs.IDs[job] {

@@ -432,7 +432,6 @@ func (e *Engine) record(d *dispatch, s db.Sent, what ...event.Event) {
 	e.handIn(o)
 }
 
-// handIn gives an outcome to the recorder.
 func (e *Engine) handIn(o *outcome) {
 	if err := e.recorder.add(e.work, o); err != nil {
 		e.unrecorded.Add(1)

@@ -29,7 +29,6 @@ func (b *bundle) unanswered() {
 	}
 }
 
-// retried makes a job with one retry.
 func retried(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1 }
 
 // passToNext lets the time pass until the next of what waits for it is due.

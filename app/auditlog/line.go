@@ -26,7 +26,6 @@ type Line struct {
 	Hash    string          `json:"hash"`
 }
 
-// LineOf is an entry as a line.
 func LineOf(e db.AuditEntry) Line {
 	return Line{
 		Seq: e.Seq, ID: e.ID, At: time.UnixMilli(e.MadeAt).UTC().Format("2006-01-02T15:04:05.000Z"), User: e.UserName, UserID: e.UserID,

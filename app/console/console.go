@@ -83,7 +83,6 @@ type family interface {
 	routes(g *echo.Group)
 }
 
-// New makes the console.
 func New(cfg Config) *Console {
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -308,10 +308,8 @@ func (c *frame) zonesFor(p auth.Principal) []string {
 	return append([]string{p.Zone}, commonZones...)
 }
 
-// timesOf is the zone of a page.
 func (c *frame) timesOf(page layout.Page) *time.Location { return cmp.Or(page.Times, c.zone) }
 
-// teller tells events on a page.
 func (c *frame) teller(page layout.Page) event.Teller {
 	return event.Teller{Printer: page.Printer, Zone: c.timesOf(page)}
 }

@@ -16,7 +16,6 @@ func (c *frame) record(r db.RunRow) *runstate.Run {
 	}
 }
 
-// wholeRecord is [frame.record] of a whole run.
 func (c *frame) wholeRecord(r db.Run) *runstate.Run {
 	return c.record(db.RunRow{
 		Outcome: r.Outcome, Events: string(r.Events),

@@ -29,7 +29,6 @@ func (s *session) runOnce(t testing.TB, job int64, param string) int64 {
 	return id
 }
 
-// row is one run.
 func (d *database) row(t testing.TB, id int64) run {
 	t.Helper()
 	for _, r := range d.runs(t) {
@@ -65,7 +64,6 @@ type bundle struct {
 	jobs     []int64
 }
 
-// handler makes jobs of a handler.
 func handler(name string) func(*db.InsertJobParams) {
 	return func(p *db.InsertJobParams) { p.ExecutorHandler = db.Text(name) }
 }

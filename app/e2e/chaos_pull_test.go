@@ -30,7 +30,6 @@ func balancer(t *testing.T, ports ...string) string {
 	return server.URL
 }
 
-// portsOf are the ports of addresses.
 func portsOf(addresses []string) (ports []string) {
 	for _, a := range addresses {
 		ports = append(ports, a[strings.LastIndexByte(a, ':')+1:])

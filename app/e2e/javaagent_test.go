@@ -76,7 +76,6 @@ func (s *spans) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// traces are the spans of each trace.
 func (s *spans) traces() map[string][]span {
 	s.mu.Lock()
 	defer s.mu.Unlock()

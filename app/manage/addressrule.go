@@ -58,5 +58,4 @@ func (r AddressRule) Refuses(address string) bool {
 	return r.Dial(net.JoinHostPort(u.Hostname(), port)) != nil
 }
 
-// refuses is [AddressRule.Refuses].
 func (s *Settings) refuses(address string) bool { return AddressRule{settings: s}.Refuses(address) }

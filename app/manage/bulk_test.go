@@ -248,7 +248,6 @@ func TestAPreviewSaysWhatADeedWouldMean(t *testing.T) {
 	})
 }
 
-// TestADeedThatIsCutShortSaysWhatWasDone.
 func TestADeedThatIsCutShortSaysWhatWasDone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -87,7 +87,6 @@ func (p jobPart) copy(to, from *JobInput) {
 	}
 }
 
-// markLength is the length of a mark.
 const markLength = 8
 
 func mark(text string) string {

@@ -46,7 +46,6 @@ func mayJob(p auth.Principal, j db.Job, right auth.Rights) error {
 	return nil
 }
 
-// Get is one job.
 func (s *Jobs) Get(ctx context.Context, p auth.Principal, id int64) (db.Job, error) {
 	return s.need(ctx, s.cfg.Pool, p, id, auth.RightView)
 }

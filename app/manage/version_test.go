@@ -87,7 +87,6 @@ func TestAUserChangedMeanwhileStays(t *testing.T) {
 	})
 }
 
-// must is a value that there is.
 func must[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()

@@ -88,7 +88,6 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// New makes the API.
 func New(cfg Config) *API {
 	a := &API{Config: cfg, buckets: make(map[string]*rate.Limiter), pushes: make(chan *wire.OutputReader, pushesRead)}
 	for range pushesRead {

@@ -44,7 +44,6 @@ var statuses = map[Kind]int{
 	TooMany: http.StatusTooManyRequests, Executor: http.StatusBadGateway, Unavailable: http.StatusServiceUnavailable,
 }
 
-// Status is the HTTP status of a kind.
 func (k Kind) Status() int { return cmp.Or(statuses[k], http.StatusInternalServerError) }
 
 // KindOf is the kind that has an HTTP status, or one that says whose fault it is.

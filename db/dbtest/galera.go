@@ -285,7 +285,6 @@ func (g *Galera) URL(database string, addresses ...string) string {
 	return "mysql://" + tcpAccount + "@" + strings.Join(addresses, ",") + "/" + database
 }
 
-// DSN is that of a database on one node.
 func (g *Galera) DSN(i int, database string) string {
 	cfg, err := mysql.ParseDSN(g.Nodes[i].DSN(database))
 	if err != nil {

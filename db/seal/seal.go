@@ -78,7 +78,6 @@ func (s *Seal) Open(text, purpose string) ([]byte, error) {
 	return plain, nil
 }
 
-// Sealed says whether a text is a sealed one.
 func Sealed(text string) bool { return strings.HasPrefix(text, mark) }
 
 // Rekey puts sealed texts, which are given by row, under another key. put replaces one, if it is still what it was, and says how many it

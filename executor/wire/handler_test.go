@@ -46,7 +46,6 @@ func TestAHandlerThatHangsHoldsNobody(t *testing.T) {
 	})
 }
 
-// TestAHandlerInsideFailsLikeOneElsewhere.
 func TestAHandlerInsideFailsLikeOneElsewhere(t *testing.T) {
 	t.Parallel()
 	shut := WithGate(t.Context(), func() bool { return false })

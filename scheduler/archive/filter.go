@@ -27,7 +27,6 @@ const (
 	filterRoom = 6
 )
 
-// newFilter makes the filter of texts.
 func newFilter(texts [][]byte) filter {
 	f, size := make(filter, maxFilter), 0
 	for _, t := range texts {

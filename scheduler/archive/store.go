@@ -25,7 +25,6 @@ type Object struct {
 	Name string
 }
 
-// ErrNoObject says that the store has no such object.
 var ErrNoObject = errors.New("there is no such object in the store")
 
 // errShort says that an object ends before the part that was asked for.

@@ -290,7 +290,6 @@ func DayOf(t time.Time, loc *time.Location) Day {
 	return Day(s / 86_400)
 }
 
-// DateOf is a date.
 func DateOf(year int, month time.Month, day int) Day {
 	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86_400)
 }

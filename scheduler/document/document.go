@@ -54,7 +54,6 @@ type Fault struct {
 	invalid.Field
 }
 
-// FaultAt is a fault in a line.
 func FaultAt(line int, key string, args ...any) *Fault {
 	return &Fault{Line: line, Field: invalid.Field{Key: key, Args: args}}
 }

@@ -131,7 +131,6 @@ var (
 // Book is the events that may stand somewhere, by their keys.
 type Book map[Key]Spec
 
-// BookOf makes a book.
 func BookOf(list []Spec) Book {
 	book := make(Book, len(list))
 	for _, s := range list {

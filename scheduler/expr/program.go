@@ -248,7 +248,6 @@ func environment(p *Program, v *Values, e *effort) map[string]any {
 	}
 }
 
-// Value is a step as a value.
 func (s Step) Value() map[string]any {
 	items := s.Items
 	if items == nil {

@@ -190,7 +190,6 @@ func (i Items) joined(ended bool) State {
 // stops says whether a failure stops the flow.
 func (n *next) stops() bool { return n.plan.def.OnFailure != OnFailureContinue }
 
-// stopped says whether one has.
 func (n *next) stopped() bool {
 	for i, s := range n.run.Steps {
 		if n.plan.Fails(i, s.State) || s.State == Cancelled {

@@ -132,7 +132,6 @@ func (r *Run) set(i int, state State) error {
 	return nil
 }
 
-// ending says whether the run was to end, and has not.
 func (r *Run) ending() bool {
 	return r.Asked != AskedNothing && slices.ContainsFunc(r.Steps, func(s StepState) bool { return s.State.Open() })
 }

@@ -16,7 +16,6 @@ type PauseBook struct {
 	all    Pauses
 }
 
-// NewPauseBook makes a book of pauses.
 func NewPauseBook(list Pauses) PauseBook {
 	b := PauseBook{jobs: make(map[int64]Pauses), groups: make(map[int64]Pauses), tags: make(map[string]Pauses)}
 	for _, p := range list {

@@ -36,7 +36,6 @@ func Of(o event.Outcome, triggerCode, handleCode int64, handleNote string) State
 	return r.State()
 }
 
-// All are the states.
 func All() []State {
 	return []State{
 		Waiting, Sent, Success, Failed, Timeout, SendFailed, Unconfirmed, Killed, Lost,

@@ -215,7 +215,6 @@ func (c *conn) work(ctx context.Context, do func(context.Context) error) error {
 	return c.locked(ctx, do)
 }
 
-// locked does what waits for a lock.
 func (c *conn) locked(ctx context.Context, do func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(ctx, lockLimit)
 	defer cancel()

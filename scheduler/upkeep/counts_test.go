@@ -44,7 +44,6 @@ func TestARunCountsAsUpstreamCountsIt(t *testing.T) {
 	}
 }
 
-// reported is what the report says of a day.
 func reported(t *testing.T, s *Service, day time.Time) Day {
 	t.Helper()
 	r, err := s.queries.GetReport(t.Context(), s.cfg.Pool, nullTime(day))

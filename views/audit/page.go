@@ -47,7 +47,6 @@ type Row struct {
 	What    string // its kind and number; empty: the name says them
 }
 
-// EntryPage is one entry ([Entry]).
 type EntryPage struct {
 	layout.Page
 	What      Row

@@ -69,7 +69,6 @@ func (n Node) Icon() string {
 	return "circle-help"
 }
 
-// StateIcon is the icon of a state.
 func StateIcon(s flow.State) string {
 	switch s {
 	case flow.Waiting:

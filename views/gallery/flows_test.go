@@ -18,7 +18,6 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-// flowPages are flows and their runs.
 func (f fakes) flowPages() []page {
 	over := f.runFlow()
 	over.Live = false

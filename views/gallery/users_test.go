@@ -45,7 +45,6 @@ func (f fakes) teams() users.TeamsPage {
 	}}
 }
 
-// rights are the names of all rights.
 var rights = auth.RightNames(auth.AllRights)
 
 func (f fakes) teamEdit() users.TeamPage {

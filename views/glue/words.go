@@ -43,7 +43,6 @@ func sign(k LineKind, left bool) string {
 	}
 }
 
-// differs says whether any line does.
 func differs(lines []Line) bool {
 	for _, l := range lines {
 		if l.Kind != LineSame && l.Kind != LineGap {

@@ -24,7 +24,6 @@ func said(p Page, i Item, value string) string {
 	return value
 }
 
-// options are the choices of an item.
 func options(p Page, i Item) []ui.Option {
 	values := i.Choices
 	if i.Kind == "switch" {

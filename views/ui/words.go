@@ -27,7 +27,6 @@ var stateIcons = map[runstate.State]string{
 
 func stateIcon(s runstate.State) string { return cmp.Or(stateIcons[s], "circle") }
 
-// NoticeIcon is the icon of a kind of notice.
 func NoticeIcon(kind string) string {
 	switch kind {
 	case "error":

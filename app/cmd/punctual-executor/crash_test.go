@@ -112,7 +112,6 @@ func (p *program) run(t *testing.T, req *wire.RunRequest) wire.Answer {
 	return answer
 }
 
-// script is a run of a shell script.
 func script(logID int64, source string) *wire.RunRequest {
 	return &wire.RunRequest{JobID: logID, LogID: logID, GlueType: wire.GlueShell, GlueSource: source, GlueUpdateTime: 1000 + logID,
 		LogDateTime: 1_767_225_600_000, BroadcastTotal: 1}

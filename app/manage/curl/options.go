@@ -8,7 +8,6 @@ type option struct {
 	value bool // it takes one
 }
 
-// shorts are the short options.
 var shorts = map[rune]option{
 	'A': {"user-agent", true}, 'b': {"cookie", true}, 'C': {"continue-at", true}, 'c': {"cookie-jar", true}, 'D': {"dump-header", true}, 'd': {"data", true},
 	'e': {"referer", true}, 'E': {"cert", true}, 'F': {"form", true}, 'H': {"header", true}, 'K': {"config", true}, 'm': {"max-time", true}, 'o': {"output", true},

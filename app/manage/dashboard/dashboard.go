@@ -40,7 +40,6 @@ type Dashboard struct {
 	due   map[span]*kept[dated[[]int64]]
 }
 
-// New makes a dashboard.
 func New(cfg Config) *Dashboard {
 	cfg.Zone = cmp.Or(cfg.Zone, cfg.Pool.Zone())
 	if cfg.Now == nil {

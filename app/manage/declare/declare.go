@@ -169,7 +169,6 @@ func (c *change) name(j wire.DeclaredJob) error {
 // ensureTries is how often a job is to be made that the database undoes: many replicas that start at once hinder each other.
 const ensureTries = 5
 
-// ensure makes the job if it is not there.
 func (c *change) ensure(ctx context.Context, j wire.DeclaredJob) (outcome string, err error) {
 	for range ensureTries {
 		if outcome, err = c.tryEnsure(ctx, j); !db.IsTransient(err) {

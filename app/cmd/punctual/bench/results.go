@@ -48,7 +48,6 @@ type figure struct {
 	Unit  string  `json:"unit,omitempty"`
 }
 
-// machine says what this one is.
 func machine(version string) host {
 	model := "unknown processor"
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
