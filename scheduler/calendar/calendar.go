@@ -22,7 +22,6 @@ const (
 	MaxBytes  = 1 << 20 // of a file
 	MaxSpans  = 5_000
 	MaxYears  = 200
-	MaxName   = 64
 	MaxTitle  = 200
 	maxSource = 500
 	maxLength = 366 // days of a span
@@ -95,11 +94,6 @@ const (
 	ReasonTwice  Reason = "twice" // a day is off and worked
 	ReasonEvents Reason = "events"
 )
-
-// Reasons are all of them.
-var Reasons = []Reason{
-	ReasonSize, ReasonFormat, ReasonName, ReasonText, ReasonZone, ReasonWeek, ReasonYear, ReasonDay, ReasonSpan, ReasonKind, ReasonTwice, ReasonEvents,
-}
 
 // Error is a file that is refused.
 type Error struct {

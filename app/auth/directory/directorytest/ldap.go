@@ -26,9 +26,7 @@ type LDAP struct {
 
 // The names in the directory. Everybody's password is [Password].
 const (
-	Base     = "dc=example,dc=com"
 	AdminDN  = "cn=admin,dc=example,dc=com"
-	SearchDN = "cn=punctual,dc=example,dc=com" // may read, and nobody else may
 	Password = "correct horse battery"
 )
 
