@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"strconv"
+
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -25,12 +27,7 @@ func jobTotal(p layout.Page, n int64, mark string) string {
 
 func rowID(id int64) string { return "job-" + format.Digits(id) }
 
-func checked(on bool) string {
-	if on {
-		return "true"
-	}
-	return "false"
-}
+func checked(on bool) string { return strconv.FormatBool(on) }
 
 func stateWord(r Row) string {
 	if r.Running {

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -55,12 +56,7 @@ func role(p Page) string {
 	return p.T("role.user")
 }
 
-func pressed(on bool) string {
-	if on {
-		return "true"
-	}
-	return "false"
-}
+func pressed(on bool) string { return strconv.FormatBool(on) }
 
 func flashIcon(k FlashKind) string {
 	switch k {
