@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // Handed is what a database was handed back with, for who puts the XXL-JOB admin back.
@@ -18,6 +20,8 @@ type Handed struct {
 	Unread []string
 	// Strange are started jobs that the old admin cannot run as they are: their type is unknown to it, or they have a zone, a calendar or bounds.
 	Strange []StrangeJob
+	// Stopped are adopted jobs that were stopped here because their schedule was not understood. Why is that schedule.
+	Stopped []StrangeJob
 	// Renamed says that the two columns which 3.5 named anew have its names again. Punctual adopts the database anew at its next start.
 	Renamed bool
 }
@@ -78,6 +82,9 @@ func (p *Pool) HandBack(ctx context.Context, look time.Duration, afterCrash bool
 	if h.Strange, err = p.strangeJobs(ctx); err != nil {
 		return h, fmt.Errorf("look for jobs: %w", Error(err))
 	}
+	if h.Stopped, err = p.stoppedJobs(ctx); err != nil {
+		return h, fmt.Errorf("look for jobs that were stopped: %w", Error(err))
+	}
 	if err := p.handMoved(ctx); err != nil {
 		return h, fmt.Errorf("hand the groups over: %w", Error(err))
 	}
@@ -86,6 +93,23 @@ func (p *Pool) HandBack(ctx context.Context, look time.Duration, afterCrash bool
 		return h, p.renameBack(ctx)
 	}
 	return h, nil
+}
+
+// stoppedJobs are adopted jobs with a schedule that is not understood here, which a fire has stopped.
+func (p *Pool) stoppedJobs(ctx context.Context) (jobs []StrangeJob, err error) {
+	rows, err := p.QueryContext(ctx, `SELECT j.id, j.job_desc, COALESCE(j.schedule_conf, '') FROM punctual_adopted_job AS a JOIN xxl_job_info AS j ON j.id = a.job_id
+		WHERE a.finding IN (?, ?) AND j.trigger_status = 0 AND HEX(COALESCE(j.schedule_conf, '')) = HEX(a.schedule_conf)
+		AND EXISTS (SELECT 1 FROM xxl_job_log AS l WHERE l.job_id = j.id AND l.outcome = ?) ORDER BY j.id`, string(FindingUnread), string(FindingFields), int64(event.Stopped))
+	if err != nil {
+		return nil, err
+	}
+	err = scanAll(rows, func() error {
+		var j StrangeJob
+		err := rows.Scan(&j.ID, &j.Name, &j.Why)
+		jobs = append(jobs, j)
+		return err
+	})
+	return jobs, err
 }
 
 // handMoved gives the jobs that are ours beside XXL-JOB admins back to them, whose pass of the moment must not be among it.

@@ -30,6 +30,9 @@ func TestHandBack(t *testing.T) {
 				"(100, 7, 1, NOW(), 0, 0, 1, 3), (101, 7, 1, NOW(), 200, 0, 1, 3), (102, 7, 1, NOW(), 0, 0, 0, 0)")
 			mustExec(t, pool.DB, "UPDATE xxl_job_user SET password = '$argon2id$x' WHERE username = '张三'")
 			mustExec(t, pool.DB, "INSERT INTO xxl_job_info (id, job_group, job_desc, schedule_type, schedule_conf, glue_type, trigger_status) VALUES (50, 1, 'once', 'ONCE', '2030-01-01 00:00:00', 'BEAN', 1), (51, 1, 'flow', 'CRON', '0 0 2 * * ?', 'FLOW', 2)")
+			mustExec(t, pool.DB, "INSERT INTO xxl_job_info (id, job_group, job_desc, schedule_type, schedule_conf, glue_type, trigger_status) VALUES (60, 1, 'eight', 'CRON', '0 0 2 * * ? * *', 'BEAN', 0), (61, 1, 'never started', 'CRON', 'x', 'BEAN', 0)")
+			mustExec(t, pool.DB, "INSERT INTO punctual_adopted_job (job_id, finding, schedule_type, schedule_conf) VALUES (60, 'fields', 'CRON', '0 0 2 * * ? * *'), (61, 'unread', 'CRON', 'x')")
+			mustExec(t, pool.DB, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_time, trigger_code, handle_code, alarm_status, outcome) VALUES (103, 1, 60, NOW(), 500, 0, 1, 10)")
 			for try := range 2 {
 				h, err := pool.HandBack(t.Context(), time.Millisecond, false)
 				if err != nil {
@@ -40,6 +43,9 @@ func TestHandBack(t *testing.T) {
 				}
 				if diff := cmp.Diff([]string{"张三"}, h.Unread); diff != "" {
 					t.Errorf("users (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff([]db.StrangeJob{{ID: 60, Name: "eight", Why: "0 0 2 * * ? * *"}}, h.Stopped); diff != "" {
+					t.Errorf("stopped (-want +got):\n%s", diff)
 				}
 				if len(h.Strange) != 2 || h.Strange[0].Why != "ONCE" || h.Strange[1].Why != "FLOW" || h.Renamed != e.renamed {
 					t.Errorf("handed: %+v", h)

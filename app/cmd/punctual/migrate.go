@@ -60,6 +60,9 @@ func (c *migrateBackCmd) Run(s streams) error {
 	for _, j := range h.Strange {
 		lines = append(lines, fmt.Sprintf("job %d %q will not run there as it does here: %s", j.ID, j.Name, j.Why))
 	}
+	for _, j := range h.Stopped {
+		lines = append(lines, fmt.Sprintf("job %d %q was stopped here, because its schedule was not understood; start it there if it is to run: %s", j.ID, j.Name, j.Why))
+	}
 	_, err = fmt.Fprintln(s.out, strings.Join(lines, "\n"))
 	return err
 }
