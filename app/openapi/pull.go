@@ -42,6 +42,7 @@ func (a *API) pull(ctx context.Context, body []byte, who caller) ([]byte, error)
 	response, err := a.Pulls.Pull(ctx, req)
 	by := scheduler.Caller{Address: who.address, AppName: req.RegistryKey, Executor: req.RegistryValue}
 	switch {
+	case errors.Is(err, pull.ErrBetween): // the other one is perhaps what this one was before
 	case errors.Is(err, pull.ErrOther):
 		a.Engine.Refused(by, scheduler.RefusedName, nil)
 	case errors.Is(err, pull.ErrCopy):

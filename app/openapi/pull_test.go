@@ -74,6 +74,11 @@ func TestAPullThatIsRefusedSaysWhy(t *testing.T) {
 			t.Errorf("%v: answered %s", err, w.Body)
 		}
 	}
+	before, e := newAPI()
+	before.Pulls = &pulls{err: pull.ErrBetween}
+	if w := post(before, "POST", "/api/pull", token, pullBody("orders")); !strings.Contains(w.Body.String(), `"code":409`) || len(e.refused) != 0 {
+		t.Errorf("a moment after another: answered %s, noted %+v", w.Body, e.refused)
+	}
 	for why, err := range map[scheduler.Refusal]error{scheduler.RefusedName: pull.ErrOther, scheduler.RefusedCopy: pull.ErrCopy} {
 		api, e := newAPI()
 		api.Pulls = &pulls{err: err}

@@ -28,6 +28,7 @@ import (
 // Why a pull is refused.
 var (
 	ErrOther   = errors.New("another executor of this name asks for its calls already: give each a name of its own")
+	ErrBetween = fmt.Errorf("%w, or did a moment ago", ErrOther) // as when a program that keeps nothing starts anew
 	ErrCopy    = errors.New("another executor with a copy of this one's data folder asks for its calls: give each a folder of its own")
 	ErrTooMany = errors.New("too many executors ask for their calls here")
 	ErrClosed  = errors.New("this admin is stopping")
@@ -449,6 +450,8 @@ func (s *state) admit(instance string) error {
 		return nil
 	case s.instance == "" || len(s.pulls) == 0 && time.Since(s.seen) > between:
 		s.former = nil
+	case folder(s.instance) != folder(instance) && len(s.pulls) == 0:
+		return ErrBetween
 	case folder(s.instance) != folder(instance):
 		return ErrOther
 	case slices.Contains(s.former, instance):

@@ -484,7 +484,7 @@ func TestOneNameIsOneExecutor(t *testing.T) {
 		other := ask("p-2")
 		other.Instance = "other.1"
 		other.Wait = 0
-		if _, err := a.Pull(t.Context(), other); !errors.Is(err, pull.ErrOther) {
+		if _, err := a.Pull(t.Context(), other); !errors.Is(err, pull.ErrOther) || errors.Is(err, pull.ErrBetween) {
 			t.Errorf("another one asks as well: %v", err)
 		}
 		// The same program, started anew: what it asked for before is over.
@@ -536,7 +536,7 @@ func TestANameIsNotTakenBetweenTwoPulls(t *testing.T) {
 			}
 			return ask("other.1", name)
 		})
-		if !errors.Is(err, pull.ErrOther) {
+		if !errors.Is(err, pull.ErrBetween) {
 			t.Errorf("another one asks a moment after it: %v", err)
 		}
 		eventually(t, "the name is free when nobody asks any more", func() bool { return ask("other.1", taken) == nil })
