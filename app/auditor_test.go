@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth/directory/directorytest"
+	"github.com/punctual-job/punctual/db"
 )
 
 // TestAnAuditorSeesAllAndChangesNothing: who did what, who may do what, since when; in the console, as files and by the API.
@@ -107,6 +109,31 @@ func TestAnAuditorSeesAllAndChangesNothing(t *testing.T) {
 		for _, path := range []string{"/users", "/audit", "/users/rights"} {
 			if got := wang.get(path).status; got != http.StatusForbidden {
 				t.Errorf("no auditor any more, %s: %d", path, got)
+			}
+		}
+	})
+}
+
+// TestTheAuditLogIsNarrowedToEveryUser: names that strangers type at the login are in the log too, and must not crowd out those of users.
+func TestTheAuditLogIsNarrowedToEveryUser(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		root := open(t, a).mustLogin()
+		for i := range 250 {
+			_, err := db.New().InsertAudit(t.Context(), a.pool, db.InsertAuditParams{UserName: fmt.Sprintf("aaa%d", i), Action: "login_refused", ObjectKind: "user"})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := root.post("/users", url.Values{"name": {"zoey"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %.300s", got.status, got.body)
+		}
+		open(t, a).login("zoey", testPassword)
+		options := root.get("/audit").document(t).Find(`select[name="user"] option`)
+		for _, name := range []string{"admin", "zoey", "aaa0"} {
+			if options.Filter(`[value="`+name+`"]`).Length() != 1 {
+				t.Errorf("the log cannot be narrowed to %s", name)
 			}
 		}
 	})

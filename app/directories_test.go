@@ -373,7 +373,7 @@ ldap:
 			}
 		}
 		jonas := open(t, a)
-		says("a wrong password", jonas.login("jonas", "wrong"), http.StatusUnprocessableEntity, "is wrong")
+		says("a wrong password", jonas.login("jonas", "wrong"), http.StatusUnprocessableEntity, "is wrong. If it is that of your company account, it is reset there")
 		says("an empty password", jonas.login("jonas", ""), http.StatusUnprocessableEntity, "is wrong")
 		says("no rule", open(t, a).login("ann", directorytest.Password), http.StatusForbidden, "no rule here lets you in")
 		says("jonas", jonas.login("jonas", directorytest.Password), http.StatusSeeOther, "")

@@ -71,6 +71,9 @@ func (c *entrance) login(ec echo.Context) error {
 		ec.Response().Header().Set("Retry-After", "30")
 	case errors.Is(err, auth.ErrWrongLogin):
 		form.Error = form.T("login.error.wrong")
+		if c.directories.HasLDAP() {
+			form.Error = form.T("login.error.wrong.directory")
+		}
 	case errors.Is(err, auth.ErrDisabled):
 		form.Error = form.T("login.error.disabled")
 	case errors.Is(err, auth.ErrPasswordClosed):

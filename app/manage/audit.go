@@ -391,16 +391,27 @@ func decode(text db.Text) Snapshot {
 	return f
 }
 
-// maxAuditUsers bounds the names in the filter.
+// maxAuditUsers bounds the names in the filter that are no user's now: of who is gone, of tokens, and whatever strangers typed at the login.
 const maxAuditUsers = 200
 
-// Users are the names of those who did anything; what nobody did, such as an executor's registration, has none.
+// Users are the names of all users, and of others who did anything; what nobody did, such as an executor's registration, has none.
 func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
 	if err := requireAuditor(p); err != nil {
 		return nil, err
 	}
 	names, err := db.ListAuditUsers(ctx, a.pool, maxAuditUsers)
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), db.Error(err)
+	if err != nil {
+		return nil, db.Error(err)
+	}
+	users, err := a.queries.ListUsers(ctx, a.pool, maxUsers)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", db.Error(err))
+	}
+	for _, u := range users {
+		names = append(names, u.Username)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" }), nil
 }
 
 // Clean forgets entries that are older than anybody has to keep them.

@@ -45,6 +45,9 @@ func (s *Directories) Offers() []Offer {
 // Configured says whether people can come in otherwise than with a password that is kept here.
 func (s *Directories) Configured() bool { return s.cfg.Directories.Configured() }
 
+// HasLDAP says whether a name and a password can be those of a directory.
+func (s *Directories) HasLDAP() bool { return s.cfg.Directories.HasLDAP() }
+
 // AsksForPasswords says whether a form for a name and a password is for everybody, and not for break-glass administrators alone.
 func (s *Directories) AsksForPasswords() bool {
 	return !s.cfg.Directories.OnlyBreakGlass() || s.cfg.Directories.HasLDAP()
