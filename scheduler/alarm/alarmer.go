@@ -65,6 +65,7 @@ type Config struct {
 	Window      time.Duration   // further events of a job and cause are gathered so long; 5 min
 	Backoff     []time.Duration // pauses between the tries of a message; 1 m, 5 m, 20 m, 1 h, 3 h, 6 h. One more try than pauses.
 	Rest        time.Duration   // a channel that failed is left alone so long; 15 s
+	Calm        time.Duration   // who had some messages within it gets the next ones as one, at its end; 1 min, less than 0: never
 	SendTimeout time.Duration   // one message; 20 s
 	Grace       time.Duration   // a message that is being sent may go on so long when Run ends; 3 s
 	Lease       time.Duration   // a message that is being sent is another's after this; 2 min
@@ -105,6 +106,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.Window = cmp.Or(c.Window, 5*time.Minute)
 	c.Rest = cmp.Or(c.Rest, 15*time.Second)
+	c.Calm = cmp.Or(c.Calm, time.Minute)
 	c.SendTimeout = cmp.Or(c.SendTimeout, 20*time.Second)
 	c.Grace = cmp.Or(c.Grace, 3*time.Second)
 	c.Lease = cmp.Or(c.Lease, 2*time.Minute)
@@ -135,7 +137,8 @@ type Alarmer struct {
 
 	mu     sync.Mutex
 	busy   map[int64]struct{}  // channels that a goroutine of this process is sending to
-	rested map[int64]time.Time // channels that failed lately, and until when they rest
+	rested map[int64]time.Time // channels that failed lately, or sent much, and until when they rest
+	paces  map[int64]*pace     // of channels that sent something lately
 }
 
 // New makes an alarmer that does nothing until [Alarmer.Run].
@@ -150,7 +153,7 @@ func New(cfg Config) (*Alarmer, error) {
 	cfg = cfg.withDefaults()
 	a := &Alarmer{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(cfg.Registerer), seal: sealing, web: webclient.New(webclient.Config{RootCAs: cfg.RootCAs, Timeout: cfg.SendTimeout, DenyPrivate: func() bool { return cfg.Defaults().DenyPrivate }}),
-		wake: make(chan struct{}, 1), busy: make(map[int64]struct{}), rested: make(map[int64]time.Time),
+		wake: make(chan struct{}, 1), busy: make(map[int64]struct{}), rested: make(map[int64]time.Time), paces: make(map[int64]*pace),
 	}
 	a.memory.open, a.memory.raised = make(map[int64]struct{}), make(map[int64]time.Time)
 	a.watch.init()

@@ -649,3 +649,29 @@ func TestWhatWaitedIsToldWhenTheServerIsBack(t *testing.T) {
 		})
 	}
 }
+
+// TestAStormOfAMinuteIsFewMessages: jobs fail one after the other, and the server takes each mail at once, so that none ever waits for another.
+func TestAStormOfAMinuteIsFewMessages(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.Calm = 0 })
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		for i := range 100 {
+			b.raise(b.addJob(fmt.Sprint("job ", i), ""), scheduler.AlarmFailed, "the disk is gone")
+			b.work()
+			b.clock.add(500 * time.Millisecond)
+		}
+		b.clock.add(time.Minute)
+		b.work()
+		got := s.take()
+		if len(got) != mergeAbove+1 || got[0].subject != "[Punctual] Failed: job 0" || got[mergeAbove].subject != "[Punctual] Several alarms: 95" {
+			t.Fatalf("%d mails", len(got))
+		}
+		b.raise(b.addJob("later", ""), scheduler.AlarmFailed, "the disk is gone")
+		b.work()
+		if got := s.take(); len(got) != 1 {
+			t.Errorf("%d mails when it is over", len(got))
+		}
+	})
+}

@@ -118,6 +118,10 @@ func (a *Alarmer) sendAll(ctx context.Context, c *channel, due []db.ListDueAlarm
 		a.Wake() // more may wait than one page held
 	}()
 	kind, _ := c.kind().Info()
+	recipients := make(map[int64]string, len(due))
+	for _, d := range due {
+		recipients[d.ID] = strings.ToLower(d.Recipient)
+	}
 	for _, batch := range batches(due, kind.Incidents) {
 		if ctx.Err() != nil {
 			return
@@ -126,10 +130,36 @@ func (a *Alarmer) sendAll(ctx context.Context, c *channel, due []db.ListDueAlarm
 		if err != nil {
 			a.log.Warn("send alarms", "channel", c.row.Name, "error", scrub(err.Error(), c.settings.secrets()))
 		}
-		if !again {
+		if !again || !kind.Incidents && a.calms(c.row.ID, recipients[batch[0]]) {
 			return
 		}
 	}
+}
+
+// pace is how many messages a channel has sent to each recipient since a moment.
+type pace struct {
+	since time.Time
+	sent  map[string]int
+}
+
+// calms notes a message, and lets a channel rest once somebody had as many as may wait for them one by one: what follows within the time is one message
+// then. Where jobs fail one after the other and the server is quick, none waits for another.
+func (a *Alarmer) calms(channelID int64, recipient string) bool {
+	now := a.cfg.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.paces[channelID]
+	if p == nil || now.Sub(p.since) >= a.cfg.Calm {
+		p = &pace{now, make(map[string]int)}
+		a.paces[channelID] = p
+	}
+	p.sent[recipient]++
+	if a.cfg.Calm < 0 || p.sent[recipient] < mergeAbove {
+		return false
+	}
+	a.rested[channelID] = p.since.Add(a.cfg.Calm)
+	delete(a.paces, channelID)
+	return true
 }
 
 // batches parts due messages into those that are sent together: each alone, or all of a recipient when they are many, or

@@ -78,7 +78,7 @@ func (b *bundle) alarmer(configure func(*Config)) *Alarmer {
 	b.t.Helper()
 	cfg := Config{
 		Pool: b.pool, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Key: key,
-		Printer: catalogue, Languages: locales.Languages(), Language: "en", Link: link, Now: b.clock.now, RootCAs: trusted,
+		Printer: catalogue, Languages: locales.Languages(), Language: "en", Link: link, Now: b.clock.now, RootCAs: trusted, Calm: -1,
 	}
 	if configure != nil {
 		configure(&cfg)
