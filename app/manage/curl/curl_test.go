@@ -116,6 +116,8 @@ func TestWhatIsNoCommandIsRefused(t *testing.T) {
 		{"curl http://a/ > f", Shell, ">"},
 		{"curl http://a/\ncurl http://b/", Shell, "curl http://b/"},
 		{`curl ^"http://a/^"`, Cmd, ""},
+		{`curl "http://a/" --data-raw "{""a"":1}"`, Cmd, ""},
+		{`curl "http://a/" --data-raw """a"" b"`, Cmd, ""},
 		{"curl \"http://a/$(date)\"", Expansion, "$(date)\""},
 		{"curl `date`", Expansion, "`"},
 		{`curl -d "a$$" http://a/`, Expansion, "$$"},

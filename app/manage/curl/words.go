@@ -126,6 +126,9 @@ func (w *words) double() error {
 		w.at++
 		switch c {
 		case '"':
+			if strings.HasPrefix(w.rest(), `"`) { // how Windows writes a quote within quotes, which a shell would drop
+				return &Fault{Kind: Cmd}
+			}
 			return nil
 		case '`':
 			return &Fault{Kind: Expansion, Text: "`"}
