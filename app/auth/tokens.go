@@ -391,8 +391,15 @@ func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration
 	if err != nil {
 		return "", fmt.Errorf("keep access token: %w", db.Error(err))
 	}
-	t.pool.AfterCommit(ctx, func(ctx context.Context) { err = t.Load(ctx) })
-	return token, err
+	t.pool.AfterCommit(ctx, t.changed)
+	return token, nil
+}
+
+// changed has this admin go by tokens that were changed. That it could not is no reason to do again what is done: they are read anew soon.
+func (t *Tokens) changed(ctx context.Context) {
+	if err := t.Load(context.WithoutCancel(ctx)); err != nil {
+		t.logger.Warn("go by access tokens that were changed", "error", err)
+	}
 }
 
 // Drop takes a group's own token away; the common one counts for it again.
@@ -403,5 +410,6 @@ func (t *Tokens) Drop(ctx context.Context, appName string) error {
 	if _, err := t.queries.DeleteToken(ctx, t.pool, appName); err != nil {
 		return fmt.Errorf("drop access token: %w", db.Error(err))
 	}
-	return t.Load(ctx)
+	t.pool.AfterCommit(ctx, t.changed)
+	return nil
 }

@@ -131,9 +131,10 @@ func (s *Tokens) Drop(ctx context.Context, p auth.Principal, groupID int64) erro
 	if appName == "" || !s.cfg.Tokens.State(appName).Own {
 		return problem.New(problem.Conflict, "problem.token.common")
 	}
-	if err := s.cfg.Tokens.Drop(ctx, appName); err != nil {
-		return err
-	}
-	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectToken, ID: groupID, Name: appName})
-	return nil
+	return s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
+		if err := s.cfg.Tokens.Drop(ctx, appName); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionDelete, Kind: ObjectToken, ID: groupID, Name: appName})
+	})
 }

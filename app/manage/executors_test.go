@@ -112,6 +112,18 @@ func TestTokensAreForAdministrators(t *testing.T) {
 		if names := seen(); !slices.Equal(names, []string{"token orders", "token "}) {
 			t.Errorf("on record as shown: %q", names)
 		}
+		// What the audit log does not take is not done.
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := pool.ExecContext(ctx, "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename("punctual_audit", "punctual_audit_away")
+		if err := b.Tokens.Drop(ctx, b.admin, b.group); err == nil || !state(b.group).Own {
+			t.Errorf("dropped without an entry: %v, %+v", err, state(b.group))
+		}
+		rename("punctual_audit_away", "punctual_audit")
 		// A group that is deleted takes its token along.
 		if err := b.Groups.Delete(ctx, b.admin, b.group); err != nil {
 			t.Fatal(err)
