@@ -120,10 +120,7 @@ type timeView struct {
 func (v *timeView) draw(list manage.Timeline) {
 	page, now := v.page, v.now()
 	page.Live = v.until.After(now)
-	page.From, page.Until = v.from.Format("01-02 15:04"), v.until.Format("15:04")
-	if v.from.Format(time.DateOnly) != v.until.Format(time.DateOnly) {
-		page.Until = v.until.Format("01-02 15:04")
-	}
+	page.From, page.Until = spanOf(v.from, v.until, now)
 	if !now.Before(v.from) && page.Live {
 		page.Now = v.x(now)
 	}
@@ -169,6 +166,18 @@ func (v *timeView) by() string { return cmp.Or(v.page.Filter.By, link.TimelineJo
 // x is where a moment lies, of 100.
 func (v *timeView) x(at time.Time) float64 {
 	return 100 * float64(at.Sub(v.from)) / float64(v.until.Sub(v.from))
+}
+
+// spanOf are the ends of a range in words: the second with its day where that is another, both with the year where one is not this one.
+func spanOf(from, until, now time.Time) (first, last string) {
+	day := "01-02 15:04"
+	if year := now.In(from.Location()).Year(); from.Year() != year || until.Year() != year {
+		day = "2006-01-02 15:04"
+	}
+	if from.Format(time.DateOnly) == until.Format(time.DateOnly) {
+		return from.Format(day), until.Format("15:04")
+	}
+	return from.Format(day), until.Format(day)
 }
 
 // clock is a moment, and its day where that is not the one of the whole picture: what goes on may have begun days before.

@@ -110,3 +110,26 @@ func TestShortRunsOfAKindAreOneBar(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestARangeNamesTheYearThatIsNotThisOne(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for _, tc := range []struct{ from, until, want string }{
+		{"2026-03-04T01:00:00Z", "2026-03-04T02:00:00Z", "03-04 01:00 02:00"},
+		{"2026-03-03T23:00:00Z", "2026-03-04T02:00:00Z", "03-03 23:00 03-04 02:00"},
+		{"2025-03-03T23:00:00Z", "2025-03-03T23:30:00Z", "2025-03-03 23:00 23:30"},
+		{"2025-12-31T23:00:00Z", "2026-01-01T01:00:00Z", "2025-12-31 23:00 2026-01-01 01:00"},
+	} {
+		from, err := time.Parse(time.RFC3339, tc.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		until, err := time.Parse(time.RFC3339, tc.until)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first, last := spanOf(from, until, now); first+" "+last != tc.want {
+			t.Errorf("%s to %s: %s %s, want %s", tc.from, tc.until, first, last, tc.want)
+		}
+	}
+}
