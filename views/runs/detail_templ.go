@@ -554,7 +554,7 @@ func head(p layout.Page, s Timeline) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if s.StepOf != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<p class=\"step-of\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<p class=\"step-of sub\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
