@@ -382,8 +382,8 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 
 func TestEveryEventHasItsPlaceInTheTimeline(t *testing.T) {
 	t.Parallel()
-	drawn := []event.Key{event.Claimed, event.Routed, event.Sent, event.Refused, event.Unanswered} // as more than one step, or with more to tell
-	elsewhere := []event.Key{event.Overdue, event.NoSuccess, event.DueBy, event.NotDone}           // of alarms, never of a run
+	drawn := []event.Key{event.Claimed, event.Routed, event.Sent, event.Refused, event.Unanswered}                 // as more than one step, or with more to tell
+	elsewhere := []event.Key{event.Overdue, event.Longer, event.Asks, event.NoSuccess, event.DueBy, event.NotDone} // of alarms, never of a run
 	for key := range event.Specs {
 		_, named := stepOf[key]
 		if want := !slices.Contains(drawn, key) && !slices.Contains(elsewhere, key); named != want {
