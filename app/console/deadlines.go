@@ -12,20 +12,26 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// clockIn says times of day in a zone, with seconds where there are some: an end seven seconds after the deadline is not the deadline.
-func clockIn(zone *time.Location) func(time.Time) string {
+// clockIn says times of day in a zone, with seconds where there are some: an end seven seconds after the deadline is not the deadline. Those of
+// another day than the deadline's have their date.
+func clockIn(zone *time.Location, deadline time.Time) func(time.Time) string {
+	day := deadline.In(zone).Format(time.DateOnly)
 	return func(t time.Time) string {
 		t = t.In(zone)
+		layout := time.TimeOnly
 		if t.Second() == 0 {
-			return t.Format("15:04")
+			layout = "15:04"
 		}
-		return t.Format(time.TimeOnly)
+		if t.Format(time.DateOnly) != day {
+			layout = "01-02 " + layout
+		}
+		return t.Format(layout)
 	}
 }
 
 // drawnDeadline says how a job stands for the time of day by which it has to be done, in its own zone.
 func (c *frame) drawnDeadline(page layout.Page, s deadline.Standing, zone *time.Location) *jobs.Deadline {
-	clock := clockIn(zone)
+	clock := clockIn(zone, s.By)
 	d := &jobs.Deadline{By: clock(s.By), At: c.at(page, s.By)}
 	key := ""
 	switch s.State {
@@ -66,7 +72,7 @@ func (c *jobPages) tight(ec echo.Context, jobID int64, spec jobspec.Job) ([]stri
 		return nil, err
 	}
 	zone, p := c.zoneOf(spec.Zone), c.Page(ec).Printer
-	clock := clockIn(zone)
+	clock := clockIn(zone, s.By)
 	return []string{"By", clock(s.By), "Fire", clock(s.Fire), "At", clock(s.Expected), "Usual", format.Duration(p, s.Usual), "Over", format.Duration(p, s.Expected.Sub(s.By).Truncate(time.Second))}, nil
 }
 
