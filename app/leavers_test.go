@@ -179,6 +179,14 @@ func TestWhoLeavesTheDirectoryIsOut(t *testing.T) {
 		recheck()
 		is("removed", renamed, http.StatusSeeOther, http.StatusUnauthorized)
 
+		// Of somebody who signed in last before it was kept what the directory calls them, the name is known.
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET directory_id = '', disabled = 0 WHERE username IN ('jonas', 'odd')"); err != nil {
+			t.Fatal(err)
+		}
+		is("before the upgrade", other, http.StatusOK, http.StatusOK)
+		recheck()
+		is("after the upgrade", other, http.StatusOK, http.StatusUnauthorized)
+
 		// Whom an administrator has shut out stays so.
 		if got := admin.post(fmt.Sprintf("/users/%d", user().ID), url.Values{"state": {"disabled"}, "role": {"user"}, "version": {admin.version(page())}}); got.status != http.StatusSeeOther {
 			t.Errorf("disable who left: %d %.300s", got.status, got.body)

@@ -83,9 +83,6 @@ func (s *Directories) recheck(ctx context.Context, l *directory.LDAP) error {
 	}
 	var errs []error
 	for i, u := range users {
-		if said[i].Unclear {
-			continue
-		}
 		said[i].Provider, said[i].Key = l.Name(), u.IdentityKey
 		if err := s.follow(ctx, u, said[i], groups, began); err != nil {
 			errs = append(errs, fmt.Errorf("user %d: %w", u.ID, err))
@@ -101,7 +98,7 @@ var errNobody = errors.New("it lets in nobody any more, which is taken for a fau
 func believable(users []db.ListDirectoryUsersRow, said []directory.Standing) error {
 	n, in := 0, 0
 	for i, u := range users {
-		if u.Disabled == active && !said[i].Unclear {
+		if u.Disabled == active {
 			n++
 			if said[i].There && said[i].In {
 				in++

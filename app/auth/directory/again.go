@@ -24,7 +24,7 @@ const (
 
 // Known is somebody whom a directory has let in before.
 type Known struct {
-	ID   string // [Identity.ID]; empty if it was not kept
+	ID   string // [Identity.ID]; empty if it was not kept, which leaves the name
 	Key  string // [Identity.Key]
 	Name string // [Identity.Name]
 }
@@ -33,7 +33,6 @@ type Known struct {
 type Standing struct {
 	Identity      // as at a sign-in, if they are there
 	There    bool // the directory knows them still
-	Unclear  bool // nobody can tell: they are known by a name alone, and nobody of that name is they
 }
 
 // Again asks the directory about people whom it has let in before, without their passwords. The answers are in their order, for all or for
@@ -57,10 +56,9 @@ func (l *LDAP) Again(ctx context.Context, people []Known) ([]Standing, error) {
 
 func (l *LDAP) again(conn *ldap.Conn, known Known) (Standing, error) {
 	entry, err := l.findAgain(conn, known)
-	gone := Standing{Unclear: known.ID == ""}
 	switch {
 	case errors.Is(err, errUnknown), errors.Is(err, auth.ErrWrongLogin): // nobody, or several
-		return gone, nil
+		return Standing{}, nil
 	case err != nil:
 		return Standing{}, err
 	}
@@ -73,7 +71,7 @@ func (l *LDAP) again(conn *ldap.Conn, known Known) (Standing, error) {
 		return Standing{Identity: Identity{Provider: l.cfg.Name, Key: known.Key, ID: known.ID, Name: known.Name}, There: true}, nil // and is not let in
 	}
 	if who.Key != known.Key {
-		return gone, nil
+		return Standing{}, nil
 	}
 	return Standing{Identity: who, There: true}, nil
 }
