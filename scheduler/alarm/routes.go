@@ -79,6 +79,9 @@ func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if causes == usualCauses() {
+		causes = "" // a cause of a later version is told of too
+	}
 	id, err := a.queries.InsertAlarmRoute(ctx, a.cfg.Pool, db.InsertAlarmRouteParams{
 		ChannelID: r.ChannelID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes, EscalateAfter: int64(r.EscalateAfter), EscalateTo: r.EscalateTo,
 	})

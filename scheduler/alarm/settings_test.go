@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -447,5 +448,22 @@ func TestOneLineIsOneLine(t *testing.T) {
 				t.Errorf("%s keeps %q", c.Name, text)
 			}
 		}
+	}
+}
+
+// TestARouteOfTheUsualCausesNamesNone: a cause that a later version knows is told of too.
+func TestARouteOfTheUsualCausesNamesNone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	id, err := b.a.CreateChannel(t.Context(), Channel{Name: "hook", Kind: KindWebhook, Enabled: true, Settings: Settings{URL: "https://example.com/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual := slices.DeleteFunc(Causes(), func(c scheduler.AlarmCause) bool { return c == scheduler.AlarmMisfire })
+	if _, err := b.a.CreateRoute(t.Context(), Route{ChannelID: id, Scope: ScopeAll, Causes: usual}); err != nil {
+		t.Fatal(err)
+	}
+	if routes, err := b.a.Routes(t.Context()); err != nil || len(routes) != 1 || len(routes[0].Causes) != 0 {
+		t.Errorf("%+v, %v", routes, err)
 	}
 }
