@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -167,7 +168,18 @@ func TestTheAuditLogIsExported(t *testing.T) {
 		if got := root.get("/jobs/export/file"); got.status != http.StatusOK {
 			t.Errorf("export jobs: %d", got.status)
 		}
-		wantAudited(t, a, "export", `admin 127.0.0.1 audit  {"action":"create","format":"csv"}`, `admin 127.0.0.1 audit  {"action":"create","format":"jsonl","group":2}`, `admin 127.0.0.1 job  {"jobs":1}`)
+		exports := strings.Join(audited(t, a, "export"), "\n")
+		since := regexp.MustCompile(`"since":"([^"]+)"`)
+		for _, m := range since.FindAllStringSubmatch(exports, -1) {
+			if at, err := time.Parse(time.RFC3339, m[1]); err != nil || time.Since(at) < 24*time.Hour {
+				t.Errorf("exported since %q, want what the page showed: %v", m[1], err)
+			}
+		}
+		if got, want := since.ReplaceAllString(exports, `"since":"x"`), `admin 127.0.0.1 audit  {"action":"create","format":"csv","since":"x"}
+admin 127.0.0.1 audit  {"action":"create","format":"jsonl","group":2,"since":"x"}
+admin 127.0.0.1 job  {"jobs":1}`; got != want {
+			t.Errorf("export:\n%s\nwant\n%s", got, want)
+		}
 		page := root.get("/audit?group=2").document(t)
 		if n := page.Find(".table tbody tr").Length(); n != 2 || page.Find(`a[href*="/audit/export"][href*="group=2"]`).Length() != 2 {
 			t.Errorf("%d entries of the group", n)

@@ -209,7 +209,7 @@ func TestTheChartOfDaysSaysWhatMatters(t *testing.T) {
 		doc.Find(".trouble").Each(func(_ int, s *goquery.Selection) {
 			troubles = append(troubles, fmt.Sprint(s.HasClass("quiet"), s.Find("li").Length() > 0, s.AttrOr("title", "") != ""))
 		})
-		if got, want := strings.Join(troubles, "; "), "false true false; false true false; true false true; true false true"; got != want {
+		if got, want := strings.Join(troubles, "; "), "false true false; false true false; true false true; true false true; true false true"; got != want {
 			t.Errorf("the troubles: %s, want %s", got, want)
 		}
 		forecast := b.get(link.ForecastPath).document(t)

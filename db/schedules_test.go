@@ -34,10 +34,11 @@ var scheduleWriters = map[string][]string{
 	"ReplanJob":   {"db/schedules.go"},
 	"AdvanceJobs": {"scheduler/claiming.go"}, // with Schedules.Stopped in the same transaction
 	"TakeJobs":    {"db/beside.go"}, "GiveJobsBack": {"db/beside.go"},
-	"HideFlows":   {"db/schedules.go"},     // in the transaction in which what was noticed is written
-	"TakeAllJobs": {"db/beside.go"},        // what is ours stays so, and the next start notices the others
-	"ResumeJobs":  {"scheduler/pauses.go"}, // gives back what a pause held, which the history goes by
-	"RearmJob":    {"scheduler/rearm.go"},  // FIX_DELAY: its times follow from its runs, which are on record
+	"StopMovedJobs": {"db/adopted.go"},       // at an adoption, before any history: the start notices what there is
+	"HideFlows":     {"db/schedules.go"},     // in the transaction in which what was noticed is written
+	"TakeAllJobs":   {"db/beside.go"},        // what is ours stays so, and the next start notices the others
+	"ResumeJobs":    {"scheduler/pauses.go"}, // gives back what a pause held, which the history goes by
+	"RearmJob":      {"scheduler/rearm.go"},  // FIX_DELAY: its times follow from its runs, which are on record
 }
 
 // TestNoScheduleChangesWithoutItsHistory reads the program's sources: every statement that writes a column that says when a job

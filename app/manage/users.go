@@ -300,7 +300,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 func (in UserInput) wanted(u User) User {
 	u.Disabled = in.Disabled
 	if u.Provider == "" {
-		u.Admin, u.BreakGlass, u.Rights = in.Admin, in.Admin && in.BreakGlass, normal(in.Rights)
+		u.Admin, u.Auditor, u.BreakGlass, u.Rights = in.Admin, in.Auditor, in.Admin && in.BreakGlass, normal(in.Rights)
 	}
 	if u.Admin {
 		u.Rights = nil

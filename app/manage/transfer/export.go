@@ -36,7 +36,9 @@ type Service struct {
 
 // New makes the use cases.
 func New(cfg Config) *Service {
-	cfg.Zone = cmp.Or(cfg.Zone, cfg.Pool.Zone())
+	if cfg.Zone == nil {
+		cfg.Zone = cfg.Pool.Zone()
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
