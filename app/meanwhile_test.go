@@ -44,6 +44,7 @@ func TestFormsGoOnFromWhatOthersSaved(t *testing.T) {
 			shown              []string // what differs, on both sides
 		}{
 			{"user", user + "/edit", user, url.Values{"state": {"disabled"}}, url.Values{"role": {"admin"}}, []string{"yes", "no", "Administrator"}},
+			{"role", user + "/edit", user, url.Values{"role": {"user"}}, url.Values{"role": {"auditor"}}, []string{"User", "Auditor"}},
 			{"team", team + "/edit", team, url.Values{"name": {"day"}}, url.Values{"member": {user[len("/users/"):]}}, []string{"day", "night", "jonas"}},
 			{"webhook", hook + "/edit", hook + "/edit", url.Values{"tags": {"theirs"}}, url.Values{"tags": {"mine"}}, []string{"theirs", "mine"}},
 			{"executor", "/executors/" + group + "/edit", "/executors/" + group, url.Values{"title": {"Theirs"}}, url.Values{"title": {"Mine"}}, []string{"Theirs", "Mine"}},
