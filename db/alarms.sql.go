@@ -15,15 +15,16 @@ import (
 )
 
 const claimAlarmDeliveries = `-- name: ClaimAlarmDeliveries :execrows
-UPDATE punctual_alarm_delivery SET state = 1, holder = ?, lease_until = ?
+UPDATE punctual_alarm_delivery SET state = 1, holder = ?, lease_until = ?,
+    tried_at = CASE WHEN tried_at = 0 THEN ? ELSE tried_at END
 WHERE id IN (/*SLICE:ids*/?) AND ((state = 0 AND next_at <= ?) OR (state = 1 AND lease_until < ?))
 `
 
 type ClaimAlarmDeliveriesParams struct {
 	Holder   string
 	NewLease int64
-	Ids      []int64
 	NowMs    int64
+	Ids      []int64
 }
 
 // Guarded, so that each message is one admin's; which of them became ours shows in the holder.
@@ -32,6 +33,7 @@ func (q *Queries) ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAl
 	var queryParams []interface{}
 	queryParams = append(queryParams, arg.Holder)
 	queryParams = append(queryParams, arg.NewLease)
+	queryParams = append(queryParams, arg.NowMs)
 	if len(arg.Ids) > 0 {
 		for _, v := range arg.Ids {
 			queryParams = append(queryParams, v)
@@ -93,23 +95,26 @@ func (q *Queries) CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, not
 }
 
 const delayAlarmDeliveries = `-- name: DelayAlarmDeliveries :execrows
-UPDATE punctual_alarm_delivery SET next_at = ?, counted = ?
-WHERE id IN (/*SLICE:ids*/?) AND (state = 0 OR (state = 1 AND lease_until < ?))
+UPDATE punctual_alarm_delivery SET next_at = ?, counted = ?,
+    tried_at = CASE WHEN tried_at = 0 THEN 0 ELSE tried_at + ? - ? END
+WHERE id IN (/*SLICE:ids*/?) AND next_at <= ? AND (state = 0 OR (state = 1 AND lease_until < ?))
 `
 
 type DelayAlarmDeliveriesParams struct {
 	NextAt  int64
 	Counted int64
-	Ids     []int64
 	NowMs   int64
+	Ids     []int64
 }
 
-// Quiet hours: later, with no try used.
+// Quiet hours: later, with no try used, and none of the time in which it is tried. Guarded, so that of two admins one moves that on.
 func (q *Queries) DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error) {
 	query := delayAlarmDeliveries
 	var queryParams []interface{}
 	queryParams = append(queryParams, arg.NextAt)
 	queryParams = append(queryParams, arg.Counted)
+	queryParams = append(queryParams, arg.NextAt)
+	queryParams = append(queryParams, arg.NowMs)
 	if len(arg.Ids) > 0 {
 		for _, v := range arg.Ids {
 			queryParams = append(queryParams, v)
@@ -118,6 +123,7 @@ func (q *Queries) DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAl
 	} else {
 		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
 	}
+	queryParams = append(queryParams, arg.NowMs)
 	queryParams = append(queryParams, arg.NowMs)
 	result, err := db.ExecContext(ctx, query, queryParams...)
 	if err != nil {
@@ -1054,7 +1060,7 @@ func (q *Queries) ListAlarmDeliveriesOfChannels(ctx context.Context, db DBTX, ar
 }
 
 const listAlarmDeliveriesOfHolder = `-- name: ListAlarmDeliveriesOfHolder :many
-SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at, acked
+SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at, acked, tried_at
 FROM punctual_alarm_delivery WHERE id IN (/*SLICE:ids*/?) AND state = 1 AND holder = ? ORDER BY id
 `
 
@@ -1073,6 +1079,7 @@ type ListAlarmDeliveriesOfHolderRow struct {
 	Escalated int64
 	CreatedAt int64
 	Acked     int64
+	TriedAt   int64
 }
 
 func (q *Queries) ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg ListAlarmDeliveriesOfHolderParams) ([]ListAlarmDeliveriesOfHolderRow, error) {
@@ -1105,6 +1112,7 @@ func (q *Queries) ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg 
 			&i.Escalated,
 			&i.CreatedAt,
 			&i.Acked,
+			&i.TriedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -2139,7 +2147,7 @@ func (q *Queries) RearmAlarmEscalations(ctx context.Context, db DBTX, jobID int6
 }
 
 const requeueAlarmDelivery = `-- name: RequeueAlarmDelivery :execrows
-UPDATE punctual_alarm_delivery SET state = 0, tries = 0, next_at = ?, done_at = 0
+UPDATE punctual_alarm_delivery SET state = 0, tries = 0, tried_at = 0, next_at = ?, done_at = 0
 WHERE id = ? AND state IN (0, 3)
 `
 

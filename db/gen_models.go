@@ -80,6 +80,7 @@ type AlarmDelivery struct {
 	DoneAt     int64
 	LinkUsedAt int64
 	Escalated  int64
+	TriedAt    int64
 	Acked      int64
 }
 

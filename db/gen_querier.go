@@ -96,7 +96,7 @@ type Querier interface {
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
 	// How many somebody keeps: there is a limit.
 	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
-	// Quiet hours: later, with no try used.
+	// Quiet hours: later, with no try used, and none of the time in which it is tried. Guarded, so that of two admins one moves that on.
 	DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error)
 	DelayDelivery(ctx context.Context, db DBTX, arg DelayDeliveryParams) error
 	DeleteAPITokensOf(ctx context.Context, db DBTX, userID int64) (int64, error)

@@ -240,11 +240,12 @@ ORDER BY id LIMIT ?;
 
 -- name: ClaimAlarmDeliveries :execrows
 -- Guarded, so that each message is one admin's; which of them became ours shows in the holder.
-UPDATE punctual_alarm_delivery SET state = 1, holder = sqlc.arg(holder), lease_until = sqlc.arg(new_lease)
+UPDATE punctual_alarm_delivery SET state = 1, holder = sqlc.arg(holder), lease_until = sqlc.arg(new_lease),
+    tried_at = CASE WHEN tried_at = 0 THEN sqlc.arg(now_ms) ELSE tried_at END
 WHERE id IN (sqlc.slice(ids)) AND ((state = 0 AND next_at <= sqlc.arg(now_ms)) OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
 
 -- name: ListAlarmDeliveriesOfHolder :many
-SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at, acked
+SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at, acked, tried_at
 FROM punctual_alarm_delivery WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder) ORDER BY id;
 
 -- name: GetLatestAlarmDelivery :one
@@ -258,9 +259,10 @@ WHERE d.channel_id = sqlc.arg(channel_id) AND d.created_at >= sqlc.arg(since_ms)
 ORDER BY d.id DESC LIMIT 1;
 
 -- name: DelayAlarmDeliveries :execrows
--- Quiet hours: later, with no try used.
-UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(next_at), counted = sqlc.arg(counted)
-WHERE id IN (sqlc.slice(ids)) AND (state = 0 OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
+-- Quiet hours: later, with no try used, and none of the time in which it is tried. Guarded, so that of two admins one moves that on.
+UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(next_at), counted = sqlc.arg(counted),
+    tried_at = CASE WHEN tried_at = 0 THEN 0 ELSE tried_at + sqlc.arg(next_at) - sqlc.arg(now_ms) END
+WHERE id IN (sqlc.slice(ids)) AND next_at <= sqlc.arg(now_ms) AND (state = 0 OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
 
 -- name: EndAlarmDeliveries :execrows
 -- The outcome of a message, written by whoever held it.
@@ -275,7 +277,7 @@ SELECT state, COUNT(*) AS total FROM punctual_alarm_delivery WHERE notice_id = ?
 
 -- name: RequeueAlarmDelivery :execrows
 -- By hand: a message that was given up, or that waits for its next try, is tried at once.
-UPDATE punctual_alarm_delivery SET state = 0, tries = 0, next_at = sqlc.arg(next_at), done_at = 0
+UPDATE punctual_alarm_delivery SET state = 0, tries = 0, tried_at = 0, next_at = sqlc.arg(next_at), done_at = 0
 WHERE id = sqlc.arg(id) AND state IN (0, 3);
 
 -- name: RetryAlarmDeliveriesNow :exec

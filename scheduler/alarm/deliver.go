@@ -299,14 +299,14 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 	return sendErr == nil || personal, errors.Join(err, sendErr)
 }
 
-// lastTry reports whether a message is given up if it is refused once more: it had all its tries, and the time that their pauses take. Those that a
-// receiver asks for may be short, and an outage is no shorter for it.
+// lastTry reports whether a message is given up if it is refused once more: it had all its tries, and the time that their pauses take,
+// from the first on. Those that a receiver asks for may be short, and an outage is no shorter for it.
 func (a *Alarmer) lastTry(d *db.ListAlarmDeliveriesOfHolderRow, now time.Time) bool {
 	var pauses time.Duration
 	for _, pause := range a.cfg.Backoff {
 		pauses += pause
 	}
-	return len(a.cfg.Backoff) == 0 || int(d.Tries) >= len(a.cfg.Backoff) && now.Sub(when(d.CreatedAt)) >= pauses
+	return len(a.cfg.Backoff) == 0 || int(d.Tries) >= len(a.cfg.Backoff) && now.Sub(when(d.TriedAt)) >= pauses
 }
 
 // works notes that a channel has taken a message. What it did not take before need not wait out its pause.

@@ -475,3 +475,49 @@ func TestAReceiverThatIsBusyForAnHourLosesNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestABusyReceiverHasItsTimeFromTheFirstTry: what was put off by quiet hours, or is tried anew by hand, is old already when it is tried first.
+func TestABusyReceiverHasItsTimeFromTheFirstTry(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		var away atomic.Bool
+		away.Store(true)
+		r := newReceiver(t, false, func(w http.ResponseWriter, _ *http.Request) {
+			if away.Load() {
+				w.Header().Set("Retry-After", "5")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		b.addChannel(Channel{Name: "hook", Kind: KindWebhook, Settings: Settings{URL: r.URL}, QuietFrom: 23 * 60, QuietTo: 22 * 60, QuietMode: QuietQueue})
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		b.work()
+		// It is asked for an hour a day, and is as busy each time.
+		first := noon.Add(10 * time.Hour)
+		for day := 0; b.deliveries()[0].State == Waiting; day++ {
+			from := first.AddDate(0, 0, day)
+			for b.clock.set(from); b.clock.now().Sub(from) <= time.Hour; b.clock.add(time.Minute) {
+				b.work()
+				if d := b.deliveries()[0]; day < 10 && d.State != Waiting {
+					t.Fatalf("on day %d, after %s and %d tries, it is %d", day, b.clock.now().Sub(from), d.Tries, d.State)
+				}
+			}
+			if day > 10 {
+				t.Fatal("it is still tried")
+			}
+		}
+		b.clock.set(first.AddDate(0, 0, 11))
+		if err := b.a.Retry(t.Context(), b.deliveries()[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			b.work()
+			b.clock.add(time.Minute)
+		}
+		away.Store(false)
+		b.work()
+		if d := b.deliveries()[0]; d.State != Sent {
+			t.Errorf("once the receiver is there: %+v", d)
+		}
+	})
+}
