@@ -5,8 +5,10 @@ package crontab
 
 import (
 	"fmt"
+	"maps"
 	"net/mail"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,6 +56,7 @@ const (
 	User   Kind = "user"   // Text is the user, and Name the executor that has to run as them
 	Mailto Kind = "mailto" // Text is no address, so nobody is told
 	Shell  Kind = "shell"  // Text is another shell than bash, which runs the script
+	Delay  Kind = "delay"  // Text is how many minutes later, at most, cron starts the commands
 )
 
 // Note is what somebody has to know of a line.
@@ -65,11 +68,13 @@ type Note struct {
 }
 
 // LeftOut says whether the line is no job of the file.
-func (n Note) LeftOut() bool { return n.Kind != User && n.Kind != Mailto && n.Kind != Shell }
+func (n Note) LeftOut() bool {
+	return n.Kind != User && n.Kind != Mailto && n.Kind != Shell && n.Kind != Delay
+}
 
 // Convert makes the jobs, stopped, in the order of the lines.
 func Convert(text string, o Options) (jobfile.File, []Note) {
-	c := converter{Options: o, groups: make(map[string]int), names: make(map[[2]string]bool), zone: o.Zone, room: jobfile.MaxBytes}
+	c := converter{Options: o, groups: make(map[string]int), users: make(map[string]string), names: make(map[[2]string]bool), zone: o.Zone, room: jobfile.MaxBytes}
 	for i, line := range strings.Split(text, "\n") {
 		c.line = i + 1
 		c.read(strings.TrimSpace(line))
@@ -84,6 +89,7 @@ type converter struct {
 	file    jobfile.File
 	notes   []Note
 	groups  map[string]int     // where they are in the file, by app name
+	users   map[string]string  // the app name of each user's executor
 	names   map[[2]string]bool // the names that jobs have, with the app name of their group
 	jobs    int
 	room    int    // for scripts
@@ -109,12 +115,15 @@ func (c *converter) read(line string) {
 	if line == "" {
 		return
 	}
-	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }) {
-		c.note(Bytes, "", "")
+	isText := utf8.ValidString(line) && !strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
+	if rest, ok := strings.CutPrefix(line, "#"); ok {
+		if isText {
+			c.comment = title(rest)
+		}
 		return
 	}
-	if rest, ok := strings.CutPrefix(line, "#"); ok {
-		c.comment = title(rest)
+	if !isText {
+		c.note(Bytes, "", "")
 		return
 	}
 	if m := assignment.FindStringSubmatch(line); m != nil {
@@ -133,18 +142,23 @@ func (c *converter) set(name, value string) {
 	case "MAILTO":
 		c.mail(value)
 		return
+	case "RANDOM_DELAY":
+		c.note(Delay, value, "")
 	case "SHELL":
 		if shell := value[strings.LastIndexByte(value, '/')+1:]; shell != "bash" && shell != "sh" && shell != "dash" {
 			c.note(Shell, value, "")
 		}
 	}
-	for i, v := range c.exports {
-		if v.name == name {
-			c.exports[i].value = value
-			return
-		}
+	if i := c.export(name); i >= 0 {
+		c.exports[i].value = value
+		return
 	}
 	c.exports = append(c.exports, variable{name, value})
+}
+
+// export is where a variable is among those that are set, or -1.
+func (c *converter) export(name string) int {
+	return slices.IndexFunc(c.exports, func(v variable) bool { return v.name == name })
 }
 
 // mail is who is told, from here on, of what a command prints; who is only a user of the machine cannot be told.
@@ -172,12 +186,9 @@ func (c *converter) entry(line, comment string) {
 			c.note(Fields, "", "")
 			return
 		}
-		app += "-" + strings.ToLower(strings.ReplaceAll(user, "_", "-"))
-		if _, known := c.groups[app]; !known {
-			c.note(User, user, app)
-		}
-		rest = command
+		app, rest = c.executor(user), command
 	}
+	rest = options.ReplaceAllString(rest, "")
 	if rest == "" {
 		c.note(Fields, "", "")
 		return
@@ -193,6 +204,27 @@ func (c *converter) entry(line, comment string) {
 		comment = shortened(command)
 	}
 	c.add(app, c.job(app, comment, s, script))
+}
+
+// options before a command say what cron mails and logs of it.
+var options = regexp.MustCompile(`^(-[nq][ \t]+)+`)
+
+// noAppName is what an app name cannot have.
+var noAppName = regexp.MustCompile(`[^a-z0-9-]`)
+
+// executor is the app name of a user's executor, which no other user has.
+func (c *converter) executor(user string) string {
+	if app, known := c.users[user]; known {
+		return app
+	}
+	base := c.AppName + "-" + noAppName.ReplaceAllString(strings.ToLower(user), "-")
+	app := base
+	for n := 2; slices.Contains(slices.Collect(maps.Values(c.users)), app); n++ {
+		app = fmt.Sprintf("%s-%d", base, n)
+	}
+	c.users[user] = app
+	c.note(User, user, app)
+	return app
 }
 
 func (c *converter) job(app, name, cron, script string) jobfile.Job {
@@ -239,36 +271,52 @@ func (c *converter) script(command string) string {
 		fmt.Fprintf(&b, "export %s='%s'\n", v.name, strings.ReplaceAll(v.value, "'", `'\''`))
 	}
 	b.WriteString("cd ~\n")
+	b.WriteString(c.bashEnv())
 	if !hasInput {
 		return b.String() + command + "\n"
 	}
 	end := "END"
-	for strings.Contains("\n"+input+"\n", "\n"+end+"\n") {
+	for strings.Contains("\n"+input, "\n"+end+"\n") {
 		end += "_"
 	}
-	fmt.Fprintf(&b, "{\n%s\n} <<'%s'\n%s\n%s\n", command, end, input, end)
+	fmt.Fprintf(&b, "{\n%s\n} <<'%s'\n%s%s\n", command, end, input, end)
 	return b.String()
 }
 
-// stdin divides a command as cron does: a % is the end of a line, and what is behind the first one the command's input. \% is a %.
-func stdin(command string) (line, input string, has bool) {
-	var parts []string
-	var b strings.Builder
-	for i := 0; i < len(command); i++ {
-		switch {
-		case command[i] == '\\' && i+1 < len(command) && command[i+1] == '%':
-			b.WriteByte('%')
-			i++
-		case command[i] == '%':
-			parts = append(parts, b.String())
-			b.Reset()
-		default:
-			b.WriteByte(command[i])
-		}
+// bashEnv reads the file that bash would read first if cron started it. A name of it is worked out as bash does that.
+func (c *converter) bashEnv() string {
+	shell, file := c.export("SHELL"), c.export("BASH_ENV")
+	if shell < 0 || file < 0 || c.exports[file].value == "" || !strings.HasSuffix(c.exports[shell].value, "bash") {
+		return ""
 	}
-	parts = append(parts, b.String())
-	return parts[0], strings.TrimSuffix(strings.Join(parts[1:], "\n"), "\n"), len(parts) > 1
+	name := `"` + strings.ReplaceAll(c.exports[file].value, `"`, `\"`) + `"`
+	return "[ ! -e " + name + " ] || . " + name + "\n"
 }
+
+// stdin divides a command as cron does: the first % is its end, and what is behind it the input, in which a % is the end of a line. \% is a %,
+// but where the backslash in a command is itself behind one.
+func stdin(command string) (line, input string, has bool) {
+	end, escaped := len(command), false
+	for i := range len(command) {
+		if command[i] == '%' && !escaped {
+			end = i
+			break
+		}
+		escaped = command[i] == '\\' && !escaped
+	}
+	line = strings.ReplaceAll(command[:end], `\%`, "%")
+	if end == len(command) {
+		return line, "", false
+	}
+	input = percents.Replace(command[end+1:])
+	if input != "" && !strings.HasSuffix(input, "\n") {
+		input += "\n"
+	}
+	return line, input, true
+}
+
+// percents are those of a command's input.
+var percents = strings.NewReplacer(`\%`, "%", "%", "\n")
 
 // unquoted is a value without its quotes.
 func unquoted(value string) string {

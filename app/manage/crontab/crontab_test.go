@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,33 +33,39 @@ func drawn(f jobfile.File, field string) (list []string) {
 
 func TestSchedules(t *testing.T) {
 	for line, want := range map[string]string{
-		"0 2 * * * x":            "0 0 2 * * ?",
-		"*/5 * * * * x":          "0 */5 * * * ?",
-		"30 9-18/2 * * 1-5 x":    "0 30 9-18/2 ? * MON-FRI",
-		"0 0 * * 0 x":            "0 0 0 ? * SUN",
-		"0 0 * * 7 x":            "0 0 0 ? * SUN",
-		"0 0 * * 5-7 x":          "0 0 0 ? * SUN,FRI,SAT",
-		"0 0 * * 1,3,5 x":        "0 0 0 ? * MON,WED,FRI",
-		"0 0 * * */2 x":          "0 0 0 ? * SUN,TUE,THU,SAT",
-		"0 0 * * sun,Wed x":      "0 0 0 ? * SUN,WED",
-		"0 0 1,15 * * x":         "0 0 0 1,15 * ?",
-		"0 0 1 jan-mar/2 * x":    "0 0 0 1 JAN,MAR ?",
-		"0 0 1 */3 * x":          "0 0 0 1 */3 ?",
-		"5/15 * * * * x":         "0 5/15 * * * ?",
-		"*/90 * * * * x":         "0 0 * * * ?",
-		"0 0 * * 0-6 x":          "0 0 0 * * ?",
-		"0 0 15 * */1 x":         "0 0 0 15 * ?",
-		"0 0 15 * 0-7 x":         "0 0 0 * * ?", // either of the two, and one is every day
-		"0 0 */1 * 1 x":          "0 0 0 ? * MON",
-		"0\t0\t*  *\t* x":        "0 0 0 * * ?",
-		"@daily x":               "0 0 0 * * ?",
-		"@Midnight x":            "0 0 0 * * ?",
-		"@weekly x":              "0 0 0 ? * SUN",
-		"@monthly x":             "0 0 0 1 * ?",
-		"@yearly x":              "0 0 0 1 1 ?",
-		"@hourly x":              "0 0 * * * ?",
-		"0 0 * * * x % input":    "0 0 0 * * ?",
-		"0 0 * * * MAIL=1 x=2 y": "0 0 0 * * ?",
+		"0 2 * * * x":                     "0 0 2 * * ?",
+		"*/5 * * * * x":                   "0 */5 * * * ?",
+		"30 9-18/2 * * 1-5 x":             "0 30 9-18/2 ? * MON-FRI",
+		"0 0 * * 0 x":                     "0 0 0 ? * SUN",
+		"0 0 * * 7 x":                     "0 0 0 ? * SUN",
+		"0 0 * * 5-7 x":                   "0 0 0 ? * SUN,FRI,SAT",
+		"0 0 * * 1,3,5 x":                 "0 0 0 ? * MON,WED,FRI",
+		"0 0 * * */2 x":                   "0 0 0 ? * SUN,TUE,THU,SAT",
+		"0 0 * * sun,Wed x":               "0 0 0 ? * SUN,WED",
+		"0 0 1,15 * * x":                  "0 0 0 1,15 * ?",
+		"0 0 1 jan-mar/2 * x":             "0 0 0 1 JAN,MAR ?",
+		"0 0 1 */3 * x":                   "0 0 0 1 */3 ?",
+		"5-59/15 * * * * x":               "0 5-59/15 * * * ?",
+		"5,*/300 * * * * x":               "0 0,5 * * * ?",
+		"0 0 */9223372036854775807 * * x": "0 0 0 1 * ?",
+		"0 0 * * fri-SUN x":               "0 0 0 ? * SUN,FRI,SAT",
+		"0 0 * * 6-0 x":                   "0 0 0 ? * SUN,SAT",
+		"-*/15 * * * * x":                 "0 */15 * * * ?",
+		"-@hourly x":                      "0 0 * * * ?",
+		"*/90 * * * * x":                  "0 0 * * * ?",
+		"0 0 * * 0-6 x":                   "0 0 0 * * ?",
+		"0 0 15 * */1 x":                  "0 0 0 15 * ?",
+		"0 0 15 * 0-7 x":                  "0 0 0 * * ?", // either of the two, and one is every day
+		"0 0 */1 * 1 x":                   "0 0 0 ? * MON",
+		"0\t0\t*  *\t* x":                 "0 0 0 * * ?",
+		"@daily x":                        "0 0 0 * * ?",
+		"@Midnight x":                     "0 0 0 * * ?",
+		"@weekly x":                       "0 0 0 ? * SUN",
+		"@monthly x":                      "0 0 0 1 * ?",
+		"@yearly x":                       "0 0 0 1 1 ?",
+		"@hourly x":                       "0 0 * * * ?",
+		"0 0 * * * x % input":             "0 0 0 * * ?",
+		"0 0 * * * MAIL=1 x=2 y":          "0 0 0 * * ?",
 	} {
 		f, notes := crontab.Convert(line, usual)
 		if len(notes) > 0 || len(f.Groups) != 1 {
@@ -73,25 +80,28 @@ func TestSchedules(t *testing.T) {
 
 func TestWhatCannotBeAJob(t *testing.T) {
 	for line, want := range map[string]crontab.Note{
-		"@reboot x":         {Kind: crontab.Reboot},
-		"@often x":          {Kind: crontab.Macro, Text: "@often"},
-		"0 2 * * *":         {Kind: crontab.Fields},
-		"@daily":            {Kind: crontab.Fields},
-		"hello":             {Kind: crontab.Fields},
-		"60 2 * * * x":      {Kind: crontab.Value, Text: "60"},
-		"0 2 0 * * x":       {Kind: crontab.Value, Text: "0"},
-		"0 2 * * 8 x":       {Kind: crontab.Value, Text: "8"},
-		"0 5-1 * * * x":     {Kind: crontab.Value, Text: "5-1"},
-		"0 */0 * * * x":     {Kind: crontab.Value, Text: "*/0"},
-		"0 */+2 * * * x":    {Kind: crontab.Value, Text: "*/+2"},
-		"0 1,,2 * * * x":    {Kind: crontab.Value, Text: "1,,2"},
-		"0 L * * * x":       {Kind: crontab.Value, Text: "L"},
-		"0 0 1 * 1 x":       {Kind: crontab.Days},
-		"0 0 */2 * 1 x":     {Kind: crontab.Days},
-		"0~59 * * * * x":    {Kind: crontab.Random, Text: "0~59"},
-		"0 2 * * * \xff":    {Kind: crontab.Bytes},
-		"0 2 * * * a\x00b":  {Kind: crontab.Bytes},
-		"0 0 " + everyOther: {Kind: crontab.TooLong},
+		"@reboot x":           {Kind: crontab.Reboot},
+		"@often x":            {Kind: crontab.Macro, Text: "@often"},
+		"0 2 * * *":           {Kind: crontab.Fields},
+		"@daily":              {Kind: crontab.Fields},
+		"hello":               {Kind: crontab.Fields},
+		"60 2 * * * x":        {Kind: crontab.Value, Text: "60"},
+		"0 2 0 * * x":         {Kind: crontab.Value, Text: "0"},
+		"0 2 * * 8 x":         {Kind: crontab.Value, Text: "8"},
+		"0 5-1 * * * x":       {Kind: crontab.Value, Text: "5-1"},
+		"0 */0 * * * x":       {Kind: crontab.Value, Text: "*/0"},
+		"5/15 * * * * x":      {Kind: crontab.Value, Text: "5/15"}, // some crons refuse it, the others take it for 5
+		"0 0 * * fri-sun/2 x": {Kind: crontab.Value, Text: "fri-sun/2"},
+		"- 2 * * * x":         {Kind: crontab.Value, Text: "-"},
+		"0 */+2 * * * x":      {Kind: crontab.Value, Text: "*/+2"},
+		"0 1,,2 * * * x":      {Kind: crontab.Value, Text: "1,,2"},
+		"0 L * * * x":         {Kind: crontab.Value, Text: "L"},
+		"0 0 1 * 1 x":         {Kind: crontab.Days},
+		"0 0 */2 * 1 x":       {Kind: crontab.Days},
+		"0~59 * * * * x":      {Kind: crontab.Random, Text: "0~59"},
+		"0 2 * * * \xff":      {Kind: crontab.Bytes},
+		"0 2 * * * a\x00b":    {Kind: crontab.Bytes},
+		"0 0 " + everyOther:   {Kind: crontab.TooLong},
 	} {
 		want.Line = 1
 		f, notes := crontab.Convert(line, usual)
@@ -158,6 +168,35 @@ func TestSystemCrontab(t *testing.T) {
 	}
 }
 
+// TestUsersOfASystemCrontab: what a user is called need not be what an executor may be, and no two of them share one.
+func TestUsersOfASystemCrontab(t *testing.T) {
+	_, notes := crontab.Convert("@daily www_data a\n@daily www-data b\n@daily j.doe c\n@daily www_data d\n@daily DOM\\ann e\n", crontab.Options{AppName: "web1", System: true})
+	if diff := cmp.Diff([]crontab.Note{
+		{Line: 1, Kind: crontab.User, Text: "www_data", Name: "web1-www-data"},
+		{Line: 2, Kind: crontab.User, Text: "www-data", Name: "web1-www-data-2"},
+		{Line: 3, Kind: crontab.User, Text: "j.doe", Name: "web1-j-doe"},
+		{Line: 5, Kind: crontab.User, Text: "DOM\\ann", Name: "web1-dom-ann"},
+	}, notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+// TestRandomDelay: cronie starts such commands later than their lines say.
+func TestRandomDelay(t *testing.T) {
+	f, notes := crontab.Convert("RANDOM_DELAY=30\n@daily x\n", usual)
+	if diff := cmp.Diff([]crontab.Note{{Line: 1, Kind: crontab.Delay, Text: "30"}}, notes); diff != "" || len(f.Groups) != 1 || notes[0].LeftOut() {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+// TestCommentsInAnotherEncoding are no lines that are left out.
+func TestCommentsInAnotherEncoding(t *testing.T) {
+	f, notes := crontab.Convert("# \xc3\xbf\xcc\xec\n@daily x\n", usual)
+	if diff := cmp.Diff([]string{"x"}, drawn(f, "description")); diff != "" || len(notes) > 0 {
+		t.Errorf("notes %v, jobs (-want +got):\n%s", notes, diff)
+	}
+}
+
 // TestEveryJobHasANameOfItsOwn: a file finds jobs by their names.
 func TestEveryJobHasANameOfItsOwn(t *testing.T) {
 	f, _ := crontab.Convert("@daily x\n@hourly x\n# x (2)\n@weekly y\n@daily x", usual)
@@ -184,12 +223,22 @@ func TestThereIsAnEndToJobs(t *testing.T) {
 // TestTheScriptDoesWhatCronDoes runs scripts: variables as they stand, the home of the user, and input behind a %.
 func TestTheScriptDoesWhatCronDoes(t *testing.T) {
 	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "env"), []byte("GIVEN='by bash'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for crontabs, want := range map[string]string{
-		"A = 'x y'\nB=$A/it's \n0 0 * * * echo \"$A|$B|$PWD\"": "x y|$A/it's|" + home + "\n",
-		"0 0 * * * cat%one%two\\%%END%":                        "one\ntwo%\nEND\n",
-		"0 0 * * * date +\\%\\% >/dev/null; echo $?":           "0\n",
-		"0 0 * * * (cat; echo last) | tr a-z A-Z%in":           "IN\nLAST\n",
-		"0 0 * * * false || echo no # not a comment of cron":   "no\n",
+		"A = 'x y'\nB=$A/it's \n0 0 * * * echo \"$A|$B|$PWD\"":           "x y|$A/it's|" + home + "\n",
+		"0 0 * * * cat%one%two\\%%END%":                                  "one\ntwo%\nEND\n",
+		"0 0 * * * date +\\%\\% >/dev/null; echo $?":                     "0\n",
+		"0 0 * * * (cat; echo last) | tr a-z A-Z%in":                     "IN\nLAST\n",
+		"0 0 * * * false || echo no # not a comment of cron":             "no\n",
+		"0 0 * * * echo a\\\\%b":                                         "a\\\n",
+		"0 0 * * * cat%a\\\\%b%c":                                        "a\\%b\nc\n",
+		"0 0 * * * wc -c%":                                               "0\n",
+		"0 0 * * * wc -l%%":                                              "1\n",
+		"0 0 * * * -n -q echo x":                                         "x\n",
+		"SHELL=/bin/bash\nBASH_ENV=\"$HOME/env\"\n0 0 * * * echo $GIVEN": "by bash\n",
+		"SHELL=/bin/sh\nBASH_ENV=$HOME/env\n0 0 * * * echo \"$GIVEN.\"":  ".\n",
 	} {
 		f, notes := crontab.Convert(crontabs, usual)
 		if len(notes) > 0 {

@@ -44,8 +44,12 @@ const (
 // maxConf is the longest text of a job's schedule.
 const maxConf = 128
 
-// schedule reads the beginning of a line into a text of the dialect, and what stands behind it.
+// schedule reads the beginning of a line into a text of the dialect, and what stands behind it. A dash before it keeps a run out of the log
+// of cronie.
 func schedule(line string) (text, rest string, bad *fault) {
+	if len(line) > 1 && line[0] == '-' && line[1] != ' ' && line[1] != '\t' {
+		line = line[1:]
+	}
 	if strings.HasPrefix(line, "@") {
 		word, rest := cut(line)
 		fields, ok := macros[strings.ToLower(word)]
@@ -132,7 +136,7 @@ func (c column) read(text string) (field, *fault) {
 			if err != nil || n < 1 || step[0] == '+' {
 				return f, &fault{Value, text}
 			}
-			by = n
+			by = min(n, c.high-c.low+1)
 			if n > c.high-c.low {
 				f.typed = "" // larger than the dialect takes
 			}
@@ -152,7 +156,8 @@ func (c column) read(text string) (field, *fault) {
 	return f, nil
 }
 
-// span reads "*", "a" and "a-b". A value with a step goes on to the largest.
+// span reads "*", "a" and "a-b". Sunday at the end of a range is the seventh day, as in cronie; the other crons refuse that. A step behind a
+// single value is refused, or passed over: no cron goes on from it.
 func (c column) span(text string, hasStep bool) (from, to int, ok bool) {
 	if text == "*" {
 		return c.low, c.high, true
@@ -161,17 +166,13 @@ func (c column) span(text string, hasStep bool) (from, to int, ok bool) {
 	if from, ok = c.value(first); !ok {
 		return 0, 0, false
 	}
-	switch {
-	case isRange:
-		if to, ok = c.value(last); !ok || to < from {
-			return 0, 0, false
-		}
-	case hasStep:
-		to = c.high
-	default:
-		to = from
+	if !isRange {
+		return from, from, !hasStep
 	}
-	return from, to, true
+	if to, ok = c.value(last); c.high == 7 && to == 0 && from > 0 && !hasStep {
+		to = 7
+	}
+	return from, to, ok && from <= to
 }
 
 func (c column) value(text string) (int, bool) {
