@@ -293,3 +293,50 @@ func TestALateMessageNamesWhoLooksAfterIt(t *testing.T) {
 		}
 	})
 }
+
+// TestALateMessageOfARunThatEndedSaysSo: nobody need look after a long run that is over, or decide what a flow asked for.
+func TestALateMessageOfARunThatEndedSaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		s.onData(func() error { return &smtp.SMTPError{Code: 451, Message: "disk full"} })
+		channel := b.addChannel(b.mailChannel(s, "a@example.com"))
+		const says = "Since then: the run has ended"
+		late := func(raise func()) []letter {
+			s.onData(func() error { return &smtp.SMTPError{Code: 451, Message: "disk full"} })
+			raise()
+			b.work()
+			s.onData(nil)
+			b.clock.add(time.Hour)
+			b.a.wakeChannel(channel)
+			b.work()
+			return s.take()
+		}
+		for _, cause := range []scheduler.AlarmCause{scheduler.AlarmSlow, scheduler.AlarmApproval} {
+			for _, ended := range []bool{false, true} {
+				job := b.addJob(string(cause), "")
+				got := late(func() {
+					run := b.addRun(job, 0, time.Time{})
+					b.event(scheduler.AlarmEvent{JobID: job, GroupID: b.group, LogID: run, Cause: cause, At: b.clock.now()})
+					if ended {
+						b.exec("UPDATE xxl_job_log SET handle_code = 200, finished_at = ? WHERE id = ?", b.clock.now().UnixMilli(), run)
+					}
+				})
+				if len(got) != 1 || strings.Contains(got[0].text, says) != ended {
+					t.Errorf("%s, ended %t: %+v", cause, ended, got)
+				}
+			}
+		}
+		got := late(func() {
+			for range mergeAbove + 1 {
+				job := b.addJob("one of many", "")
+				run := b.addRun(job, 200, b.clock.now())
+				b.event(scheduler.AlarmEvent{JobID: job, GroupID: b.group, LogID: run, Cause: scheduler.AlarmSlow, At: b.clock.now()})
+			}
+		})
+		if len(got) != 1 || strings.Count(got[0].text, says) != mergeAbove+1 {
+			t.Errorf("many at once: %+v", got)
+		}
+	})
+}

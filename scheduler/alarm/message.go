@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
 // maxListed is how many alarms a merged message spells out; the rest is a number.
@@ -28,6 +29,7 @@ type item struct {
 	open   bool   // the job has an open alarm now, and
 	acked  bool   // somebody looks after all of them
 	over   bool   // this alarm has ended since
+	ended  bool   // the run has, of an alarm that tells of one while it goes on
 	keeper string // who looks after this alarm since
 	ack    string // by which the reader says that they look after it; "" for none
 }
@@ -80,9 +82,13 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 	if err != nil {
 		return nil, err
 	}
+	ended, err := a.endedRuns(ctx, notices)
+	if err != nil {
+		return nil, err
+	}
 	groups := make(map[int64]string)
 	for _, n := range notices {
-		it := item{notice: n, job: fmt.Sprintf("#%d", n.JobID), link: a.cfg.Link(n.JobID, n.LogID)}
+		it := item{notice: n, job: fmt.Sprintf("#%d", n.JobID), link: a.cfg.Link(n.JobID, n.LogID), ended: ended[n.LogID] && goesOnWhenTold(&n)}
 		it.stands(states)
 		group := n.JobGroup
 		if j := jobs[n.JobID]; j != nil {
@@ -109,6 +115,30 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 		m.items[0].ack = a.cfg.AckLink(a.linkToken(held[0].ID))
 	}
 	return m, nil
+}
+
+// goesOnWhenTold reports whether a notice is about a run that has not ended when it is raised.
+func goesOnWhenTold(n *db.AlarmNotice) bool {
+	return n.LogID > 0 && (n.Cause == string(scheduler.AlarmSlow) || n.Cause == string(scheduler.AlarmApproval))
+}
+
+// endedRuns are the runs that went on when they were told of, and do no more.
+func (a *Alarmer) endedRuns(ctx context.Context, notices []db.AlarmNotice) (map[int64]bool, error) {
+	var ids []int64
+	for i := range notices {
+		if goesOnWhenTold(&notices[i]) {
+			ids = append(ids, notices[i].LogID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := a.queries.ListRunsByID(ctx, a.cfg.Pool, ids)
+	ended := make(map[int64]bool, len(rows))
+	for _, r := range rows {
+		ended[r.ID] = !runstate.Of(event.Outcome(r.Outcome), r.TriggerCode, r.HandleCode, "").Open()
+	}
+	return ended, err
 }
 
 // stands notes how the alarms of the job stand when the message leaves, which may be long after what it tells of.
@@ -243,13 +273,24 @@ func (m *message) facts(it *item) []fact {
 	if n.LogID > 0 {
 		facts = append(facts, fact{t("alarm.fact.run"), strconv.FormatInt(n.LogID, 10)})
 	}
-	switch {
-	case it.over:
-		facts = append(facts, fact{t("alarm.fact.since"), t("alarm.since.over")})
-	case it.keeper != "":
-		facts = append(facts, fact{t("alarm.fact.since"), t("alarms.ack.by", "User", it.keeper)})
+	if since := m.since(it); since != "" {
+		facts = append(facts, fact{t("alarm.fact.since"), since})
 	}
 	return facts
+}
+
+// since says what has become of an alarm before its message left.
+func (m *message) since(it *item) string {
+	switch {
+	case it.over:
+		return m.words.T("alarm.since.over")
+	case it.ended:
+		return m.words.T("alarm.since.ended")
+	case it.keeper != "":
+		return m.words.T("alarms.ack.by", "User", it.keeper)
+	default:
+		return ""
+	}
 }
 
 // detail is what the executor said, and what led to an alarm, each with its time of day.
@@ -278,7 +319,11 @@ func (m *message) summary(it *item) string {
 	if it.weight() > 1 {
 		s += " ×" + strconv.FormatInt(it.notice.EventCount, 10)
 	}
-	return s + " (" + m.time(it.notice.LastAt) + ")"
+	s += " (" + m.time(it.notice.LastAt) + ")"
+	if since := m.since(it); since != "" {
+		s += " " + m.words.T("alarm.line", "Name", m.words.T("alarm.fact.since"), "Value", since)
+	}
+	return s
 }
 
 // counts says how many alarms of each cause there were.

@@ -163,7 +163,7 @@ func (a *Alarmer) Preview(ctx context.Context, c Channel) (Preview, error) {
 		}
 	}
 	it := &m.items[0]
-	it.over, it.keeper = false, "" // as it was told
+	it.over, it.ended, it.keeper = false, false, "" // as it was told
 	if opens(scheduler.AlarmCause(it.notice.Cause)) {
 		it.ack = a.cfg.AckLink("…") // the real one is its reader's
 	}
