@@ -187,12 +187,20 @@ func TestWhoLeavesTheDirectoryIsOut(t *testing.T) {
 		recheck()
 		is("after the upgrade", other, http.StatusOK, http.StatusUnauthorized)
 
-		// Whom an administrator has shut out stays so.
+		// Whom an administrator has shut out stays so, also for who has the form still open: it shows that this is something else.
+		stale := url.Values{"state": {"left"}, "role": {"user"}, "version": {admin.version(page())}}
 		if got := admin.post(fmt.Sprintf("/users/%d", user().ID), url.Values{"state": {"disabled"}, "role": {"user"}, "version": {admin.version(page())}}); got.status != http.StatusSeeOther {
 			t.Errorf("disable who left: %d %.300s", got.status, got.body)
 		}
 		if got := user().Disabled; got != 1 {
 			t.Errorf("disabled by an administrator: %d", got)
+		}
+		if got := admin.post(fmt.Sprintf("/users/%d", user().ID), stale); got.status != http.StatusUnprocessableEntity || got.document(t).Find(".changes tbody tr").Length() != 1 {
+			t.Errorf("a form of before: %d %.300s", got.status, got.document(t).Find("main").Text())
+		}
+		var was, now string
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT before_json, after_json FROM punctual_audit WHERE object_kind = 'user' ORDER BY id DESC LIMIT 1").Scan(&was, &now); err != nil || !strings.Contains(was, "left") {
+			t.Errorf("the entry says %q, %q, %v", was, now, err)
 		}
 		l.Stop()
 		if err := a.directories.Recheck(t.Context()); err == nil {

@@ -40,7 +40,7 @@ func groupSnapshot(g db.Group, o GroupOptions) Snapshot {
 // snapshot is a user without the password.
 func (u User) snapshot() Snapshot {
 	return Snapshot{
-		"username": u.Name, "role": role(u.Admin, u.Auditor), "disabled": u.Disabled, "rights": rightsText(u.Rights), "provider": u.Provider,
+		"username": u.Name, "role": role(u.Admin, u.Auditor), "disabled": u.Disabled, "left": u.Left, "rights": rightsText(u.Rights), "provider": u.Provider,
 		"break_glass": u.BreakGlass, "teams": strings.Join(teamNames(u.Teams), ", "),
 	}
 }

@@ -298,7 +298,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 
 // wanted is a user as they would be saved.
 func (in UserInput) wanted(u User) User {
-	u.Disabled = in.Disabled
+	u.Disabled, u.Left = in.Disabled, in.Left && u.Provider != ""
 	if u.Provider == "" {
 		u.Admin, u.Auditor, u.BreakGlass, u.Rights = in.Admin, in.Auditor, in.Admin && in.BreakGlass, normal(in.Rights)
 	}
