@@ -93,8 +93,12 @@ func (m *message) pagerEvents(now time.Time) []pagerEvent {
 			if it.open && it.acked {
 				events = append(events, pagerEvent{Action: pagerAcknowledge, DedupKey: key})
 			}
-		case !opens(cause): // nothing ends it, so it is an incident of its own
-			events = append(events, m.pagerTrigger(it, key+"-"+it.notice.Cause+"-"+strconv.FormatInt(it.notice.ID, 10), "warning"))
+		case !opens(cause): // nothing ends it later, so it is an incident of its own
+			key += "-" + it.notice.Cause + "-" + strconv.FormatInt(it.notice.ID, 10)
+			events = append(events, m.pagerTrigger(it, key, "warning"))
+			if it.ended {
+				events = append(events, pagerEvent{Action: pagerResolve, DedupKey: key})
+			}
 		default:
 			severity := "error"
 			if m.minutes > 0 {

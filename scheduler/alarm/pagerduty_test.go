@@ -151,7 +151,7 @@ func TestAJobIsOneIncident(t *testing.T) {
 		b.wantKept(p, b.job, "resolved error", "triggered error")
 
 		// A slow run ends by itself: nothing would resolve it with the job's failures.
-		b.raise(b.job, scheduler.AlarmSlow, "")
+		b.event(scheduler.AlarmEvent{JobID: b.job, GroupID: b.group, LogID: b.addRun(b.job, 0, time.Time{}), Cause: scheduler.AlarmSlow, At: b.clock.now()})
 		b.work()
 		p.mu.Lock()
 		last := p.incidents[len(p.incidents)-1]
@@ -205,7 +205,12 @@ func TestAnIncidentIsWhatItsJobIsWhenTheMessageArrives(t *testing.T) {
 		id := b.addChannel(pagerChannel(p))
 		recovered, acked, again := b.job, b.addJob("acked", ""), b.addJob("again", "")
 		jobs := []int64{recovered, acked, again}
+		ended, goesOn := b.addRun(b.addJob("ended", ""), 200, b.clock.now()), b.addRun(b.addJob("goes on", ""), 0, time.Time{})
 		p.busy = 1 << 20
+		for _, run := range []int64{ended, goesOn} {
+			b.event(scheduler.AlarmEvent{JobID: recovered, GroupID: b.group, LogID: run, Cause: scheduler.AlarmSlow, At: b.clock.now()})
+			b.work()
+		}
 		for range 3 {
 			for _, job := range jobs {
 				b.raise(job, scheduler.AlarmFailed, "boom")
@@ -236,6 +241,11 @@ func TestAnIncidentIsWhatItsJobIsWhenTheMessageArrives(t *testing.T) {
 		b.wantKept(p, recovered, "resolved error")
 		b.wantKept(p, acked, "acknowledged error")
 		b.wantKept(p, again, "triggered error")
+		for notice, want := range map[int]string{1: "resolved warning", 2: "triggered warning"} { // the one of a run that has ended asks nobody to end it
+			if got := p.kept("-slow-" + strconv.Itoa(notice)); !slices.Equal(got, []string{want}) {
+				t.Errorf("the incident of a long run is %q, want %q", got, want)
+			}
+		}
 		for _, d := range b.deliveries() {
 			if d.State != Sent {
 				t.Errorf("a message is left: %+v", d)
