@@ -111,7 +111,7 @@ var notPages = map[string]string{
 	"/*": "leads nowhere", "/login/password": "of who was given a password", "/sign-in/:provider": "leads to a provider", "/sign-in/:provider/callback": "comes from there",
 	"/adoption": "of a database of XXL-JOB", "/alarms/link/:token": "comes in an alarm",
 	"/jobs/count": "a part", "/jobs/children": "a part", "/jobs/:id/account": "a part", "/pauses/jobs": "a part", "/alarms/:id/jobs": "a part", "/runs/clear/progress": "a part", "/mine/failed": "a part",
-	"/runs/events": "a stream", "/runs/:id/events": "a stream", "/runs/:id/log": "a file", "/jobs/export/file": "a file", "/audit/export": "a file",
+	"/runs/events": "a stream", "/runs/:id/events": "a stream", "/runs/:id/log": "a file", "/jobs/export/file": "a file", "/audit/export": "a file", "/users/rights": "a file",
 }
 
 // everyRoute reports which addresses of the console nobody looks at, by what the console itself registers.
