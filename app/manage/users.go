@@ -47,7 +47,7 @@ type User struct {
 	BreakGlass bool // an administrator who may use the password when others may not
 	Service    bool // a program, which has tokens and no password
 
-	password string // as it is stored, of one that was read alone
+	password string // [auth.Sessions.Mark] of the stored one, of a user who was read alone
 }
 
 // May is what a user may do in a group, as one and through teams.
@@ -150,7 +150,7 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 		return User{}, err
 	}
 	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Auditor: r.Role == auth.RoleAuditor, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt, Teams: teams,
-		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, password: r.Password}, nil
+		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, password: s.cfg.Sessions.Mark(r.Password)}, nil
 }
 
 func role(admin, auditor bool) int64 {

@@ -2,6 +2,10 @@ package manage
 
 import (
 	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/punctual-job/punctual/db"
@@ -112,6 +116,51 @@ func TestTwoGiveAPasswordAtOnce(t *testing.T) {
 			if got := kind(b.Users.Update(ctx, b.admin, id, in)); got != want {
 				t.Errorf("%d: %s, want %s", i, got, want)
 			}
+		}
+	})
+}
+
+// TestTheVersionOfAUserTellsNoPassword: auditors read it too, and XXL-JOB's hashes have no salt, so that whoever could work the version out
+// of a guess could try millions of them a second without asking here.
+func TestTheVersionOfAUserTellsNoPassword(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := userBundle(t, pool), t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "mina"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := md5.Sum([]byte("123456"))
+		stored := hex.EncodeToString(sum[:])
+		if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_user SET password = ? WHERE id = ?", stored, id); err != nil {
+			t.Fatal(err)
+		}
+		u := must(b.Users.Get(ctx, b.admin, id))(t)
+		guess := u
+		guess.password = stored
+		if guess.Version() == u.Version() {
+			t.Error("the version is made of the stored hash alone: a guessed password can be compared with it")
+		}
+	})
+}
+
+// TestARoleThatIsNotSavedIsShown: the form that comes back says what of it differs from what somebody else saved.
+func TestARoleThatIsNotSavedIsShown(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := userBundle(t, pool), t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "mina"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := must(b.Users.Get(ctx, b.admin, id))(t)
+		if err := b.Users.Update(ctx, b.admin, id, UserInput{Disabled: true}); err != nil {
+			t.Fatal(err)
+		}
+		err = b.Users.Update(ctx, b.admin, id, UserInput{Auditor: true, Version: was.Version()})
+		e, ok := errors.AsType[*ChangedError](err)
+		if !ok || fmt.Sprint(e.Wanted["role"]) != "2" || fmt.Sprint(e.Stored["role"]) != "0" {
+			t.Errorf("%v: %+v", err, e)
 		}
 	})
 }
