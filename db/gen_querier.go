@@ -392,6 +392,8 @@ type Querier interface {
 	HoldGroup(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Changes nothing: nobody else makes a pause before the end of the transaction, nor deletes what one may be about. Before anything is read.
 	HoldPauses(ctx context.Context, db DBTX) (int64, error)
+	// Changes nothing and locks the row: what is read behind it holds until the end of the transaction.
+	HoldUser(ctx context.Context, db DBTX, id int64) (int64, error)
 	// One admin sends to a webhook at a time.
 	HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParams) (int64, error)
 	// What touches punctual_api_token and service accounts.

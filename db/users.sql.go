@@ -333,6 +333,19 @@ func (q *Queries) GetUserByName(ctx context.Context, db DBTX, username string) (
 	return i, err
 }
 
+const holdUser = `-- name: HoldUser :execrows
+UPDATE xxl_job_user SET disabled = disabled WHERE id = ?
+`
+
+// Changes nothing and locks the row: what is read behind it holds until the end of the transaction.
+func (q *Queries) HoldUser(ctx context.Context, db DBTX, id int64) (int64, error) {
+	result, err := db.ExecContext(ctx, holdUser, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertPermission = `-- name: InsertPermission :exec
 INSERT INTO punctual_permission (user_id, group_id, rights) VALUES (?, ?, ?)
 `

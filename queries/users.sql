@@ -96,6 +96,10 @@ SELECT id, username, role, permission, disabled FROM xxl_job_user WHERE identity
 -- What a provider says of a user, at a login or when it is asked again.
 UPDATE xxl_job_user SET username = ?, role = ?, permission = ?, provider = ?, directory_id = ?, disabled = ? WHERE id = ?;
 
+-- name: HoldUser :execrows
+-- Changes nothing and locks the row: what is read behind it holds until the end of the transaction.
+UPDATE xxl_job_user SET disabled = disabled WHERE id = ?;
+
 -- name: ListDirectoryUsers :many
 -- Those whom a directory vouched for and whom no administrator has shut out: what to ask it again about.
 SELECT id, username, identity_key, directory_id, disabled, login_at FROM xxl_job_user WHERE provider = ? AND disabled <> 1 ORDER BY id LIMIT ?;

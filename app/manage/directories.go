@@ -133,9 +133,16 @@ func (s *Directories) Explain(err error) error {
 
 // enrol makes a user of somebody who is known elsewhere, or brings theirs up to date.
 func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.Principal, err error) {
+	known, err := s.queries.GetUserByIdentity(ctx, s.cfg.Pool, id.Key)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return auth.Principal{}, fmt.Errorf("find user: %w", err)
+	}
 	var refused error
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		refused = nil
+		if _, err := s.queries.HoldUser(ctx, tx, known.ID); err != nil { // or what an administrator does at this moment would be undone
+			return err
+		}
 		row, err := s.queries.GetUserByIdentity(ctx, tx, id.Key)
 		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err

@@ -123,6 +123,9 @@ func (s *Directories) follow(ctx context.Context, u db.ListDirectoryUsersRow, sa
 		return err
 	}
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.queries.HoldUser(ctx, tx, u.ID); err != nil { // or what an administrator does at this moment would be undone
+			return err
+		}
 		now, err := s.queries.GetUser(ctx, tx, u.ID)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 			return nil

@@ -1,0 +1,71 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// TestWhomAnAdministratorShutsOutStaysOut: in the moment in which they sign in, or in which their directory is asked about them.
+func TestWhomAnAdministratorShutsOutStaysOut(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets them in one after the other
+	b, q := userBundle(t, pool), db.New()
+	key := strings.Repeat("a", 64)
+	who := directory.Identity{Provider: "office", Key: key, Name: "olga", In: true, Grant: directory.Grant{Auditor: true}}
+	if _, err := b.Directories.enrol(t.Context(), who); err != nil {
+		t.Fatal(err)
+	}
+	row, err := q.GetUserByIdentity(t.Context(), pool, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who.Grant.Auditor = false
+	for _, tt := range []struct {
+		name string
+		do   func(context.Context) error
+		want error
+	}{
+		{"a sign-in", func(ctx context.Context) error { _, err := b.Directories.enrol(ctx, who); return err }, auth.ErrDisabled},
+		{"a round of questions", func(ctx context.Context) error {
+			return b.Directories.follow(ctx, db.ListDirectoryUsersRow{ID: row.ID, Username: "olga", IdentityKey: key}, directory.Standing{Identity: who, There: true}, nil, b.now.UnixMilli())
+		}, nil},
+	} {
+		ctx := t.Context()
+		if _, err := q.UpdateUser(ctx, pool, db.UpdateUserParams{ID: row.ID, Role: auth.RoleAuditor, Disabled: active}); err != nil {
+			t.Fatal(err)
+		}
+		shut, err := pool.BeginTx(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.SetUserDisabled(ctx, shut, db.SetUserDisabledParams{ID: row.ID, Disabled: disabledHere}); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- tt.do(db.Patient(ctx)) }()
+		waiting := 0
+		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
+			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%UPDATE xxl_job_user SET%' AND id <> CONNECTION_ID()").Scan(&waiting)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := shut.Commit(); err != nil || waiting != 1 {
+			t.Fatal(waiting, err)
+		}
+		if err := <-done; !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if now, err := q.GetUser(ctx, pool, row.ID); err != nil || now.Disabled != disabledHere || now.Role != auth.RoleAuditor {
+			t.Errorf("%s: %+v, %v", tt.name, now, err)
+		}
+	}
+}
