@@ -302,6 +302,19 @@ func TestFormerUsers(t *testing.T) {
 		if list := s.call("/user/pageList", url.Values{"username": {"bert"}, "start": {"0"}}); list["recordsTotal"] != 0.0 {
 			t.Errorf("after the removal: %v", list)
 		}
+
+		// Who has left a directory stays so, and comes back by it: this is no administrator's decision.
+		gone, err := db.New().InsertUser(t.Context(), a.pool, db.InsertUserParams{Username: "jonas", Password: "-", Provider: "office", IdentityKey: "key"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.New().SetUserDisabled(t.Context(), a.pool, db.SetUserDisabledParams{ID: gone, Disabled: 2}); err != nil {
+			t.Fatal(err)
+		}
+		s.must("/user/update", "content", url.Values{"id": {strconv.FormatInt(gone, 10)}, "username": {"jonas"}, "password": {""}, "role": {"0"}, "permission": {""}})
+		if u, err := db.New().GetUser(t.Context(), a.pool, gone); err != nil || u.Disabled != 2 {
+			t.Errorf("who left: %d, %v", u.Disabled, err)
+		}
 	})
 }
 

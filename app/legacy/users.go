@@ -92,7 +92,7 @@ func (l *Legacy) userUpdate(c *call) (any, error) {
 		if u, err = l.cfg.Manage.Users.Get(c.ctx, c.who, id); err != nil {
 			return nil, err
 		}
-		in := manage.UserInput{Disabled: u.Disabled, BreakGlass: u.BreakGlass, Password: c.values.Get("password"), Version: u.Version(), Rights: c.rights(u.Rights)}
+		in := manage.UserInput{Disabled: u.Disabled, Left: u.Left, BreakGlass: u.BreakGlass, Password: c.values.Get("password"), Version: u.Version(), Rights: c.rights(u.Rights)}
 		in.Admin = c.role(newUserRow(u).Role)
 		in.Auditor = u.Auditor && !in.Admin
 		if err := c.err(); err != nil {

@@ -69,3 +69,28 @@ func TestWhomAnAdministratorShutsOutStaysOut(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoLeftIsShutOutOnTheRecord: an administrator who disables somebody for good whom their directory let go has done something.
+func TestWhoLeftIsShutOutOnTheRecord(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := userBundle(t, pool), t.Context()
+		id, err := db.New().InsertUser(ctx, pool, db.InsertUserParams{Username: "jonas", Password: noPassword, Role: auth.RoleUser, Provider: "office", IdentityKey: "key"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.New().SetUserDisabled(ctx, pool, db.SetUserDisabledParams{ID: id, Disabled: disabledLeft}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Users.Update(ctx, b.admin, id, UserInput{Disabled: true}); err != nil {
+			t.Fatal(err)
+		}
+		if u := must(b.Users.Get(ctx, b.admin, id))(t); u.Left || !u.Disabled {
+			t.Errorf("%+v", u)
+		}
+		list, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectUser, ID: id, Limit: 10})
+		if err != nil || len(list.Entries) != 1 {
+			t.Errorf("%v: %+v", err, list)
+		}
+	})
+}
