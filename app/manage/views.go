@@ -29,7 +29,7 @@ const (
 	ViewJobs      = "jobs"
 	ViewRuns      = "runs"
 	ViewExecutors = "executors"
-	ViewAudit     = "audit" // for administrators
+	ViewAudit     = "audit" // for administrators and auditors
 )
 
 // View is a kept filter as somebody sees it.
@@ -73,7 +73,7 @@ func (s *Views) List(ctx context.Context, p auth.Principal, page string) ([]View
 	}
 	var list []View
 	for _, r := range rows {
-		if page != "" && r.Page != page || r.Page == ViewAudit && !p.Admin {
+		if page != "" && r.Page != page || r.Page == ViewAudit && !p.Audits() {
 			continue
 		}
 		list = append(list, seenView(p, r))
@@ -128,7 +128,7 @@ func (s *Views) check(p auth.Principal, in *ViewInput) error {
 
 // Create keeps a filter.
 func (s *Views) Create(ctx context.Context, p auth.Principal, in ViewInput) (int64, error) {
-	if p.Zero() || in.Page == ViewAudit && !p.Admin {
+	if p.Zero() || in.Page == ViewAudit && !p.Audits() {
 		return 0, forbidden()
 	}
 	if err := s.check(p, &in); err != nil {

@@ -189,3 +189,25 @@ func TestASharedFilterIsAdministratorsMatter(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAuditorKeepsFiltersOfTheAuditLog for themselves, as administrators do.
+func TestAnAuditorKeepsFiltersOfTheAuditLog(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := setup(t, pool, nil), t.Context()
+		auditor, user := auth.NewPrincipal(7, "mina", auth.RoleAuditor, ""), auth.NewPrincipal(8, "bert", auth.RoleUser, "")
+		in := ViewInput{Page: ViewAudit, Name: "Tokens", Params: "kind=token"}
+		if _, err := b.Views.Create(ctx, auditor, in); err != nil {
+			t.Error(err)
+		}
+		if list := must(b.Views.List(ctx, auditor, ViewAudit))(t); len(list) != 1 || list[0].Shared {
+			t.Errorf("%+v", list)
+		}
+		in.Shared = true
+		for who, in := range map[*auth.Principal]ViewInput{&auditor: in, &user: {Page: ViewAudit, Name: "Mine", Params: "kind=token"}} {
+			if _, err := b.Views.Create(ctx, *who, in); kind(err) != "403" {
+				t.Errorf("%s: %v", who.Name, err)
+			}
+		}
+	})
+}
