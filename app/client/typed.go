@@ -12,8 +12,9 @@ import (
 	"golang.org/x/term"
 )
 
-// maxTyped bounds what is read of standard input as a secret: the largest of the admin, and a line end.
-const maxTyped = 16<<10 + 2
+// maxTyped bounds what is read of standard input as a secret: the largest of the admin, a line end, and one more, so that one that is too
+// long is seen to be.
+const maxTyped = 16<<10 + 3
 
 // terminalOf is the terminal that is read from, nil where there is none.
 func terminalOf(s Streams) *os.File {
