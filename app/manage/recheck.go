@@ -81,10 +81,14 @@ func (s *Directories) recheck(ctx context.Context, l *directory.LDAP) error {
 	if err != nil {
 		return fmt.Errorf("list groups: %w", db.Error(err))
 	}
+	teams, err := s.queries.ListTeams(ctx, s.cfg.Pool, maxTeams)
+	if err != nil {
+		return fmt.Errorf("list teams: %w", db.Error(err))
+	}
 	var errs []error
 	for i, u := range users {
 		said[i].Provider, said[i].Key = l.Name(), u.IdentityKey
-		if err := s.follow(ctx, u, said[i], groups, began); err != nil {
+		if err := s.follow(ctx, u, said[i], groups, teams, began); err != nil {
 			errs = append(errs, fmt.Errorf("user %d: %w", u.ID, err))
 		}
 	}
@@ -112,14 +116,14 @@ func believable(users []db.ListDirectoryUsersRow, said []directory.Standing) err
 }
 
 // follow brings a user up to date with what their directory said of them after a moment.
-func (s *Directories) follow(ctx context.Context, u db.ListDirectoryUsersRow, said directory.Standing, groups []db.Group, began int64) error {
+func (s *Directories) follow(ctx context.Context, u db.ListDirectoryUsersRow, said directory.Standing, groups []db.Group, teams []db.Team, began int64) error {
 	if !said.There || !said.In {
 		if !said.There {
 			said.Name, said.ID = u.Username, u.DirectoryID
 		}
 		said.Grant = directory.Grant{}
 	}
-	if same, err := s.upToDate(ctx, u, said, groups); err != nil || same {
+	if same, err := s.upToDate(ctx, u, said, groups, teams); err != nil || same {
 		return err
 	}
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
@@ -149,7 +153,7 @@ func (s *Directories) follow(ctx context.Context, u db.ListDirectoryUsersRow, sa
 }
 
 // upToDate says whether a user is what their directory says.
-func (s *Directories) upToDate(ctx context.Context, u db.ListDirectoryUsersRow, said directory.Standing, groups []db.Group) (bool, error) {
+func (s *Directories) upToDate(ctx context.Context, u db.ListDirectoryUsersRow, said directory.Standing, groups []db.Group, teams []db.Team) (bool, error) {
 	state := int64(active)
 	if !said.In {
 		state = disabledLeft
@@ -165,24 +169,24 @@ func (s *Directories) upToDate(ctx context.Context, u db.ListDirectoryUsersRow, 
 	if !said.Grant.Admin {
 		rights = rightsIn(groups, said.Grant)
 	}
-	return role(now.Admin, now.Auditor) == role(said.Grant.Admin, said.Grant.Auditor) && rightsText(now.Rights) == rightsText(rights) && sameTeams(now.Teams, said.Grant.Teams), nil
+	return role(now.Admin, now.Auditor) == role(said.Grant.Admin, said.Grant.Auditor) && rightsText(now.Rights) == rightsText(rights) && sameTeams(now.Teams, said.Grant.Teams, teams), nil
 }
 
-// sameTeams says whether somebody is in the teams that rules name, and by rules in no others. A team that there is not counts for nothing.
-func sameTeams(now []TeamRights, named []string) bool {
-	is := func(t TeamRights) bool {
-		return slices.ContainsFunc(named, func(name string) bool { return strings.EqualFold(t.Name, name) })
+// sameTeams says whether somebody is in those of the teams that rules name, and by rules in no others. A team that there is not counts for nothing.
+func sameTeams(now []TeamRights, named []string, teams []db.Team) bool {
+	due := make(map[int64]bool)
+	for _, t := range teams {
+		if slices.ContainsFunc(named, func(name string) bool { return strings.EqualFold(t.Name, name) }) {
+			due[t.ID] = true
+		}
 	}
-	in := 0
 	for _, t := range now {
-		if t.Ruled && !is(t) {
+		if t.Ruled && !due[t.ID] {
 			return false
 		}
-		if is(t) {
-			in++
-		}
+		delete(due, t.ID)
 	}
-	return in == len(named)
+	return len(due) == 0
 }
 
 // shutOut ends all that somebody can do here who is not let in any more.

@@ -35,7 +35,7 @@ func TestWhomAnAdministratorShutsOutStaysOut(t *testing.T) {
 	}{
 		{"a sign-in", func(ctx context.Context) error { _, err := b.Directories.enrol(ctx, who); return err }, auth.ErrDisabled},
 		{"a round of questions", func(ctx context.Context) error {
-			return b.Directories.follow(ctx, db.ListDirectoryUsersRow{ID: row.ID, Username: "olga", IdentityKey: key}, directory.Standing{Identity: who, There: true}, nil, b.now.UnixMilli())
+			return b.Directories.follow(ctx, db.ListDirectoryUsersRow{ID: row.ID, Username: "olga", IdentityKey: key}, directory.Standing{Identity: who, There: true}, nil, nil, b.now.UnixMilli())
 		}, nil},
 	} {
 		ctx := t.Context()
@@ -91,6 +91,33 @@ func TestWhoLeftIsShutOutOnTheRecord(t *testing.T) {
 		list, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectUser, ID: id, Limit: 10})
 		if err != nil || len(list.Entries) != 1 {
 			t.Errorf("%v: %+v", err, list)
+		}
+	})
+}
+
+// TestNothingIsWrittenAnewForATeamThatThereIsNot, every round and for everybody of whom a rule names one.
+func TestNothingIsWrittenAnewForATeamThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx, q := userBundle(t, pool), t.Context(), db.New()
+		must(b.Teams.Save(ctx, b.admin, 0, TeamInput{Name: "Night"}))(t)
+		who := directory.Identity{Provider: "office", Key: strings.Repeat("a", 64), Name: "olga", In: true, Grant: directory.Grant{Teams: []string{"night", "Night", "nowhere"}}}
+		p, err := b.Directories.enrol(ctx, who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := directory.Standing{Identity: who, There: true}
+		for _, tt := range []struct {
+			name  string
+			teams []string
+			same  bool
+		}{{"as at the sign-in", who.Grant.Teams, true}, {"of none", nil, false}, {"of another", []string{"nowhere"}, false}} {
+			said.Grant.Teams = tt.teams
+			teams := must(q.ListTeams(ctx, pool, maxTeams))(t)
+			same, err := b.Directories.upToDate(ctx, db.ListDirectoryUsersRow{ID: p.UserID, Username: "olga"}, said, nil, teams)
+			if err != nil || same != tt.same {
+				t.Errorf("%s: %t, %v", tt.name, same, err)
+			}
 		}
 	})
 }
