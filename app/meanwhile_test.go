@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -55,7 +56,8 @@ func TestFormsGoOnFromWhatOthersSaved(t *testing.T) {
 		for _, test := range tests {
 			read := func(got answer, change url.Values) url.Values {
 				t.Helper()
-				form := formIn(got.document(t).Find(`form[action="` + test.action + `"]`))
+				forms := got.document(t).Find(`form[action="` + test.action + `"]`)
+				form := formIn(forms.NotSelection(forms.Has(`input[name="undo"]`))) // which is of the row before
 				for name, values := range change {
 					form[name] = values
 				}
@@ -70,6 +72,11 @@ func TestFormsGoOnFromWhatOthersSaved(t *testing.T) {
 			if got.status != http.StatusUnprocessableEntity {
 				t.Errorf("%s, mine: %d", test.name, got.status)
 				continue
+			}
+			fields := maps.Clone(test.theirs)
+			maps.Copy(fields, test.mine)
+			if rows := got.document(t).Find(".changes tbody tr"); rows.Length() != len(fields) {
+				t.Errorf("%s: differs are %q", test.name, rows.Text())
 			}
 			for _, text := range test.shown {
 				if differs := got.document(t).Find(".changes tbody").Text(); !strings.Contains(differs, text) {

@@ -22,6 +22,7 @@ type Alarmer interface {
 	Channels(ctx context.Context) ([]alarm.Channel, error)
 	Channel(ctx context.Context, id int64) (alarm.Channel, error)
 	CreateChannel(ctx context.Context, c alarm.Channel) (int64, error)
+	Normal(c alarm.Channel) alarm.Channel
 	OtherSecrets(ctx context.Context, c alarm.Channel) ([]string, error)
 	UpdateChannel(ctx context.Context, c alarm.Channel) error
 	DeleteChannel(ctx context.Context, id int64) error
@@ -171,7 +172,7 @@ func (s *Channels) update(ctx context.Context, p auth.Principal, c alarm.Channel
 	}
 	if c.Version != 0 && c.Version != old.Version {
 		c.Kind, c.GroupID = old.Kind, old.GroupID
-		return changedSince(strconv.FormatInt(old.Version, 10), channelSnapshot(old), channelSnapshot(c))
+		return changedSince(strconv.FormatInt(old.Version, 10), channelSnapshot(old), channelSnapshot(s.cfg.Alarmer.Normal(c)))
 	}
 	given, err := s.cfg.Alarmer.OtherSecrets(ctx, c)
 	if err != nil {

@@ -111,6 +111,12 @@ func (c *checks) err() error {
 // lineEnds makes one of what ends lines: a form has no other.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
+// Normal is a channel as it would be stored. What would be refused of it is as it is.
+func (a *Alarmer) Normal(c Channel) Channel {
+	_ = a.validChannel(&c)
+	return c
+}
+
 // validChannel tidies a channel's values and refuses what cannot work.
 func (a *Alarmer) validChannel(c *Channel) error {
 	var v checks
