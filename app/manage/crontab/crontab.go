@@ -45,7 +45,8 @@ const (
 	Value   Kind = "value"   // Text is a field that cannot be read
 	Macro   Kind = "macro"   // Text is an @word that cron does not know
 	Reboot  Kind = "reboot"  // a job is due at times, and a start of the machine is none
-	Days    Kind = "days"    // it is restricted to days of the month and to weekdays
+	Days    Kind = "days"    // it is restricted to days of the month and to weekdays, and runs on either
+	Both    Kind = "both"    // as Days, and runs on days that are both, since one of the two begins with a star
 	Random  Kind = "random"  // Text has cron choose a value
 	TooLong Kind = "toolong" // its schedule is longer than a job's may be
 	Many    Kind = "many"    // the file has as many jobs as one may have, or is as long

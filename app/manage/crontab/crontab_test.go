@@ -97,7 +97,7 @@ func TestWhatCannotBeAJob(t *testing.T) {
 		"0 1,,2 * * * x":      {Kind: crontab.Value, Text: "1,,2"},
 		"0 L * * * x":         {Kind: crontab.Value, Text: "L"},
 		"0 0 1 * 1 x":         {Kind: crontab.Days},
-		"0 0 */2 * 1 x":       {Kind: crontab.Days},
+		"0 0 */2 * 1 x":       {Kind: crontab.Both},
 		"0~59 * * * * x":      {Kind: crontab.Random, Text: "0~59"},
 		"0 2 * * * \xff":      {Kind: crontab.Bytes},
 		"0 2 * * * a\x00b":    {Kind: crontab.Bytes},
@@ -277,7 +277,7 @@ func TestTimesAreThoseOfCron(t *testing.T) {
 		}
 		f, notes := crontab.Convert(line+" x", usual)
 		if len(notes) > 0 {
-			if notes[0].Kind != crontab.Days {
+			if notes[0].Kind != crontab.Days && notes[0].Kind != crontab.Both {
 				t.Errorf("%s: %v", line, notes)
 			}
 			continue

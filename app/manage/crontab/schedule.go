@@ -97,6 +97,8 @@ func joined(f [5]field) (string, *fault) {
 	case week.full():
 	case month.full():
 		days, of = "?", week.text(columns[dayOfWeek])
+	case both:
+		return "", &fault{Both, ""}
 	default:
 		return "", &fault{Days, ""}
 	}
