@@ -150,7 +150,15 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 		return User{}, err
 	}
 	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Auditor: r.Role == auth.RoleAuditor, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt, Teams: teams,
-		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, password: s.cfg.Sessions.Mark(r.Password)}, nil
+		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, password: s.mark(r.Password)}, nil
+}
+
+// mark tells one stored password from another. On the command line there are no sessions, and nobody is shown a version.
+func (s *Users) mark(stored string) string {
+	if s.cfg.Sessions == nil {
+		return ""
+	}
+	return s.cfg.Sessions.Mark(stored)
 }
 
 func role(admin, auditor bool) int64 {
