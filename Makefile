@@ -61,8 +61,8 @@ generate: ## write the generated Go anew (templ, sqlc)
 
 .PHONY: licences
 licences: ## write the licences that the programs print (punctual licences) anew, after a change of go.mod
-	.ci/licences ./app/cmd/punctual > app/cmd/punctual/licences.txt
-	.ci/licences ./app/cmd/punctual-executor > app/cmd/punctual-executor/licences.txt
+	.ci/licences ./app/cmd/punctual | gzip -9n > app/cmd/punctual/licences.txt.gz
+	.ci/licences ./app/cmd/punctual-executor | gzip -9n > app/cmd/punctual-executor/licences.txt.gz
 
 .PHONY: assets
 assets: ## bundle css, js and fonts from npm packages into static/dist (needs Node.js; nobody else does)
@@ -167,7 +167,7 @@ verify: ## fail when something generated is stale
 	$(TOOL) sqlc diff
 	git diff --exit-code -- '*_templ.go' || { echo "stale templates: run make generate and commit"; exit 1; }
 	@for program in app/cmd/punctual app/cmd/punctual-executor; do \
-	  .ci/licences ./$$program | diff -q - $$program/licences.txt >/dev/null || { echo "stale licences of $$program: run make licences and commit"; exit 1; }; \
+	  [ "$$(.ci/licences ./$$program)" = "$$(gzip -dc $$program/licences.txt.gz)" ] || { echo "stale licences of $$program: run make licences and commit"; exit 1; }; \
 	done
 
 .PHONY: assets/verify

@@ -1,18 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
-	"fmt"
+	"io"
 )
 
 // licences are those of everything that is in this program, as .ci/licences lists them.
 //
-//go:embed licences.txt
-var licences string
+//go:embed licences.txt.gz
+var licences []byte
 
 type licencesCmd struct{}
 
 func (licencesCmd) Run(s streams) error {
-	_, err := fmt.Fprint(s.out, licences)
+	text, err := gzip.NewReader(bytes.NewReader(licences))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(s.out, text)
 	return err
 }
