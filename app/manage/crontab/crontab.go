@@ -24,6 +24,9 @@ const Tag = "crontab"
 // MaxText is the longest crontab that is read, in bytes.
 const MaxText = 1 << 20
 
+// maxNotes is after how many notes the lines that follow are not read: a crontab with as many is none.
+const maxNotes = 1000
+
 // maxName bounds the name of a job that is made of its command, in characters.
 const maxName = 60
 
@@ -78,6 +81,10 @@ func Convert(text string, o Options) (jobfile.File, []Note) {
 	c := converter{Options: o, groups: make(map[string]int), users: make(map[string]string), names: make(map[[2]string]bool), zone: o.Zone, room: jobfile.MaxBytes}
 	for i, line := range strings.Split(text, "\n") {
 		c.line = i + 1
+		if len(c.notes) >= maxNotes { // more than anybody reads
+			c.note(Many, "", "")
+			break
+		}
 		c.read(strings.TrimSpace(line))
 	}
 	return c.file, c.notes
@@ -194,12 +201,16 @@ func (c *converter) entry(line, comment string) {
 		c.note(Fields, "", "")
 		return
 	}
-	script := c.script(rest)
-	c.room -= len(script)
-	if c.jobs++; c.jobs > jobfile.MaxJobs || c.room < 0 {
+	if c.jobs == jobfile.MaxJobs || c.room < 0 {
 		c.note(Many, "", "")
 		return
 	}
+	script := c.script(rest)
+	if c.room -= len(script); c.room < 0 {
+		c.note(Many, "", "")
+		return
+	}
+	c.jobs++
 	if comment == "" {
 		command, _, _ := stdin(rest)
 		comment = shortened(command)

@@ -213,6 +213,11 @@ func TestThereIsAnEndToJobs(t *testing.T) {
 	if len(notes) != 2 || notes[0].Kind != crontab.Many || notes[0].Line != jobfile.MaxJobs+1 {
 		t.Errorf("notes %v", notes)
 	}
+	// What is no crontab at all is not told line by line, and no script is made that no file has room for.
+	_, notes = crontab.Convert(strings.Repeat("x\n", crontab.MaxText/2), usual)
+	if n := len(notes); n != 1001 || notes[n-1].Kind != crontab.Many || notes[n-1].Line != 1001 {
+		t.Errorf("%d notes, the last %v", n, notes[n-1])
+	}
 	// A line of variables is in every script after it.
 	f, notes = crontab.Convert("X="+strings.Repeat("x", jobfile.MaxBytes/4)+strings.Repeat("\n0 0 * * * x", 5), usual)
 	if n := len(f.Groups[0].Jobs); n != 3 || len(notes) != 2 || notes[0].Kind != crontab.Many {
