@@ -237,6 +237,6 @@ func (s *logStore) clean(now time.Time, days int) (int, error) {
 }
 
 // oneLine keeps a parameter from breaking the opening lines into more.
-func oneLine(s string) string {
-	return strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎").Replace(s)
-}
+func oneLine(s string) string { return lineEnds.Replace(s) }
+
+var lineEnds = strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎")

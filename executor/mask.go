@@ -24,15 +24,16 @@ type masker struct {
 const minMask = 4
 
 func newMasker(words []string) *masker {
-	m := &masker{}
+	var long [][]byte
 	for _, w := range words {
 		if len(w) >= minMask {
-			m.words = append(m.words, []byte(w))
+			long = append(long, []byte(w))
 		}
 	}
-	if len(m.words) == 0 {
+	if len(long) == 0 { // as most runs have none
 		return nil
 	}
+	m := &masker{words: long}
 	slices.SortFunc(m.words, func(a, b []byte) int { return len(b) - len(a) })
 	for _, w := range m.words {
 		m.by[w[0]] = append(m.by[w[0]], w)
