@@ -31,6 +31,7 @@ type Tokens struct {
 	loading  sync.Mutex
 	mu       sync.RWMutex
 	byApp    map[string]db.Token // by lower-case app name; "" is the common one
+	prints   map[string]string   // the fingerprints of what is in byApp, which each run asks for
 	accepted map[string]string   // by executor address, the token that worked with it last
 }
 
@@ -69,12 +70,13 @@ func (t *Tokens) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read access tokens: %w", db.Error(err))
 	}
-	byApp := make(map[string]db.Token, len(rows))
+	byApp, prints := make(map[string]db.Token, len(rows)), map[string]string{t.fixed: Fingerprint(t.fixed)}
 	for _, r := range rows {
 		if r, err = t.opened(ctx, r); err != nil {
 			return fmt.Errorf("seal access tokens: %w", db.Error(err))
 		}
 		byApp[strings.ToLower(r.AppName)] = r
+		prints[r.Token], prints[r.Previous] = Fingerprint(r.Token), Fingerprint(r.Previous)
 	}
 	if _, ok := byApp[""]; !ok && t.fixed == "" && !t.open {
 		// Of several admins that start together one decides; all read what it was.
@@ -85,7 +87,7 @@ func (t *Tokens) load(ctx context.Context) error {
 		return t.load(ctx)
 	}
 	t.mu.Lock()
-	t.byApp = byApp
+	t.byApp, t.prints = byApp, prints
 	t.mu.Unlock()
 	return nil
 }
@@ -265,6 +267,16 @@ func Fingerprint(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// print is the fingerprint of a token that counts here.
+func (t *Tokens) print(token string) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if known, ok := t.prints[token]; ok {
+		return known
+	}
+	return Fingerprint(token)
+}
+
 // Bearer is an executor that is to be called.
 type Bearer struct {
 	AppName string // under which it is known
@@ -291,7 +303,7 @@ func (t *Tokens) Send(b Bearer) (token, other string) {
 	}
 	handover := own && t.handover(appName)
 	for i, v := range valid {
-		if b.Shown != "" && Fingerprint(v) == b.Shown || b.Typed && t.worked(b.Address, v) {
+		if b.Shown != "" && t.print(v) == b.Shown || b.Typed && t.worked(b.Address, v) {
 			valid[0], valid[i] = valid[i], valid[0]
 			if handover && !b.Typed {
 				return valid[0], ""
