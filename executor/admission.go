@@ -45,16 +45,21 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// admit checks a request and queues its run. It returns when the run is in the journal. body is kept.
-func (e *Executor) admit(req *wire.RunRequest, body []byte) error {
+// admit checks a request and queues its run, which is not in the journal yet. body is kept.
+func (e *Executor) admit(req *wire.RunRequest, body []byte) (*task, error) {
 	t, err := e.prepare(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := e.enqueue(t, req, body); err != nil {
 		t.cancel(nil)
-		return err
+		return nil, err
 	}
+	return t, nil
+}
+
+// settle returns when an admitted run is in the journal. One that cannot get there is refused after all.
+func (e *Executor) settle(t *task, req *wire.RunRequest) error {
 	if err := t.accepted.wait(); err != nil {
 		e.takeBack(t)
 		return refusal(fmt.Sprintf("the run is refused, because the executor cannot write its journal: %v", err))

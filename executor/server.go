@@ -18,6 +18,9 @@ const (
 	maxRequests = 1000    // at once; an admin has some hundred connections at most
 )
 
+// takesRuns says in the head of an answer that several runs may be asked for at once.
+var takesRuns = []string{"1"}
+
 // ServeHTTP answers admins. As upstream does, every answer has HTTP status 200 and says in its code what happened; the
 // checks come in upstream's order, and the path must match to the letter.
 func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -27,6 +30,7 @@ func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer(w, wire.CodeFail, fmt.Sprintf("request error:%v", p), nil)
 		}
 	}()
+	w.Header()[wire.HeaderTakesRuns] = takesRuns
 	if r.Method != http.MethodPost {
 		answer(w, wire.CodeFail, "invalid request, HttpMethod not support.", nil)
 		return
@@ -47,7 +51,7 @@ func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.requests.Add(-1)
 	body, err := readBody(w, r)
 	if err != nil {
-		answer(w, wire.CodeFail, "request error:"+err.Error(), nil)
+		answer(w, wire.CodeFail, requestError(err), nil)
 		return
 	}
 	code, msg, value, err := e.dispatch(r.RequestURI, r.Header, body)
@@ -55,7 +59,7 @@ func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	if err != nil {
-		code, msg, value = wire.CodeFail, "request error:"+err.Error(), nil
+		code, msg, value = wire.CodeFail, requestError(err), nil
 	}
 	answer(w, code, msg, value)
 }
@@ -115,6 +119,8 @@ func (e *Executor) dispatch(uri string, header http.Header, body []byte) (code i
 		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
 	case "/run", "/trigger":
 		return e.serveRun(header.Get(wire.HeaderTraceParent), body)
+	case "/runs":
+		return e.serveRuns(body)
 	case "/kill":
 		req, err := wire.DecodeKill(body)
 		if err != nil {
@@ -142,15 +148,61 @@ func (e *Executor) dispatch(uri string, header http.Header, body []byte) (code i
 }
 
 func (e *Executor) serveRun(traceParent string, body []byte) (code int, msg string, value []byte, err error) {
-	req, err := wire.DecodeRun(body)
+	t, req, err := e.take(wire.ParseTraceParent(traceParent), body)
+	if err == nil {
+		err = e.settle(t, req)
+	}
+	return e.answerRun(err)
+}
+
+// serveRuns answers for each run of a request. All of them are queued, in their order, before the journal is waited for.
+func (e *Executor) serveRuns(body []byte) (code int, msg string, value []byte, err error) {
+	bodies, err := wire.DecodeRuns(body)
 	if err != nil {
-		e.refused.Add(1)
 		return 0, "", nil, err
 	}
-	if traceParent = wire.ParseTraceParent(traceParent); traceParent != "" {
+	type taken struct {
+		*task
+		req *wire.RunRequest
+		err error
+	}
+	runs := make([]taken, len(bodies))
+	for i, b := range bodies {
+		r := &runs[i]
+		r.task, r.req, r.err = e.take("", bytes.Clone(b)) // or a run of days would hold what all of them were asked with
+	}
+	value = append(make([]byte, 0, 64*len(runs)), '[')
+	for i, r := range runs {
+		if r.err == nil {
+			r.err = e.settle(r.task, r.req)
+		}
+		code, msg, data, err := e.answerRun(r.err)
+		if err != nil {
+			code, msg, data = wire.CodeFail, requestError(err), nil
+		}
+		if i > 0 {
+			value = append(value, ',')
+		}
+		value = wire.AppendAnswer(value, code, msg, data)
+	}
+	return wire.CodeSuccess, wire.MsgSuccess, append(value, ']'), nil
+}
+
+// take reads a request for a run and queues it.
+func (e *Executor) take(traceParent string, body []byte) (*task, *wire.RunRequest, error) {
+	req, err := wire.DecodeRun(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	if traceParent != "" {
 		req.TraceParent, body = traceParent, withTraceParent(body, traceParent)
 	}
-	err = e.admit(&req, body)
+	t, err := e.admit(&req, body)
+	return t, &req, err
+}
+
+// answerRun is the answer to a request for a run. An error is a request that could not be understood.
+func (e *Executor) answerRun(err error) (code int, msg string, value []byte, _ error) {
 	if err == nil {
 		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
 	}
@@ -166,6 +218,9 @@ func (e *Executor) serveRun(traceParent string, body []byte) (code int, msg stri
 	}
 	return 0, "", nil, err
 }
+
+// requestError is what is answered to a request that could not be understood or served.
+func requestError(err error) string { return "request error:" + err.Error() }
 
 // answer writes an answer. A peer that is gone is not our trouble.
 func answer(w http.ResponseWriter, code int, msg string, value []byte) {

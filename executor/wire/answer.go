@@ -43,6 +43,8 @@ type Answer struct {
 	Code int
 	Msg  string
 	Data json.RawMessage // data or content, whichever was not null; nil if neither
+
+	takesRuns bool // its head had [HeaderTakesRuns]
 }
 
 // OK says whether the peer did what it was asked.

@@ -209,7 +209,7 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 		err = fmt.Errorf("%w (%s)", err, kind(resp))
 		return Answer{}, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err, Body: excerpt(buf.Bytes())}
 	}
-	answer.Data = bytes.Clone(answer.Data)
+	answer.Data, answer.takesRuns = bytes.Clone(answer.Data), resp.Header.Get(HeaderTakesRuns) != ""
 	return answer, nil
 }
 

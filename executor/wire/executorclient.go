@@ -34,12 +34,15 @@ type Target struct {
 type traceParentKey struct{}
 
 // ExecutorClient calls executors. It may be used by many goroutines; the context bounds each call.
-type ExecutorClient struct{ caller }
+type ExecutorClient struct {
+	caller
+	gathers *gatherer
+}
 
 // NewExecutorClient makes a client on top of client (nil: one of [NewHTTPClient] with 64 connections a peer).
 // Redirects are never followed, whatever client says.
 func NewExecutorClient(client *http.Client) *ExecutorClient {
-	return &ExecutorClient{newCaller(client)}
+	return &ExecutorClient{caller: newCaller(client), gathers: newGatherer()}
 }
 
 // Close lets go of the connections that are not in use.
@@ -55,21 +58,31 @@ func (c *ExecutorClient) IdleBeat(ctx context.Context, to Target, req IdleBeatRe
 	return c.send(ctx, to, "/idleBeat", req, maxAnswer)
 }
 
-// Run asks for a run. The executor answers when it has queued it. One that is too old is not asked: the error is [ErrTooOld].
+// Run asks for a run, where the executor takes several together with others that are asked for at the same time. The executor answers when
+// it has queued it. One that is too old is not asked: the error is [ErrTooOld].
 func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (Answer, error) {
-	path := "/run"
 	if to.Dialect == DialectTooOld {
 		return Answer{}, &CallError{Stage: StageDial, Err: ErrTooOld}
 	}
+	body, err := encode(req)
+	if err != nil {
+		return Answer{}, &CallError{Stage: StageDial, Err: err}
+	}
+	return c.runGathered(ctx, to, req, body)
+}
+
+// runAlone asks for a run, of which body is all, in a request of its own.
+func (c *ExecutorClient) runAlone(ctx context.Context, to Target, req *RunRequest, body []byte) (Answer, error) {
+	path := "/run"
 	if to.Dialect == DialectTrigger {
 		path = "/trigger"
 	}
 	if req.TraceParent != "" {
 		plain := *req
 		plain.TraceParent = ""
-		ctx, req = context.WithValue(ctx, traceParentKey{}, req.TraceParent), &plain
+		return c.send(context.WithValue(ctx, traceParentKey{}, req.TraceParent), to, path, plain, maxAnswer)
 	}
-	return c.send(ctx, to, path, req, maxAnswer)
+	return c.post(ctx, baseURL(to.Address)+path, to.Token, to.AppName, body, maxAnswer)
 }
 
 // Kill ends the job's runs, or with a LogID and an executor of ours only that run.
