@@ -51,3 +51,44 @@ func TestTheFormOfARunByHand(t *testing.T) {
 		}
 	})
 }
+
+// TestARunByHandIsSentTwice as by a phone that never heard the answer to the first: the job runs once, and who sent it is led to that run and
+// told so. What was changed in between, and a form of its own, are another wish.
+func TestARunByHandIsSentTwice(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+		if got := admin.post("/jobs", form(url.Values{"name": {"pay"}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		wish := func() url.Values {
+			return url.Values{"param": {"all"}, "batch": {admin.get("/jobs/1/run").document(t).Find("[name=batch]").AttrOr("value", "")}}
+		}
+		run := func(w url.Values) (where, told string) {
+			t.Helper()
+			got := admin.post("/jobs/1/run", w)
+			where = got.header.Get("Location")
+			return where, admin.get(where).document(t).Find("#toasts").Text()
+		}
+		w := wish()
+		first, told := run(w)
+		if !strings.HasPrefix(first, "/runs/") || strings.Contains(told, "already") {
+			t.Fatalf("the first leads to %q and says %q", first, told)
+		}
+		if again, told := run(w); again != first || !strings.Contains(told, "had been run already") {
+			t.Errorf("the second leads to %q, not to %q, and says %q", again, first, told)
+		}
+		w.Set("param", "some")
+		if other, _ := run(w); other == first {
+			t.Error("another parameter is not run")
+		}
+		if other, _ := run(wish()); other == first {
+			t.Error("a form of its own is not run")
+		}
+		if w.Set("planned", "yesterday"); admin.post("/jobs/1/run", w).document(t).Find("[name=batch]").AttrOr("value", "") != w.Get("batch") {
+			t.Error("a form that comes back with an error is another wish")
+		}
+	})
+}

@@ -380,7 +380,7 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page.Param = string(j.ExecutorParam)
+	page.Param, page.Batch = string(j.ExecutorParam), manage.NewBatch()
 	// "Run again" comes with the run whose parameter is wanted once more.
 	if from, err := strconv.ParseInt(ec.QueryParam("from"), 10, 64); err == nil && from > 0 {
 		r, err := c.runs.Get(ec.Request().Context(), who(ec), from)
@@ -430,8 +430,9 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 		err = problem.InvalidFields(problem.Field{Name: jobs.FieldPlanned, Key: jobspec.CodeMoment})
 	}
 	var ids []int64
+	var before bool
 	if err == nil {
-		ids, err = c.jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Planned: planned, Type: jobspec.TriggerManual})
+		ids, before, err = c.jobs.TriggerOnce(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Planned: planned, Type: jobspec.TriggerManual}, ec.FormValue(jobs.FieldBatch))
 	}
 	if err != nil {
 		page, fault := c.runOncePage(ec, j)
@@ -442,11 +443,15 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 		if !ok {
 			return err
 		}
-		page.Param, page.Addresses, page.Planned, page.Meant, page.Errors = param, addresses, typed, meant, errs
+		page.Param, page.Addresses, page.Planned, page.Meant, page.Batch, page.Errors = param, addresses, typed, meant, ec.FormValue(jobs.FieldBatch), errs
 		return renderPart(ec, http.StatusUnprocessableEntity, jobs.RunOnce(page), ui.FragmentDialog)
 	}
+	told := "jobs.flash.triggered"
+	if before {
+		told = "jobs.flash.triggered.before"
+	}
 	if len(ids) == 1 {
-		return c.goTo(ec, link.Run(ids[0]), done("jobs.flash.triggered", "Name", j.JobDesc))
+		return c.goTo(ec, link.Run(ids[0]), done(told, "Name", j.JobDesc))
 	}
 	return c.goTo(ec, link.RunsOfJob(j.JobGroup, jobID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
 }

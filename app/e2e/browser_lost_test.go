@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"net/http"
 	"os"
 	"testing"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -81,5 +83,39 @@ func TestBrowserLosesNothing(t *testing.T) {
 		write("[name=q]", "kept"), holds(`document.querySelectorAll("tbody tr").length === 7`))
 	a = startAdmin(t, settings)
 	w.do(chromedp.KeyEvent("!"), holds(`document.querySelectorAll("tbody tr").length === 0`), chromedp.KeyEvent(kb.Backspace), holds(`document.querySelectorAll("tbody tr").length === 1`))
+	a.noPanic(t)
+}
+
+// TestBrowserHearsNoAnswer loses the answer to a run by hand on the way, on a page that goes on hearing from the server, as on a phone's bad line:
+// the message is not gone with the next thing that comes, it claims nothing that nobody knows, and the second press runs nothing twice.
+func TestBrowserHearsNoAnswer(t *testing.T) {
+	works(t)
+	a := startAdmin(t, adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t), env: []string{"PUNCTUAL_SAMPLE=on"}})
+	w := newWindow(t, a.url, phone)
+	w.expect("ERR_")
+	w.enter(a.login(t, testPassword))
+	lost := 0
+	chromedp.ListenTarget(w.ctx, func(event any) {
+		e, ok := event.(*fetch.EventRequestPaused)
+		if !ok {
+			return
+		}
+		var next chromedp.Action = fetch.ContinueRequest(e.RequestID)
+		if e.Request.Method == http.MethodPost && lost == 0 {
+			lost++
+			next = fetch.FailRequest(e.RequestID, network.ErrorReasonConnectionReset)
+		}
+		go func() { _ = chromedp.Run(w.ctx, next) }() // the page may be gone already
+	})
+	w.visit("/jobs")
+	heard := `performance.getEntriesByType("resource").filter((e) => e.name.endsWith("/jobs") && e.startTime > window.told && e.responseEnd).length`
+	w.do(fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/jobs/1/run", RequestStage: fetch.RequestStageResponse}}),
+		click(`#job-1 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`), write("#run-param", "once"), click("dialog .primary"),
+		holds(`document.querySelector("dialog[open] .toast.error")?.textContent.includes("may not have been done") && (window.told = performance.now())`),
+		holds(`document.dispatchEvent(new Event("visibilitychange")) && `+heard+` > 1`),
+		holds(`document.querySelector("dialog[open] .toast.error") && document.querySelector("#run-param").value === "once"`),
+		click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector("#toasts").textContent.includes("had been run already")`))
+	w.visit("/runs?job=1&trigger=MANUAL")
+	w.do(holds(`document.querySelectorAll("tbody tr").length === 1`))
 	a.noPanic(t)
 }

@@ -2,7 +2,6 @@ package manage
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -24,7 +23,7 @@ type RunInput struct {
 	Planned   time.Time // what the runs mean by their planned time; zero: now
 	Type      jobspec.TriggerType
 
-	Within func(ctx context.Context, tx *sql.Tx, ids []int64) error // [scheduler.TriggerRequest.Within]
+	within within // [scheduler.TriggerRequest.Within]
 }
 
 // FieldRunAddresses is the name of RunInput.Addresses in a problem.Field.
@@ -38,6 +37,19 @@ var (
 	earliestPlanned = time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)
 	latestPlanned   = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
+
+// TriggerOnce is Trigger for a wish that may come again because its answer was lost: batch is any text that is new for each wish, and what was
+// run for the same before is returned in place of running it again.
+func (s *Jobs) TriggerOnce(ctx context.Context, p auth.Principal, id int64, in RunInput, batch string) (runs []int64, before bool, err error) {
+	what := fmt.Sprintf("run:%d:%d:%q:%d", p.UserID, id, in.Addresses, in.Planned.UnixMilli())
+	if in.Param != nil {
+		what += ":" + *in.Param
+	}
+	return s.once(ctx, batch, what, func(ctx context.Context, remember within) ([]int64, error) {
+		in.within = remember
+		return s.Trigger(ctx, p, id, in)
+	})
+}
 
 // Trigger runs a job now, whether it is started or not, and returns the ids of its runs.
 func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunInput) ([]int64, error) {
@@ -68,7 +80,7 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "flow.error.addresses"})
 	}
 	ids, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
-		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name, Within: in.Within,
+		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name, Within: in.within,
 	})
 	if err != nil {
 		return nil, err

@@ -3,11 +3,6 @@ package manage
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,9 +25,6 @@ type Rerun struct {
 	// Batch is any text that is new for each wish: a run is run again once for it, however often it is sent. Empty: each time.
 	Batch string
 }
-
-// NewBatch is a Rerun.Batch.
-func NewBatch() string { return rand.Text() }
 
 // Matching are the runs under a filter, the newest first, for a deed that is meant for all of them.
 func (s *Runs) Matching(ctx context.Context, p auth.Principal, f RunFilter) ([]int64, error) {
@@ -160,48 +152,12 @@ func rerunItem(p auth.Principal, r db.ListRunsByIDRow, jobs map[int64]db.Job) Bu
 	return item
 }
 
-// errRepeated means that a wish was carried out before.
-var errRepeated = errors.New("it was run again before")
-
-// rerunOnce runs a run again, unless the same wish has done so before, and names the new run. The wish is remembered where the run is made, so
-// that nothing between them can be lost.
+// rerunOnce runs a run again, unless the same wish has done so before, and names the new run.
 func (s *Jobs) rerunOnce(ctx context.Context, p auth.Principal, r db.ListRunsByIDRow, in Rerun) (string, error) {
-	if in.Batch == "" {
-		ids, err := s.again(ctx, p, r, RunInput{Type: in.Type})
-		return firstID(ids), err
-	}
-	h := sha256.Sum256(fmt.Appendf(nil, "rerun:%d:%d:%s", p.UserID, r.ID, in.Batch))
-	id := hex.EncodeToString(h[:])
-	if was, done, err := s.rerunBefore(ctx, id); done || err != nil {
-		return was, err
-	}
-	remember := func(ctx context.Context, tx *sql.Tx, ids []int64) error {
-		err := db.Error(s.queries.InsertIdempotency(ctx, tx, db.InsertIdempotencyParams{ID: id, Request: id, MadeAt: s.cfg.Now().UnixMilli()}))
-		if errors.Is(err, db.ErrDuplicate) {
-			return errRepeated
-		} else if err != nil {
-			return err
-		}
-		_, err = s.queries.AnswerIdempotency(ctx, tx, db.AnswerIdempotencyParams{ID: id, Answer: firstID(ids)})
-		return err
-	}
-	ids, err := s.again(context.WithoutCancel(ctx), p, r, RunInput{Type: in.Type, Within: remember}) // who has gone will come again with the same wish
-	if errors.Is(err, errRepeated) {
-		was, _, err := s.rerunBefore(ctx, id)
-		return was, err
-	}
+	ids, _, err := s.once(ctx, in.Batch, fmt.Sprintf("rerun:%d:%d", p.UserID, r.ID), func(ctx context.Context, remember within) ([]int64, error) {
+		return s.again(ctx, p, r, RunInput{Type: in.Type, within: remember})
+	})
 	return firstID(ids), err
-}
-
-// rerunBefore is the run that a wish made.
-func (s *Jobs) rerunBefore(ctx context.Context, wish string) (run string, done bool, err error) {
-	row, err := s.queries.GetIdempotency(ctx, s.cfg.Pool, wish)
-	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return "", false, nil
-	} else if err != nil {
-		return "", false, fmt.Errorf("read what was run again: %w", err)
-	}
-	return row.Answer, true, nil
 }
 
 func firstID(ids []int64) string {

@@ -257,6 +257,7 @@ type RunPage struct {
 	Meant     string           // the moment of the run that is run again, epoch ms; empty: it is none
 	Addresses string           // as typed, separated by commas or lines; empty means the registered ones
 	Online    []groups.Address // the group's live addresses, and those that were typed, offered as suggestions
+	Batch     string           // keeps it from being run twice when its answer is lost and it is sent again
 	Errors    FieldErrors
 	Problem   string
 }

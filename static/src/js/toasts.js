@@ -3,28 +3,32 @@ import { onReturn } from "./live.js";
 
 // Messages about what was done go away by themselves; errors stay until they are closed.
 // What can be taken back stays for as long as it takes to read it and to think.
-const stay = (toast) => (toast.querySelector(".undo") ? 12000 : 6000);
+const stay = (toast) => (toast.matches(".error, :has(.undo)") ? 12000 : 6000);
+
+const leave = (toast) => {
+  toast.classList.add("leaving");
+  setTimeout(() => toast.remove(), 250);
+};
+
+// fade lets a message go when there was time to read it.
+function fade(toast) {
+  if (toast.dataset.armed) return;
+  toast.dataset.armed = "1";
+  let timer;
+  const hold = () => clearTimeout(timer);
+  const free = () => {
+    hold();
+    if (!toast.matches(":focus-within")) timer = setTimeout(leave, stay(toast), toast);
+  };
+  for (const type of ["pointerenter", "focusin"]) toast.addEventListener(type, hold);
+  for (const type of ["pointerleave", "focusout"]) toast.addEventListener(type, free);
+  free();
+}
 
 export function toasts() {
   const box = document.getElementById("toasts");
   if (!box) return;
-  const leave = (toast) => {
-    toast.classList.add("leaving");
-    setTimeout(() => toast.remove(), 250);
-  };
-  const arm = (toast) => {
-    if (toast.dataset.armed || toast.classList.contains("error")) return;
-    toast.dataset.armed = "1";
-    let timer;
-    const hold = () => clearTimeout(timer);
-    const free = () => {
-      hold();
-      if (!toast.matches(":focus-within")) timer = setTimeout(leave, stay(toast), toast);
-    };
-    for (const type of ["pointerenter", "focusin"]) toast.addEventListener(type, hold);
-    for (const type of ["pointerleave", "focusout"]) toast.addEventListener(type, free);
-    free();
-  };
+  const arm = () => box.querySelectorAll(".toast:not(.error)").forEach(fade);
   box.addEventListener("click", (event) => {
     if (event.target.closest("[data-dismiss]")) leave(event.target.closest(".toast"));
   });
@@ -50,14 +54,14 @@ export function toasts() {
   new MutationObserver(() => {
     once();
     if (box.childElementCount) settle();
-    box.querySelectorAll(".toast").forEach(arm);
+    arm();
   }).observe(box, { childList: true });
   if (dialog) {
     // A dialog that closes or gets another content takes nothing with it.
     document.addEventListener("htmx:beforeSwap", (event) => event.detail.target === dialog && document.body.append(box));
     dialog.addEventListener("close", settle);
   }
-  box.querySelectorAll(".toast").forEach(arm);
+  arm();
 
   document.addEventListener("htmx:sendError", (event) => {
     offline();
@@ -67,10 +71,10 @@ export function toasts() {
   });
 }
 
-// A request that never reached the server has no message of its own.
+// A request without an answer has no message of its own. Its message outlasts a server that answers again at once: on a bad line that is
+// the next thing which the page hears, and nothing else says that the deed may not have been done.
 export function offline() {
   const toast = document.getElementById("toast-offline").content.firstElementChild.cloneNode(true);
-  toast.dataset.offline = "";
   document.getElementById("toasts")?.append(toast);
-  onReturn(() => document.querySelectorAll("[data-offline]").forEach((said) => said.remove()));
+  onReturn(() => fade(toast));
 }
