@@ -104,7 +104,7 @@ const administratorName = "admin"
 // ensureAdministrator makes the first user of an installation that has none. first says that it did; password is what
 // it was given if it was made up here, and known to nobody else.
 func (s settings) ensureAdministrator(ctx context.Context, passwords *auth.Passwords, chosen string) (first bool, password string, err error) {
-	users, err := s.queries.CountUsers(ctx, s.pool)
+	users, err := s.queries.CountPeople(ctx, s.pool)
 	if err != nil {
 		return false, "", fmt.Errorf("count users: %w", db.Error(err))
 	}

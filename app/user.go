@@ -81,6 +81,47 @@ func ResetSecondFactor(ctx context.Context, o Options, name string) error {
 	})
 }
 
+// TokenRequest says which token a command is to make.
+type TokenRequest struct {
+	Account string // a service account, which is made if there is nobody of that name
+	Name    string
+	Scope   []string
+	Days    int // until it expires; 0: never
+}
+
+// CreateToken makes an API token with nobody signed in, also before the first start: the first one, with which the rest of an
+// installation is set up. It is a service account's, since whoever has a token is taken for its owner in the audit log.
+func CreateToken(ctx context.Context, o Options, r TokenRequest) (token string, err error) {
+	in := manage.APITokenInput{Name: r.Name, Days: r.Days}.Scoped(r.Scope)
+	err = withService(ctx, o, func(service *manage.Service, by auth.Principal, pool *db.Pool) error {
+		var err error
+		if in.Owner, err = accountFor(ctx, service, by, pool, r.Account, in.Admin); err != nil {
+			return err
+		}
+		_, token, err = service.APITokens.Create(ctx, by, in)
+		return err
+	})
+	return token, err
+}
+
+// accountFor is the service account with a name. One that is made for the scope admin is an administrator; what there is stays as it is.
+func accountFor(ctx context.Context, service *manage.Service, by auth.Principal, pool *db.Pool, name string, admin bool) (int64, error) {
+	user, err := db.New().GetUserByName(ctx, pool, name)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return service.APITokens.CreateAccount(ctx, by, name, admin)
+	} else if err != nil {
+		return 0, fmt.Errorf("find user: %w", err)
+	}
+	account, err := db.New().IsServiceAccount(ctx, pool, user.ID)
+	if err != nil {
+		return 0, fmt.Errorf("find user: %w", db.Error(err))
+	}
+	if account == 0 {
+		return 0, wrong("%s is a person: whoever has a token is taken for its owner, so take a name that is not taken, for a service account", name)
+	}
+	return user.ID, nil
+}
+
 // userNamed is the user that a command is about.
 func userNamed(ctx context.Context, pool *db.Pool, name string) (db.GetUserByNameRow, error) {
 	user, err := db.New().GetUserByName(ctx, pool, name)

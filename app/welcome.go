@@ -43,7 +43,7 @@ func (a *App) beginWithoutScripts(ctx context.Context) error {
 	if a.opts.Glue != nil || a.opts.local() {
 		return nil
 	}
-	users, err := db.New().CountUsers(ctx, a.pool)
+	users, err := db.New().CountPeople(ctx, a.pool)
 	if err != nil {
 		return fmt.Errorf("count users: %w", db.Error(err))
 	}
@@ -104,7 +104,7 @@ func (a *App) refuseWeakToken(ctx context.Context) error {
 	if weak == auth.WeakNone || weak == auth.WeakEmpty && a.opts.local() {
 		return nil
 	}
-	users, err := db.New().CountUsers(ctx, a.pool)
+	users, err := db.New().CountPeople(ctx, a.pool)
 	switch {
 	case err != nil:
 		return fmt.Errorf("count users: %w", db.Error(err))

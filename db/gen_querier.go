@@ -82,6 +82,8 @@ type Querier interface {
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	// The open runs of ours, by group, from a low mark on.
 	CountOpenRunsOfGroups(ctx context.Context, db DBTX, lowID int64) ([]CountOpenRunsOfGroupsRow, error)
+	// An installation is new until there is somebody who can log in: a program may have had its token made before.
+	CountPeople(ctx context.Context, db DBTX) (int64, error)
 	// How many answers of an executor wait for the admins that asked, and their bytes.
 	CountPullAnswers(ctx context.Context, db DBTX, arg CountPullAnswersParams) (CountPullAnswersRow, error)
 	CountRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -93,7 +95,6 @@ type Querier interface {
 	// How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
 	CountSlots(ctx context.Context, db DBTX, jobIds []int64) ([]CountSlotsRow, error)
 	CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error)
-	CountUsers(ctx context.Context, db DBTX) (int64, error)
 	// How many somebody keeps: there is a limit.
 	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Quiet hours: later, with no try used, and none of the time in which it is tried. Guarded, so that of two admins one moves that on.

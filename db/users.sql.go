@@ -33,12 +33,13 @@ func (q *Queries) CountBreakGlass(ctx context.Context, db DBTX) (int64, error) {
 	return count, err
 }
 
-const countUsers = `-- name: CountUsers :one
-SELECT COUNT(*) FROM xxl_job_user
+const countPeople = `-- name: CountPeople :one
+SELECT COUNT(*) FROM xxl_job_user WHERE service = 0
 `
 
-func (q *Queries) CountUsers(ctx context.Context, db DBTX) (int64, error) {
-	row := db.QueryRowContext(ctx, countUsers)
+// An installation is new until there is somebody who can log in: a program may have had its token made before.
+func (q *Queries) CountPeople(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRowContext(ctx, countPeople)
 	var count int64
 	err := row.Scan(&count)
 	return count, err

@@ -6,8 +6,9 @@ SELECT id, username, password, role, permission, disabled, login_at, provider, b
 -- name: GetUserByName :one
 SELECT id, username, password, role, permission, disabled, provider, break_glass FROM xxl_job_user WHERE username = ?;
 
--- name: CountUsers :one
-SELECT COUNT(*) FROM xxl_job_user;
+-- name: CountPeople :one
+-- An installation is new until there is somebody who can log in: a program may have had its token made before.
+SELECT COUNT(*) FROM xxl_job_user WHERE service = 0;
 
 -- name: ListUsers :many
 -- Everybody, by name: an installation has hundreds at most. Passwords stay where they are.

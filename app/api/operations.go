@@ -171,12 +171,8 @@ func (a *API) operations() {
 }
 
 func (a *API) createToken(ctx context.Context, p auth.Principal, in newToken) (*tokenCreated, error) {
-	want := manage.APITokenInput{Owner: in.Owner, Name: in.Name, Groups: in.Groups}
+	want := manage.APITokenInput{Owner: in.Owner, Name: in.Name, Groups: in.Groups}.Scoped(in.Scope)
 	set(&want.Days, in.Days)
-	for _, name := range in.Scope {
-		want.Admin = want.Admin || name == "admin"
-		want.Rights |= auth.RightNamed(name)
-	}
 	id, made, err := a.Manage.APITokens.Create(ctx, p, want)
 	if f := problem.From(err); f != nil && f.Kind == problem.NotFound {
 		return nil, problem.InvalidFields(problem.Field{Name: "owner_id", Key: f.Key})

@@ -287,7 +287,7 @@ func (a *API) createAccount(ctx context.Context, p auth.Principal, in newUser) (
 			return nil, problem.InvalidFields(problem.Field{Name: name, Key: "api.error.service"})
 		}
 	}
-	id, err := a.Manage.APITokens.CreateAccount(ctx, p, in.Name)
+	id, err := a.Manage.APITokens.CreateAccount(ctx, p, in.Name, false)
 	if err != nil {
 		return nil, err
 	}

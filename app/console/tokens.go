@@ -193,7 +193,7 @@ func (c *tokenPages) accountNew(ec echo.Context) error {
 
 func (c *tokenPages) accountCreate(ec echo.Context) error {
 	page := tokens.AccountPage{Page: c.Page(ec), Name: ec.FormValue(tokens.FieldName)}
-	made, err := c.tokens.CreateAccount(ec.Request().Context(), who(ec), page.Name)
+	made, err := c.tokens.CreateAccount(ec.Request().Context(), who(ec), page.Name, false)
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {

@@ -77,6 +77,18 @@ type APITokenInput struct {
 	Days   int     // until it expires; 0: never
 }
 
+// ScopeAdmin is the name of the scope of a token that may all that its owner may.
+const ScopeAdmin = "admin"
+
+// Scoped is in with the scope of some names, those of rights and [ScopeAdmin].
+func (in APITokenInput) Scoped(names []string) APITokenInput {
+	for _, name := range names {
+		in.Admin = in.Admin || name == ScopeAdmin
+		in.Rights |= auth.RightNamed(name)
+	}
+	return in
+}
+
 // List is one's own tokens, or for administrators everybody's.
 func (s *APITokens) List(ctx context.Context, p auth.Principal, all bool) ([]APIToken, error) {
 	owner := p.UserID
@@ -295,8 +307,8 @@ func (s *APITokens) account(ctx context.Context, id int64) (ServiceAccount, erro
 	return list[i], nil
 }
 
-// CreateAccount makes a service account without any right: those are given as to every user.
-func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name string) (id int64, err error) {
+// CreateAccount makes a service account, as an administrator or without any right: those are given as to every user.
+func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name string, admin bool) (id int64, err error) {
 	if err := requireAdmin(p); err != nil {
 		return 0, err
 	}
@@ -307,8 +319,12 @@ func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name st
 	case !nameRule.MatchString(name):
 		return 0, problem.InvalidFields(problem.Field{Name: UserName, Key: "user.error.name"})
 	}
+	role, after := int64(auth.RoleUser), Snapshot{"username": name, "service": true}
+	if admin {
+		role, after["role"] = auth.RoleAdmin, int64(auth.RoleAdmin)
+	}
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		id, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: name, Password: "!", Role: auth.RoleUser})
+		id, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: name, Password: "!", Role: role})
 		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 			return problem.InvalidFields(problem.Field{Name: UserName, Key: "user.error.taken"})
 		} else if err != nil {
@@ -320,7 +336,7 @@ func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name st
 		if _, err := s.queries.SetServiceAccount(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: name, After: Snapshot{"username": name, "service": true}})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: name, After: after})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create service account: %w", err)

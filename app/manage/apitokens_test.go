@@ -233,17 +233,17 @@ func TestServiceAccountsAreMadeByAdministrators(t *testing.T) {
 		for name, want := range map[string]string{
 			"": "422 name:job.error.required", "  ": "422 name:job.error.required", "Jenkins": "422 name:user.error.name", "ann1": "422 name:user.error.taken",
 		} {
-			if _, err := b.APITokens.CreateAccount(ctx, b.admin, name); kind(err) != want {
+			if _, err := b.APITokens.CreateAccount(ctx, b.admin, name, false); kind(err) != want {
 				t.Errorf("%q: %s, want %s", name, kind(err), want)
 			}
 		}
-		if _, err := b.APITokens.CreateAccount(ctx, b.user, "jenkins"); kind(err) != "403" {
+		if _, err := b.APITokens.CreateAccount(ctx, b.user, "jenkins", false); kind(err) != "403" {
 			t.Errorf("by a user: %s", kind(err))
 		}
 		if _, err := b.APITokens.Accounts(ctx, b.user); kind(err) != "403" {
 			t.Errorf("shown to a user: %s", kind(err))
 		}
-		id, err := b.APITokens.CreateAccount(ctx, b.admin, " jenkins ")
+		id, err := b.APITokens.CreateAccount(ctx, b.admin, " jenkins ", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestANewUserHasNothingOfADeletedOne(t *testing.T) {
 				id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "mina"})
 				return id, err
 			},
-			"a program": func() (int64, error) { return b.APITokens.CreateAccount(ctx, b.admin, "jenkins") },
+			"a program": func() (int64, error) { return b.APITokens.CreateAccount(ctx, b.admin, "jenkins", false) },
 			"somebody whom a directory knows": func() (id int64, err error) {
 				err = pool.Tx(ctx, func(tx *sql.Tx) error {
 					p, err := b.Directories.keep(ctx, tx, directory.Identity{Provider: "ldap", Key: strings.Repeat("a", 64), Name: "otto", In: true}, 0, 0)
@@ -404,12 +404,12 @@ func TestAServiceAccountIsNobodysLogin(t *testing.T) {
 		b := tokenBundle(t, pool)
 		ctx := t.Context()
 		before := len(b.story(t, AuditFilter{}))
-		id, err := b.APITokens.CreateAccount(ctx, b.admin, " deploy1 ")
+		id, err := b.APITokens.CreateAccount(ctx, b.admin, " deploy1 ", false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]string{"": "422 name:job.error.required", "Deploy": "422 name:user.error.name", "deploy1": "422 name:user.error.taken"} {
-			if _, err := b.APITokens.CreateAccount(ctx, b.admin, name); kind(err) != want {
+			if _, err := b.APITokens.CreateAccount(ctx, b.admin, name, false); kind(err) != want {
 				t.Errorf("%q: %s, want %s", name, kind(err), want)
 			}
 		}

@@ -232,7 +232,7 @@ func TestAServiceAccountIsNobodyWhoStays(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := userBundle(t, pool)
 		ctx := t.Context()
-		program, err := b.APITokens.CreateAccount(ctx, b.admin, "deploy")
+		program, err := b.APITokens.CreateAccount(ctx, b.admin, "deploy", false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,6 +59,7 @@ type commands struct {
 	User struct {
 		ResetPassword     resetPasswordCmd     `cmd:"" help:"Give a user a new password."`
 		ResetSecondFactor resetSecondFactorCmd `cmd:"" help:"Drop the second factors of a user who has lost theirs."`
+		CreateToken       createTokenCmd       `cmd:"" help:"Make an API token for a service account on the database, the first one of an installation: no browser is needed."`
 	} `cmd:"" help:"Manage users."`
 
 	Login     client.LoginCmd     `cmd:"" group:"client" help:"Remember an admin and an API token, for the commands below."`
@@ -182,6 +183,14 @@ type resetPasswordCmd struct {
 type resetSecondFactorCmd struct {
 	database
 	Name string `arg:"" help:"The user's name."`
+}
+
+type createTokenCmd struct {
+	database
+	Account string   `arg:"" help:"The service account that the token is for. It is made if there is no user of that name, as an administrator for the scope admin."`
+	Name    string   `arg:"" help:"What the token is for."`
+	Scope   []string `default:"admin" enum:"view,run,schedule,edit,glue,admin" help:"The rights that it has at most: view, run, schedule, edit, glue (scripts) or admin; may be repeated."`
+	Days    int      `default:"90" help:"How many days it counts; 0: until it is revoked."`
 }
 
 type versionCmd struct{}

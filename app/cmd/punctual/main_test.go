@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,6 +132,79 @@ func TestAPasswordIsReadFromStandardInput(t *testing.T) {
 	}
 	if code, out, _ := reset("ignored"); code != 0 || len(strings.TrimSpace(out)) < 20 {
 		t.Errorf("a random one: %d, %q", code, out)
+	}
+}
+
+// TestTheFirstTokenNeedsNoBrowser sets an installation up as a program does: with a token that is made before anything was started.
+func TestTheFirstTokenNeedsNoBrowser(t *testing.T) {
+	data := t.TempDir()
+	create := func(args ...string) (code int, stdout, stderr string) {
+		var out, err bytes.Buffer
+		code = run(append([]string{"user", "create-token", "--data-dir", data, "--log-level", "error"}, args...), &out, &err)
+		return code, strings.TrimSpace(out.String()), err.String()
+	}
+	tokens := make(map[string]string)
+	for _, args := range [][]string{{"deploy", "terraform"}, {"deploy", "less", "--scope", "run", "--days", "0"}, {"reader", "board", "--scope", "view"}} {
+		code, token, said := create(args...)
+		if code != 0 || !strings.HasPrefix(token, "pnc_") || strings.Contains(said, token) {
+			t.Fatalf("%q: %d, %q, %q", args, code, token, said)
+		}
+		tokens[args[1]] = token
+	}
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const password = "some-lamp-otter-1"
+	a, err := app.New(t.Context(), app.Options{DataDir: data, Listener: listener, AdminPassword: password, Sample: app.SampleOff, HTTPJobs: app.SampleOff})
+	if err == nil {
+		err = a.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PUNCTUAL_URL", "http://"+listener.Addr().String())
+	asked := func(token, path string) string {
+		t.Setenv("PUNCTUAL_TOKEN", tokens[token])
+		var out, err bytes.Buffer
+		if code := run([]string{"api", path, "-o", "json"}, &out, &err); code != 0 {
+			t.Errorf("%s: %d, %s", path, code, err.String())
+		}
+		return out.String()
+	}
+	for _, tt := range []struct {
+		token, path string
+		says        []string
+	}{
+		{"terraform", "/whoami", []string{`"admin": true`, "deploy"}},
+		{"less", "/whoami", []string{`"admin": false`, `"run"`}},
+		{"terraform", "/audit?object_kind=apitoken", []string{"command line"}},
+		{"terraform", "/users", []string{`"name": "admin"`}}, // the first start still makes the first administrator
+	} {
+		for _, want := range tt.says {
+			if got := asked(tt.token, tt.path); !strings.Contains(got, want) {
+				t.Errorf("%s of %s has no %s:\n%s", tt.path, tt.token, want, got)
+			}
+		}
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"admin", "x"}, "admin is a person"},
+		{[]string{"reader", "x"}, "Only an administrator’s token"}, // it was made for less, and is not raised
+		{[]string{"deploy", "x", "--days", "4000"}, "0 to 3660"},
+		{[]string{"deploy", "x", "--scope", "all"}, "must be one of"},
+		{[]string{"No", "x"}, "lower-case letter"},
+	} {
+		if code, out, err := create(tt.args...); code != 2 || out != "" || !strings.Contains(err, tt.says) {
+			t.Errorf("%q: %d, %q, %q", tt.args, code, out, err)
+		}
 	}
 }
 

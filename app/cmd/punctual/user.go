@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
 )
 
 // Run sets the password and says a random one.
@@ -127,5 +128,22 @@ func (c *resetSecondFactorCmd) Run(s streams) error {
 		return err
 	}
 	_, err = fmt.Fprintln(s.out, "the user has no second factor any more, and all their sessions have ended")
+	return err
+}
+
+// Run prints the token, alone on standard output.
+func (c *createTokenCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	token, err := app.CreateToken(context.Background(), o, app.TokenRequest{Account: c.Account, Name: c.Name, Scope: c.Scope, Days: c.Days})
+	if _, refused := errors.AsType[*problem.Error](err); refused {
+		return setting("user create-token", inWords(err))
+	} else if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.err, "the token is told this once")
+	_, err = fmt.Fprintln(s.out, token)
 	return err
 }
