@@ -181,6 +181,13 @@ func TestAnyOperationIsCalledByItsPath(t *testing.T) {
 				t.Errorf("%v: %v, want %q", args, err, want)
 			}
 		}
+		for _, empty := range []string{"@-", "", "@" + os.DevNull} { // as when what was to write the body failed
+			for _, in := range []string{"", "\n"} {
+				if out, err := do(in, "/groups", "-d", empty); err == nil || !strings.Contains(err.Error(), "the body is empty") {
+					t.Errorf("-d %q with %q: %v\n%s", empty, in, err, out)
+				}
+			}
+		}
 	})
 }
 

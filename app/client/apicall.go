@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,13 +17,13 @@ import (
 // APICmd calls an operation of API v1, for what has no command of its own.
 type APICmd struct {
 	Admin
-	Path   string `arg:"" help:"Of the operation, with its query, such as /groups or '/alarms/messages?state=given_up'. It is none of a stream."`
-	Method string `short:"X" enum:"GET,POST,PUT,PATCH,DELETE," default:"" help:"GET, POST, PUT, PATCH or DELETE; default GET, and with a body POST."`
-	Data   string `short:"d" placeholder:"JSON" help:"The body; @FILE is that of a file, @- what is on standard input."`
-	Match  string `name:"if-match" placeholder:"ETAG" help:"What it has to be still, by its ETag; * is whatever there is."`
-	Key    string `placeholder:"TEXT" help:"Its Idempotency-Key: the same request with the same key is done once."`
-	All    bool   `help:"Read all pages of a list, and print the items of them."`
-	Output string `short:"o" enum:"json,yaml" default:"json" help:"json or yaml."`
+	Path   string  `arg:"" help:"Of the operation, with its query, such as /groups or '/alarms/messages?state=given_up'. It is none of a stream."`
+	Method string  `short:"X" enum:"GET,POST,PUT,PATCH,DELETE," default:"" help:"GET, POST, PUT, PATCH or DELETE; default GET, and with a body POST."`
+	Data   *string `short:"d" placeholder:"JSON" help:"The body; @FILE is that of a file, @- what is on standard input."`
+	Match  string  `name:"if-match" placeholder:"ETAG" help:"What it has to be still, by its ETag; * is whatever there is."`
+	Key    string  `placeholder:"TEXT" help:"Its Idempotency-Key: the same request with the same key is done once."`
+	All    bool    `help:"Read all pages of a list, and print the items of them."`
+	Output string  `short:"o" enum:"json,yaml" default:"json" help:"json or yaml."`
 }
 
 // Run calls it and prints the answer.
@@ -67,10 +68,14 @@ func (c APICmd) Run(ctx context.Context, s Streams) error {
 	return printer{s.Out, c.Output}.whole(raw)
 }
 
-// body is what is sent, nil for nothing.
+// body is what is sent, nil for nothing. One that was named and is empty, as when what was to write it failed, is no call without a body:
+// that would be another one.
 func (c APICmd) body(in io.Reader) (any, error) {
-	raw := []byte(c.Data)
-	if from, is := strings.CutPrefix(c.Data, "@"); is {
+	if c.Data == nil {
+		return nil, nil
+	}
+	raw := []byte(*c.Data)
+	if from, is := strings.CutPrefix(*c.Data, "@"); is {
 		var err error
 		if from == "-" {
 			raw, err = io.ReadAll(in)
@@ -81,8 +86,8 @@ func (c APICmd) body(in io.Reader) (any, error) {
 			return nil, err
 		}
 	}
-	if len(raw) == 0 {
-		return nil, nil
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, errors.New("the body is empty; a call without one has no -d")
 	}
 	if !json.Valid(raw) {
 		return nil, errors.New("the body is no JSON")
