@@ -28,6 +28,8 @@ var apiNeeds = map[string]need{
 	"listBackfills": view, "getBackfill": view, "createBackfill": run, "pauseBackfill": run, "resumeBackfill": run, "stopBackfill": run,
 
 	"listAddresses": view, "setRotation": admin,
+	"getAccessToken": admin, "rotateAccessToken": admin, "getGroupAccessToken": admin, "rotateGroupAccessToken": admin, "dropGroupAccessToken": admin,
+	"getScriptChange": script, "approveScript": script, "rejectScript": script,
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "tryScript": {login: true, right: auth.RightRun | auth.RightGlue}, "getTriedScript": script, "restoreScript": script,
 	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
 	"listGroupNotes": view, "createGroupNote": run, "listJobNotes": view, "createJobNote": run, "listRunNotes": view, "createRunNote": run, "deleteNote": run,
@@ -72,6 +74,10 @@ func apiBody(id string, o objects) string {
 		return `{"description":"changed"}`
 	case "createGroup", "replaceGroup":
 		return `{"app_name":"taken-over","title":"x"}`
+	case "rotateAccessToken", "rotateGroupAccessToken":
+		return `{"grace_hours":1}`
+	case "approveScript", "rejectScript":
+		return `{"version":"another"}`
 	case "saveScript":
 		return `{"script":"changed","script_remark":"changed it"}`
 	case "tryScript":
@@ -173,6 +179,9 @@ func apiThings(t *testing.T, a *App, group int64, mark string) objects {
 		t.Fatal(err)
 	}
 	if err := db.New().SetSecret(t.Context(), a.pool, db.SetSecretParams{GroupID: group, Name: "CN"}); err != nil { // called as the calendar, for at
+		t.Fatal(err)
+	}
+	if err := db.New().InsertScriptChange(t.Context(), a.pool, db.InsertScriptChangeParams{JobID: o.job, Author: mark, Source: mark, Remark: mark, MadeAt: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if o.route, err = db.New().InsertAlarmRoute(t.Context(), a.pool, db.InsertAlarmRouteParams{ChannelID: o.channel, Scope: "group", ScopeID: group}); err != nil {

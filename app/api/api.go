@@ -104,7 +104,7 @@ func (a *API) register(e *echo.Echo) {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.notes, a.secrets, a.flows, a.live, a.liveLists, a.alarms, a.openAlarms, a.users, a.teams, a.settings, a.statistics, a.timeline, a.operations, a.devices, a.webhooks} {
+	for _, resource := range []func(){a.groups, a.addresses, a.accessTokens, a.jobs, a.scriptChanges, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.notes, a.secrets, a.flows, a.live, a.liveLists, a.alarms, a.openAlarms, a.users, a.teams, a.settings, a.statistics, a.timeline, a.operations, a.devices, a.webhooks} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
@@ -129,6 +129,7 @@ func config() huma.Config {
 	}
 	c.Security = []map[string][]string{{"token": {}}}
 	for _, tag := range [][2]string{
+		{"access tokens", "What admins and executors show each other, also a group's own."},
 		{"alarms", "The alarms that are open, the channels that they are sent through, and their messages."},
 		{"audit", "Who changed what."},
 		{"backfills", "Runs of a job for times that have passed."},

@@ -75,6 +75,7 @@ type ExecutorsCmd struct {
 	Show executorsShow `cmd:"" help:"Show a group."`
 
 	Addresses executorsAddresses `cmd:"" help:"List the addresses of a group and how each stands: online, late, offline, refusing, manual (typed by hand and not watched), suspect, tooold or disabled."`
+	Token     executorsToken     `cmd:"" help:"Show, rotate and drop the access token that the admin and executors show each other."`
 }
 
 var executorColumns = []column{

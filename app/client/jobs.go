@@ -21,6 +21,7 @@ type JobsCmd struct {
 	Delete  jobsDelete  `cmd:"" help:"Delete jobs with their runs."`
 	Release jobsRelease `cmd:"" help:"Keep jobs in no files any more: they may be changed by hand, and belong to another source."`
 	Export  jobsExport  `cmd:"" help:"Print jobs as a file, for apply."`
+	Change  jobsChange  `cmd:"" help:"Show, approve and reject the change of a job's script that waits for a second person."`
 }
 
 // schedule is when a job is due, in one cell.
