@@ -1565,7 +1565,8 @@ func (q *Queries) ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueA
 }
 
 const listExpectedJobs = `-- name: ListExpectedJobs :many
-SELECT id, job_group, tags, expect_every_seconds, update_time FROM xxl_job_info
+SELECT id, job_group, tags, expect_every_seconds, update_time, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule
+FROM xxl_job_info
 WHERE expect_every_seconds > 0 AND trigger_status > CAST(? AS SIGNED) AND id > ? ORDER BY id LIMIT ?
 `
 
@@ -1581,6 +1582,13 @@ type ListExpectedJobsRow struct {
 	Tags               string
 	ExpectEverySeconds int64
 	UpdateTime         sql.NullTime
+	ScheduleType       jobspec.ScheduleType
+	ScheduleConf       Text
+	TimeZone           string
+	StartAt            int64
+	EndAt              int64
+	Calendar           string
+	CalendarRule       string
 }
 
 // Started jobs of which a success is expected every so often.
@@ -1599,6 +1607,13 @@ func (q *Queries) ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpecte
 			&i.Tags,
 			&i.ExpectEverySeconds,
 			&i.UpdateTime,
+			&i.ScheduleType,
+			&i.ScheduleConf,
+			&i.TimeZone,
+			&i.StartAt,
+			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}

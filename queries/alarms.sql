@@ -330,7 +330,8 @@ ORDER BY r.id LIMIT ?;
 
 -- name: ListExpectedJobs :many
 -- Started jobs of which a success is expected every so often.
-SELECT id, job_group, tags, expect_every_seconds, update_time FROM xxl_job_info
+SELECT id, job_group, tags, expect_every_seconds, update_time, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule
+FROM xxl_job_info
 WHERE expect_every_seconds > 0 AND trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
 
 -- name: ListDeadlineJobs :many

@@ -99,7 +99,8 @@ func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) (err error) {
 func goesOn(ctx context.Context, err error) bool { return ctx.Err() == nil && !db.IsUnavailable(err) }
 
 // watchSilent raises an event for each started job that has had no success for as long as it says. The clock begins at the
-// last success, or at the last change of the job if that is later: starting a job is such a change. A pause is no silence.
+// last success, or at the last change of the job if that is later: starting a job is such a change. A pause is no silence, nor are
+// days that the job's calendar keeps it from.
 func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) (err error) {
 	next := make(map[int64]expected)
 	pauses := knownPauses{a: a, now: now}
@@ -140,13 +141,39 @@ func (a *Alarmer) lookAtSilence(ctx context.Context, j *db.ListExpectedJobsRow, 
 	if now.UnixMilli()-since < allowed {
 		return known, nil
 	}
-	if paused, err := pauses.excuse(ctx, j, time.UnixMilli(since)); err != nil || paused {
+	longer, ends := a.putOff(j, time.UnixMilli(since))
+	if ends || now.UnixMilli()-since < allowed+longer.Milliseconds() {
+		return known, nil
+	}
+	if paused, err := pauses.excuse(ctx, j, longer, time.UnixMilli(since)); err != nil || paused {
 		return known, err
 	}
 	return known, a.once(ctx, fmt.Sprintf("silent:%d:%d", j.ID, since), scheduler.AlarmEvent{
 		JobID: j.ID, GroupID: j.JobGroup, Cause: scheduler.AlarmSilent, At: now,
 		Events: event.List{event.New(now, event.NoSuccess, since, time.Duration(allowed)*time.Millisecond)},
 	})
+}
+
+// putOff is by how much the calendar of a job has its next due time after a moment come later than its schedule alone: so much later its
+// next success is expected, and before that there is nothing to succeed. ends says that the calendar leaves none at all.
+func (a *Alarmer) putOff(j *db.ListExpectedJobsRow, since time.Time) (longer time.Duration, ends bool) {
+	if j.Calendar == "" {
+		return 0, false
+	}
+	spec := jobspec.Job{ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf), Zone: j.TimeZone, Start: j.StartAt, End: j.EndAt,
+		Calendar: j.Calendar, CalendarRule: jobspec.CalendarRule(j.CalendarRule)}
+	with, err := a.cfg.Pool.ScheduleOf(&spec)
+	if err != nil {
+		return 0, false // the claim says what cannot be read
+	}
+	alone := with
+	alone.Calendar = nil
+	due, err := with.Next(since)
+	usual, unread := alone.Next(since)
+	if err != nil || unread != nil || usual.IsZero() {
+		return 0, false
+	}
+	return max(0, due.Sub(usual)), due.IsZero()
 }
 
 // knownPauses are the pauses as one look reads them, if anything is silent at all.
@@ -159,7 +186,7 @@ type knownPauses struct {
 
 // excuse reports whether a job without success for too long is excused by pauses: it is in one, or the time since the last one was
 // not long enough. Twice the time outside pauses is enough in any case, so that windows that come often excuse nothing for ever.
-func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, since time.Time) (bool, error) {
+func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, longer time.Duration, since time.Time) (bool, error) {
 	of, err := k.of(ctx, j.ID, j.JobGroup, j.Tags)
 	if err != nil || len(of) == 0 {
 		return false, err
@@ -167,7 +194,7 @@ func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, sin
 	if _, in := of.At(k.now); in {
 		return true, nil
 	}
-	allowed := time.Duration(j.ExpectEverySeconds) * time.Second
+	allowed := time.Duration(j.ExpectEverySeconds)*time.Second + longer
 	all, last := of.Running(since, k.now)
 	return last < allowed && all < 2*allowed, nil
 }

@@ -275,6 +275,68 @@ func TestAPauseIsNoSilence(t *testing.T) {
 	}
 }
 
+// TestADayOffIsNoSilence has a job that is due every day at 02:00 but for what its calendar says, and shall succeed within 26 hours.
+func TestADayOffIsNoSilence(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, set string
+		success   string   // its last
+		quiet     []string // when nobody has been told
+		told      string   // when somebody is; "" for never
+	}{
+		{"no calendar", "", "2026-03-06 02:05", []string{"2026-03-07 04:04"}, "2026-03-07 04:05"},
+		{"a weekend", "calendar = 'cn', calendar_rule = 'WORKDAYS'", "2026-03-06 02:05", []string{"2026-03-07 04:05", "2026-03-08 23:00", "2026-03-09 02:01", "2026-03-09 04:04"}, "2026-03-09 04:05"},
+		{"a success by hand on a day off", "calendar = 'cn', calendar_rule = 'WORKDAYS'", "2026-03-07 12:00", []string{"2026-03-09 02:01", "2026-03-09 13:59"}, "2026-03-09 14:00"},
+		{"between working days", "calendar = 'cn', calendar_rule = 'WORKDAYS'", "2026-03-10 02:05", []string{"2026-03-11 04:04"}, "2026-03-11 04:05"},
+		{"only on days off", "calendar = 'cn', calendar_rule = 'DAYS_OFF'", "2026-03-08 02:05", []string{"2026-03-13 12:00", "2026-03-14 04:04"}, "2026-03-14 04:05"},
+		{"moved to the next working day", "calendar = 'cn', calendar_rule = 'NEXT_WORKDAY', schedule_conf = '0 0 2 7 * ?', expect_every_seconds = 2764800", "2026-02-09 02:05", // a month and four days
+			[]string{"2026-03-09 02:01", "2026-03-15 02:04"}, "2026-03-15 02:05"},
+		{"until its end", "calendar = 'cn', calendar_rule = 'WORKDAYS', end_at = 1772899200000", "2026-03-06 02:05", []string{"2026-03-07 04:05", "2026-03-09 04:05"}, ""}, // on Sunday at 00:00
+		{"a calendar that there is not", "calendar = 'nowhere', calendar_rule = 'WORKDAYS'", "2026-03-06 02:05", []string{"2026-03-07 04:04"}, "2026-03-07 04:05"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil)
+				at := func(text string) time.Time {
+					when, err := time.ParseInLocation("2006-01-02 15:04", text, dbtest.Zone)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return when
+				}
+				b.exec("UPDATE xxl_job_info SET expect_every_seconds = 93600, trigger_status = 1, schedule_type = 'CRON', schedule_conf = '0 0 2 * * ?', update_time = '2026-01-01 00:00:00' WHERE id = ?", b.job)
+				if c.set != "" {
+					b.exec("UPDATE xxl_job_info SET "+c.set+" WHERE id = ?", b.job)
+				}
+				b.clock.set(at(c.success).Add(-5 * time.Minute))
+				b.addRun(b.job, 200, at(c.success))
+				b.addChannel(Channel{Name: "hook", Kind: KindWebhook, Settings: Settings{URL: "http://127.0.0.1:9/"}}) // nothing is sent
+				b.work()                                                                                               // it knows what is wanted
+				told := func(when string) (n int) {
+					t.Helper()
+					b.clock.set(at(when))
+					if err := b.a.watchOnce(t.Context(), b.clock.now()); err != nil {
+						t.Fatal(err)
+					}
+					if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_alarm_event WHERE cause = 'silent' AND job_id = ?", b.job).Scan(&n); err != nil {
+						t.Fatal(err)
+					}
+					return n
+				}
+				for _, when := range c.quiet {
+					if told(when) != 0 {
+						t.Fatalf("told at %s", when)
+					}
+				}
+				if c.told != "" && told(c.told) != 1 {
+					t.Fatalf("not told at %s", c.told)
+				}
+			})
+		})
+	}
+}
+
 func TestARecoveryThatNoEngineRaisedIsFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.New(t, db.SQLite), nil)
