@@ -1,0 +1,120 @@
+package scheduler
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// tornWay is a way to an executor on which of the requests for several runs by turns one does not arrive, the answer to one does not come
+// back, and one gets through.
+type tornWay struct {
+	executor http.Handler
+	together atomic.Int64 // such requests
+}
+
+func (w *tornWay) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if r.URL.Path != "/runs" {
+		w.executor.ServeHTTP(out, r)
+		return
+	}
+	switch w.together.Add(1) % 3 {
+	case 0:
+		w.executor.ServeHTTP(out, r)
+		return
+	case 1:
+		w.executor.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// TestRunsThatGoTogetherAreEachRunOnce on a way that tears two thirds of the requests for them.
+func TestRunsThatGoTogetherAreEachRunOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const jobs = 300
+		var engine *Engine
+		admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/api/callback" {
+				_, _ = io.WriteString(w, `{"code":200}`)
+				return
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return
+			}
+			results, err := wire.DecodeCallbacks(body)
+			if err == nil {
+				err = engine.Complete(r.Context(), results)
+			}
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			_, _ = io.WriteString(w, `{"code":200}`)
+		}))
+		defer admin.Close()
+		var mu sync.Mutex
+		executed := make(map[int64]int) // how often, by job
+		ex := executortest.New(t, "", executortest.Handlers{"handler": func(_ context.Context, run *executor.Run) error {
+			mu.Lock()
+			defer mu.Unlock()
+			executed[run.JobID]++
+			return nil
+		}}, func(c *executor.Config) { c.Admins = []string{admin.URL} })
+		way := &tornWay{executor: ex}
+		server := httptest.NewServer(way)
+		defer server.Close()
+
+		client := wire.NewExecutorClient(wire.NewHTTPClient(256))
+		defer client.Close()
+		engine = newEngine(t, pool, client, func(c *Config) {
+			c.UnansweredFor = time.Hour
+			c.Token = func(Bearer) (string, string) { return executortest.Token, "" }
+		})
+		b := &bundle{t: t, pool: pool, engine: engine}
+		b.group = b.addGroup(executortest.AppName, server.URL)
+		b.startEngine(engine)
+		ended := func() (n int) {
+			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_log WHERE handle_code <> 0").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		b.trigger(b.addJob(nil))
+		b.await("it is known what the executor takes", func() bool { return ended() == 1 })
+		next := time.Now().Add(time.Second) // all in one moment
+		for range jobs {
+			b.start(b.addJob(nil), next)
+		}
+		b.await("all have ended", func() bool { return ended() == jobs+1 })
+		for _, run := range b.allRuns() {
+			if run.HandleCode != wire.CodeSuccess {
+				t.Errorf("run %d ended with %d: %s", run.ID, run.HandleCode, run.TriggerMsg)
+			}
+			if n := executed[run.JobID]; n != 1 {
+				t.Errorf("job %d was executed %d times", run.JobID, n)
+			}
+		}
+		if n := way.together.Load(); n < 3 {
+			t.Errorf("%d requests for several runs", n)
+		}
+	})
+}
