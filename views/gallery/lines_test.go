@@ -132,4 +132,16 @@ func TestLinesHold(t *testing.T) {
 	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
 	see(390, "/jobs/7", `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)
+	// What may be done about a failure keeps apart, since each leads elsewhere.
+	const apart = `(all => all.length === 2 && all[1].getBoundingClientRect().left - all[0].getBoundingClientRect().right > 10)([...document.querySelectorAll(".run-failure .ways > *")])`
+	see(1280, "/page/run-failed", apart)
+	// Under a finger a button is as high as a fingertip is wide, also where it is small for a mouse.
+	const high = `(all => all.length && all.every(e => e.offsetHeight >= %d))([...document.querySelectorAll("%s")].filter(e => e.checkVisibility()))`
+	for path, holds := range map[string]string{
+		"run-failed": apart + " && " + fmt.Sprintf(high, 40, ".button, .ways > *"),
+		"job-run":    fmt.Sprintf(high, 44, ".panel footer .button"),
+		"job-new":    fmt.Sprintf(high, 44, ".form-foot .button"),
+	} {
+		do(t, chromedp.EmulateViewport(390, 844, chromedp.EmulateTouch), chromedp.Navigate(server.URL+"/page/"+path), until(holds))
+	}
 }
