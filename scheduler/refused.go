@@ -25,6 +25,8 @@ const (
 	RefusedName   Refusal = "name"   // it asks for work under a name that another executor has
 	RefusedCopy   Refusal = "copy"   // it asks for work with a copy of another one's data folder
 	RefusedTooOld Refusal = "tooold" // it speaks the protocol of XXL-JOB 2.1 and older
+	// RefusedUnknown is of a registration that is taken, as by XXL-JOB, and leads nowhere: no group has its app name.
+	RefusedUnknown Refusal = "unknown"
 )
 
 // Caller is who calls, as far as is known.
@@ -45,6 +47,7 @@ type RefusedCalls struct {
 
 const (
 	warnEvery     = time.Minute      // how often one caller is warned about
+	unknownEvery  = time.Hour        // and one that loses nothing: executors of another environment may be left here for good
 	refusedFor    = 15 * time.Minute // how long it is shown
 	maxRefused    = 500              // callers
 	maxRefusedIDs = 10_000           // runs of which a result was refused
@@ -103,7 +106,12 @@ func (e *Engine) RefusedCalls(ctx context.Context) ([]RefusedCalls, error) {
 
 func (r *refusals) add(by Caller, why Refusal, runs []int64) {
 	now := r.cfg.Now()
-	r.cfg.Calls.WithLabelValues(string(why)).Inc()
+	every := warnEvery
+	if why == RefusedUnknown { // it was taken, so nobody is called for it
+		every = unknownEvery
+	} else {
+		r.cfg.Calls.WithLabelValues(string(why)).Inc()
+	}
 	by = by.name()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +130,7 @@ func (r *refusals) add(by Caller, why Refusal, runs []int64) {
 		r.noteResults(now, by.Address, runs)
 		c.note(runs)
 	}
-	if now.Sub(c.warned) < warnEvery {
+	if now.Sub(c.warned) < every {
 		return
 	}
 	c.warned = now
@@ -143,6 +151,8 @@ var refusalText = map[Refusal]string{
 	RefusedName:   "an executor asks for work under a name that another one has; give each a name of its own",
 	RefusedCopy:   "an executor asks for work with a copy of another one's data folder; give each a folder of its own",
 	RefusedTooOld: "an executor of XXL-JOB 2.1 or older calls; it must be upgraded to 2.2.0 or later",
+
+	RefusedUnknown: "an executor registers under an app name that no group has, so nothing is sent to it; create the group or mend the name",
 }
 
 // forget makes room: what is no longer shown goes, and if that is nothing, the caller that was silent longest.

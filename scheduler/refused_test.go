@@ -42,6 +42,24 @@ func TestRefusedCallsAreWarnedAboutOnceAMinute(t *testing.T) {
 	}
 }
 
+// TestAnUnknownNameIsWarnedAboutOnceAnHour, and no figure of refused calls, which wakes people, counts it.
+func TestAnUnknownNameIsWarnedAboutOnceAnHour(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	now := time.Now()
+	r := newRefusals(refusalsConfig{Logger: slog.New(slog.NewTextHandler(&out, nil)), Now: func() time.Time { return now }, Calls: newMetrics(nil).callsRefused})
+	for range 121 { // two hours of beats
+		r.add(Caller{Address: "10.1.2.3", AppName: "ordres"}, RefusedUnknown, nil)
+		now = now.Add(time.Minute)
+	}
+	if n := strings.Count(out.String(), "group=ordres"); n != 3 {
+		t.Errorf("%d warnings in two hours, want 3:\n%s", n, out.String())
+	}
+	if n := testutil.CollectAndCount(r.cfg.Calls); n != 0 {
+		t.Errorf("%d reasons are counted", n)
+	}
+}
+
 func TestRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

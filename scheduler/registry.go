@@ -71,6 +71,9 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 	return nil
 }
 
+// KnowsGroup says whether a group has an app name.
+func (e *Engine) KnowsGroup(appName string) bool { return len(e.directory.idsOf(appName)) > 0 }
+
 // maxUnknownNames bounds the app names without a group that may register: a stranger with a token could fill the table with them.
 const maxUnknownNames = 200
 

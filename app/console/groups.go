@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
@@ -143,11 +144,17 @@ func (c *groupPages) refused(ctx context.Context, page layout.Page, p auth.Princ
 	if err != nil {
 		return nil, err
 	}
-	var list []groups.Refused
+	var list, unknown []groups.Refused // the latter come all the time, and take no place of others
 	for _, r := range calls {
-		list = append(list, groups.Refused{Address: r.Caller.Address, AppName: r.Caller.AppName, Executor: r.Caller.Executor, Why: string(r.Why), Last: c.at(page, r.Last)})
+		shown := groups.Refused{Address: r.Caller.Address, AppName: r.Caller.AppName, Executor: r.Caller.Executor, Why: string(r.Why), Last: c.at(page, r.Last)}
+		if r.Why == scheduler.RefusedUnknown {
+			shown.Create = link.ExecutorNamed(r.Caller.AppName)
+			unknown = append(unknown, shown)
+			continue
+		}
+		list = append(list, shown)
 	}
-	return list, nil
+	return append(list, unknown...), nil
 }
 
 func (c *frame) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
@@ -178,7 +185,8 @@ func (c *groupPages) groupNew(ec echo.Context) error {
 	if !who(ec).Admin {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
-	return render(ec, http.StatusOK, groups.Form(groups.FormPage{Page: c.pageWithFlash(ec), Values: groups.FormValues{Type: groups.TypeAuto, Idle: groups.IdleWait}}))
+	values := groups.FormValues{AppName: ec.QueryParam(groups.FieldAppName), Type: groups.TypeAuto, Idle: groups.IdleWait}
+	return render(ec, http.StatusOK, groups.Form(groups.FormPage{Page: c.pageWithFlash(ec), Values: values}))
 }
 
 func (c *groupPages) groupEdit(ec echo.Context) error {

@@ -167,11 +167,9 @@ func (s *Groups) Refused(ctx context.Context, p auth.Principal, of []db.Group) (
 	if err != nil {
 		return nil, fmt.Errorf("list refused calls: %w", db.Error(err))
 	}
-	if p.Admin {
-		return calls, nil
-	}
 	return slices.DeleteFunc(calls, func(r scheduler.RefusedCalls) bool {
-		return !slices.ContainsFunc(of, func(g db.Group) bool { return strings.EqualFold(g.AppName, r.Caller.AppName) })
+		known := slices.ContainsFunc(of, func(g db.Group) bool { return strings.EqualFold(g.AppName, r.Caller.AppName) })
+		return known && r.Why == scheduler.RefusedUnknown || !known && !p.Admin // the first: it was created since
 	}), nil
 }
 

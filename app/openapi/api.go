@@ -27,6 +27,7 @@ type Engine interface {
 	Refused(by scheduler.Caller, why scheduler.Refusal, runs []int64)
 	SawDialect(ctx context.Context, appName, address string, dialect wire.Dialect) error
 	RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error
+	KnowsGroup(appName string) bool
 	Deregister(ctx context.Context, r wire.RegistryRequest) error
 	Sender() int64
 }

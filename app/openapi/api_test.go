@@ -81,6 +81,8 @@ func (e *engine) RegisterWith(_ context.Context, r wire.RegistryRequest, shown s
 	return e.err
 }
 
+func (e *engine) KnowsGroup(appName string) bool { return appName != "nobodys" }
+
 func (e *engine) Take(_ context.Context, by scheduler.Caller, speaks func(string) bool, outputs []wire.PushedOutput) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -70,6 +70,9 @@ func (a *API) register(ctx context.Context, req wire.RegistryRequest, who caller
 	if err := a.Engine.RegisterWith(ctx, req, auth.Fingerprint(who.token)); err != nil {
 		return err
 	}
+	if !a.Engine.KnowsGroup(req.RegistryKey) {
+		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey, Executor: req.RegistryValue}, scheduler.RefusedUnknown, nil)
+	}
 	dialect := wire.DialectRun
 	switch {
 	case who.old:

@@ -38,6 +38,8 @@ func TestRefusedCallsAreToldToTheEngine(t *testing.T) {
 		{"the old protocol", "/xxl-job-admin/api", "", "", "", "C0-com.xxl.rpc.remoting.net.params.XxlRpcRequest" + string(old), []refusedCall{{at("xxl-job-executor-sample"), scheduler.RefusedTooOld, nil}}, nil},
 		{"2.1.1 registers", "/api/registry", wire.HeaderRPCToken, token, "", bare, []refusedCall{{at("orders"), scheduler.RefusedTooOld, nil}}, []wire.Dialect{wire.DialectTooOld}},
 		{"a bare address says nothing new", "/api/registry", wire.HeaderToken, token, "", bare, nil, nil},
+		{"a name that no group has", "/api/registry", wire.HeaderToken, token, "", strings.Replace(orders, "orders", "nobodys", 1),
+			[]refusedCall{{scheduler.Caller{Address: "10.1.2.3", AppName: "nobodys", Executor: "http://10.0.0.7:9999/"}, scheduler.RefusedUnknown, nil}}, []wire.Dialect{wire.DialectRun}},
 		{"2.2.0 registers", "/api/registry", wire.HeaderToken, token, "", orders, nil, []wire.Dialect{wire.DialectRun}},
 	} {
 		api, e := newAPI()

@@ -613,6 +613,7 @@ func (f fakes) refused() []groups.Refused {
 		{Address: "10.1.2.5", Why: "run", Last: f.at(-4 * time.Minute)},
 		{Address: "10.1.2.6", AppName: "branches", Executor: "pull://branch-17", Why: "name", Last: f.at(-5 * time.Minute)},
 		{Address: "10.1.2.7", AppName: "branches", Executor: "pull://branch-18", Why: "copy", Last: f.at(-6 * time.Minute)},
+		{Address: "10.1.2.8", AppName: "order-servce", Executor: "http://10.1.2.8:9999/", Why: "unknown", Last: f.at(-7 * time.Second), Create: link.ExecutorNamed("order-servce")},
 	}
 }
 

@@ -28,8 +28,9 @@ type Refused struct {
 	Address  string
 	AppName  string // as it says itself; "" when it does not
 	Executor string // its own address, where it asks for work under it
-	Why      string // "token", "run", "name", "copy" or "tooold"
+	Why      string // "token", "run", "name", "copy", "tooold" or "unknown"
 	Last     format.Time
+	Create   string // where the executor that is missing is created; "" where none is
 }
 
 // Row is one executor group.

@@ -279,6 +279,11 @@ func AlarmRouteDelete(channelID, routeID int64) string {
 // AlarmMessageRetry sends a message again (POST).
 func AlarmMessageRetry(messageID int64) string { return AlarmMessages + "/" + id(messageID) + "/retry" }
 
+// ExecutorNamed is the form of a new executor group with an app name.
+func ExecutorNamed(appName string) string {
+	return ExecutorNewPath + "?" + url.Values{"app_name": {appName}}.Encode()
+}
+
 // ExecutorShowing is an executor group's page with its access token in sight.
 func ExecutorShowing(groupID int64) string { return Executor(groupID) + "?token=show#token" }
 
