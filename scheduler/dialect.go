@@ -112,5 +112,10 @@ func (e *Engine) SetAddressDisabled(ctx context.Context, groupID int64, address 
 	if err != nil {
 		return err
 	}
-	return e.directory.reload(ctx)
+	e.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) {
+		if err := e.directory.reload(ctx); err != nil { // the next reading shows it
+			e.log.Warn("read the executors after a change", "error", err)
+		}
+	})
+	return nil
 }

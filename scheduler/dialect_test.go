@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -79,6 +80,28 @@ func TestAnAddressOutOfRotationGetsNothing(t *testing.T) {
 		}
 		if states := b.engine.Addresses(b.group); len(states) != 2 || !states[0].Disabled || states[1].Disabled {
 			t.Errorf("states %+v", states)
+		}
+	})
+}
+
+// TestAnAddressStaysInRotationIfNothingElseOfTheChangeIsKept: what people do and its entry in the audit log are one.
+func TestAnAddressStaysInRotationIfNothingElseOfTheChangeIsKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		for _, fails := range []error{errors.New("no room"), nil} {
+			err := pool.Together(t.Context(), func(ctx context.Context) error {
+				if err := b.engine.SetAddressDisabled(ctx, b.group, addressA, true); err != nil {
+					return err
+				}
+				return fails
+			})
+			if !errors.Is(err, fails) {
+				t.Fatal(err)
+			}
+			if states := b.engine.Addresses(b.group); len(states) != 1 || states[0].Disabled == (fails != nil) {
+				t.Errorf("%v: %+v", fails, states)
+			}
 		}
 	})
 }

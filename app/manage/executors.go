@@ -23,11 +23,12 @@ func (s *Groups) SetAddressDisabled(ctx context.Context, p auth.Principal, id in
 	if !listed {
 		return problem.New(problem.NotFound, "problem.address.gone")
 	}
-	if err := s.cfg.Engine.SetAddressDisabled(ctx, id, address, disabled); err != nil {
-		return err
-	}
-	s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: address, Before: Snapshot{"disabled": !disabled}, After: Snapshot{"disabled": disabled}})
-	return nil
+	return s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
+		if err := s.cfg.Engine.SetAddressDisabled(ctx, id, address, disabled); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: address, Before: Snapshot{"disabled": !disabled}, After: Snapshot{"disabled": disabled}})
+	})
 }
 
 // TokenKeeper is what the use cases need of the access tokens; [auth.Tokens] is the real one.

@@ -37,6 +37,12 @@ func TestAddressesLeaveTheRotation(t *testing.T) {
 		if !b.engine.live[0].Disabled {
 			t.Error("the address is still in rotation")
 		}
+		if list, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectGroup, ID: b.group, Action: string(ActionUpdate), Limit: 10}); err != nil || len(list.Entries) != 1 {
+			t.Errorf("%v: %+v", err, list)
+		}
+		if !b.engine.joined {
+			t.Error("the address could leave the rotation without an entry in the audit log")
+		}
 	})
 }
 

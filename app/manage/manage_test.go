@@ -38,6 +38,7 @@ type engine struct {
 	unkilled    map[int64]error // what ending one of these gives
 	pool        *db.Pool
 	live        []scheduler.AddressState
+	joined      bool // the last change of one was part of a transaction
 	refused     []scheduler.RefusedCalls
 	jobs        int
 	groups      int
@@ -144,7 +145,8 @@ func (e *engine) DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) 
 	return int(n), err
 }
 
-func (e *engine) SetAddressDisabled(_ context.Context, _ int64, address string, disabled bool) error {
+func (e *engine) SetAddressDisabled(ctx context.Context, _ int64, address string, disabled bool) error {
+	e.joined = e.pool.Joined(ctx)
 	for i := range e.live {
 		if e.live[i].Address == address {
 			e.live[i].Disabled = disabled
