@@ -30,6 +30,9 @@ const (
 	maxAhead = 4
 	// maxGathering is how long a run waits for others. Then what is under way hangs, and it goes alone.
 	maxGathering = 200 * time.Millisecond
+	// shunFor is for how long each run has a request of its own after one for several brought no answer of the protocol: what stands between
+	// may let nothing through but the paths of XXL-JOB.
+	shunFor = 10 * time.Minute
 	// forgetTaker is how long an executor is remembered that is not called.
 	forgetTaker = 24 * time.Hour
 )
@@ -67,6 +70,7 @@ type taker struct {
 	ahead   int // requests under way
 	waiting []*gathered
 	used    time.Time
+	shunned time.Time // until when it is asked for each run
 }
 
 // gathered is a run that waits for others.
@@ -78,7 +82,7 @@ type gathered struct {
 	done   chan struct{} // closed when what follows is set
 	answer Answer
 	err    error
-	alone  bool // the executor has looked at none of the batch, and is to be asked for each
+	alone  bool // the executor has not seen it, and is to be asked for it alone
 }
 
 // batch is the runs of one request.
@@ -94,10 +98,11 @@ func (g *gatherer) enter(ctx context.Context, to Target, body []byte) (at *taker
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at = g.takers[to]
-	if at == nil {
+	now := time.Now()
+	if at == nil || now.Before(at.shunned) {
 		return nil, nil
 	}
-	at.used = time.Now()
+	at.used = now
 	if at.ahead < maxAhead {
 		at.ahead++
 		return at, nil
@@ -122,7 +127,15 @@ func (g *gatherer) leave(at *taker, run *gathered) bool {
 func (g *gatherer) over(at *taker) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if at.ahead--; len(at.waiting) == 0 {
+	at.ahead--
+	if time.Now().Before(at.shunned) {
+		for _, run := range at.waiting {
+			run.alone = true
+			close(run.done)
+		}
+		at.waiting = nil
+	}
+	if len(at.waiting) == 0 {
 		return nil
 	}
 	at.ahead++
@@ -165,10 +178,10 @@ func (g *gatherer) learn(to Target, takes bool) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	switch at := g.takers[to]; {
-	case !takes:
-		delete(g.takers, to) // what waits there goes when what is under way ends
-	case at == nil:
+	case takes && at == nil:
 		g.takers[to] = &taker{used: now}
+	case !takes && at != nil: // another executor has this address now
+		at.shunned = now.Add(shunFor)
 	}
 	if now.Sub(g.swept) > forgetTaker {
 		g.swept = now
@@ -249,10 +262,10 @@ func (c *ExecutorClient) sendBatch(to Target, b *batch) {
 		}
 	}
 	taken := err == nil && answer.OK()
-	other := err == nil && !answer.takesRuns && !answer.OK() // another executor has this address now, and knows no such path
-	if other {
+	if !taken && !answer.takesRuns && Delivered(err) && b.ctx.Err() == nil {
 		c.gathers.learn(to, false)
 	}
+	other := err == nil && !taken && !answer.takesRuns // another executor, which has not read what it does not know
 	for i, run := range b.runs {
 		run.answer, run.err, run.alone = answer, err, other
 		if taken {

@@ -400,6 +400,44 @@ func TestAnAnswerThatIsNoneForEachRunLeavesTheirFateOpen(t *testing.T) {
 	}
 }
 
+// What stands between may let nothing through but the paths that XXL-JOB has. Runs are not to meet it again and again.
+func TestAWayThatTakesNoRunsIsLeftForAWhile(t *testing.T) {
+	t.Parallel()
+	inGathering(t, func(t *testing.T, g *gathering) {
+		meets := g.ask(t.Context(), RunRequest{LogID: 501})
+		wall := g.next()
+		waits := g.ask(t.Context(), RunRequest{LogID: 502})
+		wall.answer <- "<html>404</html>"
+		if got := <-meets; !Delivered(got.err) || got.err == nil {
+			t.Errorf("%+v", got)
+		}
+		for _, id := range []int64{502, 503, 504, 505, 506, 507} {
+			if id > 502 {
+				waits = g.ask(t.Context(), RunRequest{LogID: id})
+			}
+			r := <-g.executor.requests
+			if r.path != "/run" || r.ids()[0] != id {
+				t.Fatalf("asked at %s for %v", r.path, r.ids())
+			}
+			r.each()
+			<-waits
+		}
+		g.release()
+		g.ahead = nil
+		<-time.After(shunFor)
+		for i := range maxAhead {
+			g.ask(t.Context(), RunRequest{LogID: int64(i) + 1})
+			g.ahead = append(g.ahead, <-g.executor.requests)
+		}
+		g.ask(t.Context(), RunRequest{LogID: 601})
+		if r := g.next(); r.path != "/runs" {
+			t.Errorf("asked at %s when the time was over", r.path)
+		} else {
+			r.each()
+		}
+	})
+}
+
 func TestWhoIsNotCalledIsForgotten(t *testing.T) {
 	t.Parallel()
 	g := newGatherer()
