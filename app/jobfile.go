@@ -47,7 +47,7 @@ func ExportJobs(ctx context.Context, o Options, appName string) (out transfer.Ex
 
 // ImportJobs says what importing a file would do, and does it if apply is set.
 func ImportJobs(ctx context.Context, o Options, f jobfile.File, opts transfer.Options, apply bool) (plan transfer.Plan, err error) {
-	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
+	err = withNewService(ctx, o, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
 		files := jobFiles(s, pool)
 		var err error
 		if plan, err = files.Plan(ctx, p, f, opts); err != nil || !apply {
@@ -64,8 +64,15 @@ func jobFiles(s *manage.Service, pool *db.Pool) *transfer.Service {
 	return transfer.New(transfer.Config{Pool: pool, Jobs: s.Jobs, Groups: s.Groups, Settings: s.Settings})
 }
 
-// withService opens the database for a command that changes something.
-func withService(ctx context.Context, o Options, do func(*manage.Service, auth.Principal, *db.Pool) error) (err error) {
+// withService opens the database for a command that changes something there. An embedded one that such a command made would be empty, and
+// not the one that was meant.
+func withService(ctx context.Context, o Options, do func(*manage.Service, auth.Principal, *db.Pool) error) error {
+	o.existing = true
+	return withNewService(ctx, o, do)
+}
+
+// withNewService does so and makes an embedded database that is not there.
+func withNewService(ctx context.Context, o Options, do func(*manage.Service, auth.Principal, *db.Pool) error) (err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 // withLog opens the database for a look at its log.
 func withLog(ctx context.Context, o Options, do func(*db.Pool) error) (err error) {
+	o.existing = true
 	if o, err = o.withDefaults(); err != nil {
 		return err
 	}

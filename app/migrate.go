@@ -17,6 +17,7 @@ const lookForNodes = 3 * time.Second
 
 // HandBack makes the database ready for the XXL-JOB admin that it was adopted from; see [db.Pool.HandBack].
 func HandBack(ctx context.Context, o Options, afterCrash bool) (h db.Handed, err error) {
+	o.existing = true
 	if o, err = o.withDefaults(); err != nil {
 		return h, err
 	}

@@ -67,6 +67,7 @@ type Options struct {
 	UnsafeDB    bool           // the embedded database does not wait for the disk, for tests only
 
 	readOnly     bool             // the embedded database is only read
+	existing     bool             // and not made where there is none
 	apiLimit     api.Limit        // of requests, for tests; default that of api
 	loginNow     func() time.Time // by which attempts to log in come back, for tests; default the engine's
 	auditTargets []auditlog.Target

@@ -135,6 +135,6 @@ func userNamed(ctx context.Context, pool *db.Pool, name string) (db.GetUserByNam
 
 func openPool(ctx context.Context, o Options) (*db.Pool, error) {
 	return db.Open(ctx, db.Config{
-		URL: o.DatabaseURL, DataDir: o.DataDir, Zone: o.Zone, MaxConns: o.MaxConns, Logger: o.Logger, Unsafe: o.UnsafeDB, ReadOnly: o.readOnly,
+		URL: o.DatabaseURL, DataDir: o.DataDir, Zone: o.Zone, MaxConns: o.MaxConns, Logger: o.Logger, Unsafe: o.UnsafeDB, ReadOnly: o.readOnly, Existing: o.existing,
 	})
 }

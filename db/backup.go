@@ -10,20 +10,24 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db/sqlite"
 )
 
-// ErrNewer means that a restore would lose what the database in place has and the backup has not.
-var ErrNewer = errors.New("the database in place is newer than the backup")
+// What keeps a restore from replacing the database in place.
+var (
+	ErrNewer  = errors.New("the database in place is newer than the backup") // what it has and the backup has not would be lost
+	ErrUnread = errors.New("what the database in place holds cannot be read")
+)
 
 // Backup writes the embedded database in dir, as it is at one moment, to the file at to, which must not be there yet. An admin may
 // work on it meanwhile. The file is only its owner's, and there only when it is whole. It returns the file's size in bytes.
 func Backup(ctx context.Context, dir, to string) (size int64, err error) {
 	from := filepath.Join(dir, fileName)
-	if _, err := os.Stat(from); err != nil {
-		return 0, fmt.Errorf("there is no embedded database in %s: %w", dir, err)
+	if err := embeddedIn(dir); err != nil {
+		return 0, err
 	}
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("%s is there already: %w", to, os.ErrExist)
@@ -66,8 +70,18 @@ type state struct {
 	migration, run, audit int64 // the highest numbers there ever were
 }
 
-func (s state) newerThan(other state) bool {
-	return s.migration > other.migration || s.run > other.run || s.audit > other.audit
+// beyond says what it has that the other has not; "" for nothing.
+func (s state) beyond(other state) string {
+	var more []string
+	for _, c := range []struct {
+		what         string
+		have, others int64
+	}{{"its last run has the number", s.run, other.run}, {"its last entry of the audit log", s.audit, other.audit}, {"its schema", s.migration, other.migration}} {
+		if c.have > c.others {
+			more = append(more, fmt.Sprintf("%s %d, the backup's %d", c.what, c.have, c.others))
+		}
+	}
+	return strings.Join(more, "; ")
 }
 
 // backupState checks a file that nobody changes, and reads its state.
@@ -130,16 +144,21 @@ func Restore(ctx context.Context, dir, from string, overNewer bool) (kept string
 	}()
 	there := before != nil && before.Size() > 0
 	if there && !overNewer {
-		switch inPlace, err := backupState(ctx, path, false); {
-		case err != nil:
-			return "", fmt.Errorf("what the database in place holds cannot be read: %w", err)
-		case inPlace.newerThan(backup):
-			return "", fmt.Errorf("%w: its last run has the number %d, the backup's %d", ErrNewer, inPlace.run, backup.run)
+		inPlace, err := backupState(ctx, path, false)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrUnread, err)
+		}
+		if more := inPlace.beyond(backup); more != "" {
+			return "", fmt.Errorf("%w: %s", ErrNewer, more)
 		}
 	}
 	part := path + ".restoring"
 	defer os.Remove(part)
-	if err := copyFile(from, part); err != nil {
+	like := dir // whose owner the database gets
+	if there {
+		like = path
+	}
+	if err := copyFile(from, part, like); err != nil {
 		return "", fmt.Errorf("copy backup: %w", err)
 	}
 	err = sqlite.Plain(ctx, part, nil, func(conn *sql.Conn) error {
@@ -163,14 +182,17 @@ func Restore(ctx context.Context, dir, from string, overNewer bool) (kept string
 	return kept, syncDir(dir)
 }
 
-// copyFile copies a file for its owner alone, and waits for the disk.
-func copyFile(from, to string) error {
+// copyFile copies a file for the owner of what is at like alone, and waits for the disk. What an earlier try left is replaced.
+func copyFile(from, to, like string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	out, err := makeFor(like, to)
 	if err != nil {
 		return err
 	}

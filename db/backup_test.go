@@ -113,7 +113,7 @@ func TestARestoreRefuses(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), dir, to, false); !errors.Is(err, ErrNewer) {
+	if _, err := Restore(t.Context(), dir, to, false); !errors.Is(err, ErrNewer) || !strings.HasSuffix(err.Error(), "its last run has the number 2, the backup's 1") {
 		t.Errorf("over a newer one: %v", err)
 	}
 	kept, err := Restore(t.Context(), dir, to, true)
@@ -130,6 +130,16 @@ func TestARestoreRefuses(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	damaged := t.TempDir()
+	if err := copyFile(text, filepath.Join(damaged, fileName), text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), damaged, to, false); !errors.Is(err, ErrUnread) {
+		t.Errorf("over a damaged one: %v", err)
+	}
+	if _, err := Restore(t.Context(), damaged, to, true); err != nil {
+		t.Errorf("over a damaged one, when it was said: %v", err)
 	}
 	empty := t.TempDir()
 	if _, err := Restore(t.Context(), empty, text, false); err == nil {

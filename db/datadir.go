@@ -24,6 +24,32 @@ func (l *dirLock) Close() error {
 	return errors.Join(l.database.Close(), l.who.Close())
 }
 
+// openOrMake opens a file of the data directory to write to it, and makes it for the directory's owner if it is not there.
+func openOrMake(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if !errors.Is(err, os.ErrNotExist) {
+		return f, err
+	}
+	f, err = makeFor(filepath.Dir(path), path)
+	if errors.Is(err, os.ErrExist) { // another process was faster
+		return os.OpenFile(path, os.O_RDWR, 0)
+	}
+	return f, err
+}
+
+// makeFor makes a file for its owner alone, who is that of what is at like; see [giveTo].
+func makeFor(like, path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := giveTo(f, like); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("give %s to the owner of %s: %w", path, like, err)
+	}
+	return f, nil
+}
+
 // lockDir makes the caller the only user of the embedded database in dir. Two processes would each keep runs in memory
 // that the other does not know of. What counts is a lock of the database itself: whoever deletes the other file, renames the
 // directory or links the database into another one is still kept out. A copy is another database.

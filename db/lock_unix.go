@@ -4,6 +4,7 @@ package db
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -20,7 +21,7 @@ var errLocked = errors.New("locked by another process")
 
 // openLocked opens the file and locks it until it is closed or the process ends, however it ends.
 func openLocked(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openOrMake(path)
 	if err != nil {
 		return nil, err
 	}
@@ -44,4 +45,21 @@ func locked(f *os.File, try func() error) (*os.File, error) {
 		return nil, errLocked
 	}
 	return nil, err
+}
+
+// giveTo has a file that root made belong to whoever owns what is at path: a service could not open what its operator, as root, made
+// among its files.
+func giveTo(f *os.File, path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("%s has no owner", path)
+	}
+	return f.Chown(int(owner.Uid), int(owner.Gid))
 }

@@ -29,3 +29,6 @@ func openLocked(path string) (*os.File, error) {
 
 // lockDatabase has nothing to do: nobody can delete the lock file while it is open like this.
 func lockDatabase(string) (*os.File, error) { return nil, nil }
+
+// giveTo has nothing to do: files have the rights of their folder.
+func giveTo(*os.File, string) error { return nil }

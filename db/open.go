@@ -34,6 +34,8 @@ type Config struct {
 	// ReadOnly opens the embedded database to look into it, also while an admin runs on it. What is to be read with a MySQL URL
 	// is as safe from changes as the caller makes it.
 	ReadOnly bool
+	// Existing refuses to make an embedded database where there is none.
+	Existing bool
 	// Unsafe lets the embedded database skip waiting for the disk, for tests only.
 	Unsafe bool
 }
@@ -63,10 +65,15 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 	if cfg.ReadOnly {
 		return openSQLiteToRead(ctx, cfg)
 	}
+	path := filepath.Join(cfg.DataDir, fileName)
+	if cfg.Existing {
+		if err := embeddedIn(cfg.DataDir); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
-	path := filepath.Join(cfg.DataDir, fileName)
 	lock, err := lockDir(cfg.DataDir, path)
 	if err != nil {
 		return nil, err
@@ -86,11 +93,20 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 	return newSQLite(ctx, cfg, path, connector, sync.OnceValue(lock.Close))
 }
 
+// embeddedIn reports that there is no embedded database in a folder. Whoever typed a command without the service's settings learns what
+// it went by.
+func embeddedIn(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
+		return fmt.Errorf("there is no embedded database in %s (PUNCTUAL_DATA_DIR, where no PUNCTUAL_DATABASE_URL is set): %w", dir, err)
+	}
+	return nil
+}
+
 // openSQLiteToRead opens the embedded database without taking it: SQLite lets a reader in beside whoever writes.
 func openSQLiteToRead(ctx context.Context, cfg Config) (*Pool, error) {
 	path := filepath.Join(cfg.DataDir, fileName)
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("there is no embedded database in %s: %w", cfg.DataDir, err)
+	if err := embeddedIn(cfg.DataDir); err != nil {
+		return nil, err
 	}
 	connector, err := sqlite.NewConnector(path, sqlite.Options{ReadOnly: true})
 	if err != nil {
@@ -122,7 +138,7 @@ func newSQLite(ctx context.Context, cfg Config, path string, connector *sqlite.C
 
 // ownFile creates the file for its owner alone; SQLite gives the files beside it (-wal, -shm) the same mode.
 func ownFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openOrMake(path)
 	if err != nil {
 		return fmt.Errorf("open database file: %w", err)
 	}

@@ -115,6 +115,22 @@ executors:
           echo "hello from $(id -un) in $(pwd)"
 `
 
+// shellOf is the block of shell commands in a page that has a text.
+func shellOf(t *testing.T, root, page, has string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		if strings.Contains(block[1], has) {
+			return block[1]
+		}
+	}
+	t.Fatalf("%s has no commands with %s", page, has)
+	return ""
+}
+
 // TestTheDebsAreInstalledUpgradedAndPurged goes the way of an operator, with both packages.
 func TestTheDebsAreInstalledUpgradedAndPurged(t *testing.T) {
 	m := needTwoReleases(t)
@@ -211,6 +227,15 @@ func TestTheDebsAreInstalledUpgradedAndPurged(t *testing.T) {
 		out, _ := box.command("grep", "-rhs", hello, "/var/lib/punctual-executor").Output()
 		return strings.Contains(string(out), hello)
 	})
+	// Its data is backed up and put back by root, with the commands of the manual, and it goes on.
+	asPunctual := shellOf(t, m.root, "docs/install.md", "as_punctual()")
+	if said := box.run(t, "sh", "-c", asPunctual+"install -d -o punctual -m 700 /backup; as_punctual backup /backup/it.db"); !strings.Contains(said, "Admins     1") || !strings.Contains(said, "checked") {
+		t.Errorf("with the settings of the service:\n%s", said)
+	}
+	admin.stop(t)
+	box.run(t, "punctual", "restore", "--over-newer", "--data-dir", "/var/lib/punctual", "/backup/it.db")
+	admin = box.startService(t, "punctual")
+	admin.waitFor(t, "Punctual is running")
 	waitUntil(t, "the run on the page", func() bool {
 		return strings.Contains(page(browser.Get(console+"/runs")), "said by the package")
 	})

@@ -41,7 +41,7 @@ func (c *restoreCmd) Run(s streams) error {
 		return err
 	}
 	kept, err := app.Restore(context.Background(), o, c.File, c.OverNewer)
-	if errors.Is(err, db.ErrNewer) {
+	if errors.Is(err, db.ErrNewer) || errors.Is(err, db.ErrUnread) {
 		return fmt.Errorf("%w; with --over-newer it is replaced all the same, and kept beside it", err)
 	}
 	if err != nil {

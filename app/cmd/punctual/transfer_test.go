@@ -51,6 +51,7 @@ executors:
         cron: 0 0 25 * * ?
         handler: broken
 `
+	do(0, "migrate", "up")
 	if _, said := do(1, "export"); !strings.Contains(said, "job") {
 		t.Errorf("an empty export says %s", said)
 	}
