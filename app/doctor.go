@@ -39,6 +39,7 @@ type DoctorNode struct {
 	Name       string   `json:"name"`
 	Version    string   `json:"version"`
 	Conditions []string `json:"conditions,omitempty"`
+	Silent     bool     `json:"silent,omitempty"` // it gave no sign of life
 }
 
 // The bounds of the doctor.
@@ -46,6 +47,7 @@ const (
 	doctorClock   = time.Second         // by which a clock may be off
 	doctorOverdue = time.Minute         // by which a started job may be overdue
 	doctorBeat    = 90 * time.Second    // from which on a registration is dead
+	doctorSilent  = 10 * time.Second    // after which an admin, which beats every second, is looked at twice
 	doctorUnused  = 90 * 24 * time.Hour // a token that nobody used for so long
 	doctorJobs    = 200_000             // started jobs that are read
 	doctorPacket  = 16 << 20            // the least max_allowed_packet
@@ -73,9 +75,10 @@ func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
 		r.say("clock", fmt.Sprintf("the clock of this machine and that of the database differ by %s", found.Lead.Abs().Round(time.Millisecond)), nil)
 	}
 	r.settings(found.Variables)
+	r.disks(o)
 	r.sayOf("indexes", "%d indexes are missing, so that whole tables are read", found.MissingIndexes)
 	q := db.New()
-	return r, errors.Join(r.nodes(ctx, q, pool, o.Version), r.jobsAtRisk(ctx, q, pool, now), r.calendars(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now),
+	return r, errors.Join(r.nodes(ctx, q, pool, o.Version, now), r.jobsAtRisk(ctx, q, pool, now), r.calendars(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now),
 		r.certificates(ctx, named, q, pool, now, r.databaseTLS(found.TLS, "database "+r.Database)), r.reach(ctx, o, q, pool))
 }
 
@@ -115,17 +118,26 @@ func (r *DoctorReport) settings(v map[string]string) {
 }
 
 // nodes looks at the admins that are in the cluster.
-func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, version string) error {
+func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, version string, now time.Time) error {
 	nodes, err := q.ListNodes(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("read the admins: %w", db.Error(err))
 	}
-	var clocks, versions, troubled []string
+	silent, err := silentNodes(ctx, q, pool, nodes, now)
+	if err != nil {
+		return err
+	}
+	var clocks, versions, troubled, dead []string
 	for _, n := range nodes {
 		if n.State != 1 {
 			continue
 		}
-		one := DoctorNode{Name: n.Name, Version: n.Version}
+		one := DoctorNode{Name: n.Name, Version: n.Version, Silent: silent[n.ID]}
+		if one.Silent { // what it says of itself is old
+			dead = append(dead, fmt.Sprintf("%s: %s", n.Name, time.UnixMilli(n.BeatAt).In(pool.Zone()).Format(time.DateTime)))
+			r.Nodes = append(r.Nodes, one)
+			continue
+		}
 		figures, _ := scheduler.ParseFigures(n.LoadFigures)
 		for _, c := range figures.Conditions {
 			one.Conditions = append(one.Conditions, string(c.Key))
@@ -141,6 +153,7 @@ func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, 
 		}
 		r.Nodes = append(r.Nodes, one)
 	}
+	r.failOf("nodes.silent", "%d admins are gone, or cannot write to the database: they schedule nothing, and the last sign of life is of", dead)
 	if len(r.Nodes) == 0 {
 		r.say("nodes.none", "no admin works on this database: nothing is scheduled", nil)
 	}
@@ -148,6 +161,34 @@ func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, 
 	r.sayOf("nodes.conditions", "%d admins have something that is not as it should be", troubled)
 	r.sayOf("nodes.version", "%d other versions than this program's ("+strings.ReplaceAll(version, "%", "")+") are at work", versions)
 	return nil
+}
+
+// silentNodes are those of which nothing new is heard. Clocks may be off, so one whose last beat looks old is looked at again.
+func silentNodes(ctx context.Context, q *db.Queries, pool *db.Pool, nodes []db.Node, now time.Time) (map[int64]bool, error) {
+	beats := make(map[int64]int64)
+	for _, n := range nodes {
+		if n.State == 1 && now.Sub(time.UnixMilli(n.BeatAt)) > doctorSilent {
+			beats[n.ID] = n.Beat
+		}
+	}
+	if len(beats) == 0 {
+		return nil, nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(lookForNodes):
+	}
+	again, err := q.ListNodes(ctx, pool)
+	if err != nil {
+		return nil, fmt.Errorf("read the admins again: %w", db.Error(err))
+	}
+	silent := make(map[int64]bool)
+	for _, n := range again {
+		beat, looked := beats[n.ID]
+		silent[n.ID] = looked && n.State == 1 && n.Beat == beat
+	}
+	return silent, nil
 }
 
 // jobsAtRisk looks at started jobs and at those whom they are for.
