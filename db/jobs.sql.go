@@ -1395,6 +1395,39 @@ func (q *Queries) ListTagsInUse(ctx context.Context, db DBTX) ([]string, error) 
 	return items, nil
 }
 
+const listTagsWith = `-- name: ListTagsWith :many
+SELECT DISTINCT tags FROM xxl_job_info WHERE tags <> '' AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!' LIMIT ?
+`
+
+type ListTagsWithParams struct {
+	Pattern string
+	Limit   int32
+}
+
+// The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found.
+func (q *Queries) ListTagsWith(ctx context.Context, db DBTX, arg ListTagsWithParams) ([]string, error) {
+	rows, err := db.QueryContext(ctx, listTagsWith, arg.Pattern, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var tags string
+		if err := rows.Scan(&tags); err != nil {
+			return nil, err
+		}
+		items = append(items, tags)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listWaitingJobs = `-- name: ListWaitingJobs :many
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ? AND id > ? ORDER BY id LIMIT 500

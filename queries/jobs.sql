@@ -61,6 +61,10 @@ SELECT id, job_group, job_desc FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
 -- The tags of the newest jobs, as the jobs have them, for forms that offer some. Bounded, because no index knows tags.
 SELECT DISTINCT j.tags FROM (SELECT i.tags FROM xxl_job_info AS i ORDER BY i.id DESC LIMIT 2000) AS j WHERE j.tags <> '' ORDER BY j.tags LIMIT 200;
 
+-- name: ListTagsWith :many
+-- The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found.
+SELECT DISTINCT tags FROM xxl_job_info WHERE tags <> '' AND CONCAT(',', tags, ',') LIKE sqlc.arg(pattern) ESCAPE '!' LIMIT ?;
+
 -- name: ListJobsByName :many
 -- What jobs are called, by name: an index has all of it.
 SELECT id, job_group, job_desc FROM xxl_job_info ORDER BY job_desc, id LIMIT ?;

@@ -405,6 +405,9 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput) (id 
 		if len(fields) > 0 {
 			return problem.InvalidFields(fields...)
 		}
+		if err := s.checkTag(ctx, tx, in); err != nil {
+			return err
+		}
 		rows, err := s.read(ctx, tx)
 		if err != nil {
 			return err
@@ -425,6 +428,23 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput) (id 
 		return 0, fmt.Errorf("pause: %w", err)
 	}
 	return id, nil
+}
+
+// checkTag refuses to pause a tag that no job has: it would hold nothing still, and whoever mistyped it would count on that.
+func (s *Pauses) checkTag(ctx context.Context, tx *sql.Tx, in PauseInput) error {
+	if in.Scope != jobspec.PauseTag {
+		return nil
+	}
+	lists, err := s.queries.ListTagsWith(ctx, tx, db.ListTagsWithParams{Pattern: contains("," + in.Tag + ","), Limit: 200})
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		if slices.Contains(strings.Split(list, ","), in.Tag) {
+			return nil
+		}
+	}
+	return problem.InvalidFields(problem.Field{Name: PauseTag, Key: "pauses.error.unknownTag", Args: []any{"Tag", in.Tag}})
 }
 
 // row is the row of a pause, and what is wrong with it.

@@ -23,6 +23,7 @@ func TestWhoMayPauseWhat(t *testing.T) {
 		all := PauseInput{Scope: jobspec.PauseAll, Strategy: jobspec.PauseSkip, Reason: "x"}
 		tag := PauseInput{Scope: jobspec.PauseTag, Tag: "etl", Strategy: jobspec.PauseSkip, Reason: "x"}
 		viewer := auth.NewPrincipal(3, "vic", auth.RoleUser, "").Grant(b.group, auth.RightView)
+		b.create(t, func(in *JobInput) { in.Tags = "day,etl" })
 		for name, c := range map[string]struct {
 			p  auth.Principal
 			in PauseInput
@@ -65,6 +66,27 @@ func TestWhoMayPauseWhat(t *testing.T) {
 		}
 		if entries != 5 || revision != 5 {
 			t.Errorf("%d audit entries and revision %d, want 5 of both", entries, revision)
+		}
+	})
+}
+
+// TestATagThatNoJobHasIsNotPaused: whoever mistyped it would think that its jobs hold still.
+func TestATagThatNoJobHasIsNotPaused(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		b.create(t, func(in *JobInput) { in.Tags = "day,50%,付款" })
+		for tag, want := range map[string]string{"day": "", "50%": "", "付款": "", "Day": "pauses.error.unknownTag", "da": "pauses.error.unknownTag", "50_": "pauses.error.unknownTag", "付": "pauses.error.unknownTag"} {
+			_, err := b.Pauses.Create(t.Context(), b.admin, PauseInput{Scope: jobspec.PauseTag, Tag: tag, Strategy: jobspec.PauseSkip, Reason: "x"})
+			got := ""
+			if p := problem.From(err); p != nil && len(p.Fields) == 1 && p.Fields[0].Name == PauseTag {
+				got = p.Fields[0].Key
+			} else if err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%s: %q, want %q", tag, got, want)
+			}
 		}
 	})
 }
