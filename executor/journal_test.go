@@ -341,6 +341,45 @@ func TestJournalRotates(t *testing.T) {
 	wantStates(t, again, map[int64]string{1: "waiting", 2: "started", 3: "finished 200"}) // a run that had begun must not begin again
 }
 
+// TestAJournalGoesOnWhereNoNewFileCanBeBegun: the file that is there has room for what is small, on a disk that has none for another one. Killed
+// then, the executor neither takes what is done for what was cut off, nor begins again what had begun.
+func TestAJournalGoesOnWhereNoNewFileCanBeBegun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := openTestJournal(t, dir)
+	store := func(commits ...*commit) {
+		t.Helper()
+		j.flush()
+		for _, c := range commits {
+			must(t, c.wait())
+		}
+	}
+	store(j.accept(1, 1000, runBody(1), true), j.accept(2, 1000, runBody(2), false), j.accept(3, 1000, runBody(3), true))
+	var tries int
+	j.writeAt = func(f *os.File, p []byte, offset int64) (int, error) {
+		if f != j.file {
+			tries++
+			return 0, syscall.ENOSPC
+		}
+		return f.WriteAt(p, offset)
+	}
+	j.snapshot = -rotateAfter // it is time for a new file
+	finished := j.finished(&wire.Callback{LogID: 1, HandleCode: 200})
+	b := j.take()
+	begun := j.started(2) // before the snapshot is taken
+	j.settle(b, j.store(b))
+	must(t, finished.wait())
+	must(t, begun.wait())
+	store(j.finished(&wire.Callback{LogID: 3, HandleCode: 500}))
+	if tries != 1 {
+		t.Errorf("a new file was tried %d times within a moment", tries)
+	}
+	must(t, j.file.Close()) // and the executor is started anew
+	again := openTestJournal(t, dir)
+	defer again.file.Close()
+	wantStates(t, again, map[int64]string{1: "finished 200", 2: "started", 3: "finished 500"})
+}
+
 // TestAClosedJournalHasAllThatWasAppended, also what nobody has waited for.
 func TestAClosedJournalHasAllThatWasAppended(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,14 @@ func (j *journal) store(b *batch) error {
 		// The snapshot is taken after this batch was applied to the state, so it contains the batch.
 		return j.noteFailure(j.rotate(b))
 	}
-	if j.size > rotateAfter+2*j.snapshot {
-		return j.noteFailure(j.rotate(b))
+	if j.size > rotateAfter+2*j.snapshot && time.Since(j.failedAt) >= mendAfter {
+		err := j.rotate(b)
+		if err == nil {
+			return j.noteFailure(nil)
+		}
+		// The file that is there lacks nothing yet, and may have room.
+		j.failedAt = time.Now()
+		j.logger.Warn("compact journal", "error", err)
 	}
 	j.extend(int64(len(b.records)))
 	_, err := j.writeAt(j.file, b.records, j.size)
@@ -86,6 +92,7 @@ func (j *journal) rotate(b *batch) error {
 		image = j.live[id].appendTo(image, id)
 	}
 	if b != nil && len(j.pending) > 0 {
+		b.records = append(b.records, j.pending...) // for the file that is there, should there be no new one
 		j.pending = j.pending[:0]
 		j.join(b)
 	}

@@ -3,20 +3,20 @@ package executor
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // A script gives outputs ([Run.SetOutput]) by writing lines KEY=VALUE into the file that PUNCTUAL_OUTPUT names. The file is its own, and goes
-// with the run.
+// with it.
 
-// outputFile makes the empty file for a run and gives its name in the folder of the scripts.
+// outputFile makes the empty file for a program of a run, which may have several at a time, and gives its name in the folder of the scripts.
 func (s *scriptStore) outputFile(logID int64) (name string, err error) {
-	name = ".output-" + strconv.FormatInt(logID, 10)
+	name = fmt.Sprintf(".output-%d-%d", logID, s.outputs.Add(1))
 	if err := s.root.WriteFile(name, nil, 0o600); err != nil {
 		return "", err
 	}

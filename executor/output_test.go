@@ -4,6 +4,7 @@ package executor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -94,5 +95,27 @@ func TestWhatAScriptGivesTooMuchIsLeftOut(t *testing.T) {
 				t.Errorf("%d: the log does not say %q:\n%s", i, says, text)
 			}
 		}
+	}
+}
+
+// TestTwoCommandsOfARunGiveOutputs, although the one begins and ends while the other goes on.
+func TestTwoCommandsOfARunGiveOutputs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var b *bundle
+	b = setup(t, executortest.Handlers{"h": func(ctx context.Context, run *executor.Run) error {
+		long := make(chan error, 1)
+		go func() {
+			_, err := b.Command(ctx, run, "bash", "-c", `echo one=1 >>"$PUNCTUAL_OUTPUT"; : >"$0/a"; until [ -e "$0/b" ]; do sleep 0.05; done; echo three=3 >>"$PUNCTUAL_OUTPUT"`, dir)
+			long <- err
+		}()
+		executortest.Eventually(t, "first output", func() error { _, err := os.Stat(filepath.Join(dir, "a")); return err })
+		_, err := b.Command(ctx, run, "bash", "-c", `echo two=2 >>"$PUNCTUAL_OUTPUT"`)
+		return errors.Join(err, os.WriteFile(filepath.Join(dir, "b"), nil, 0o600), <-long)
+	}})
+	b.mustRun(t, request(1))
+	b.wantResult(t, 1, 200, "")
+	if got, want := b.admin.Result(t, 1).Outputs, map[string]string{"one": "1", "two": "2", "three": "3"}; !maps.Equal(got, want) {
+		t.Errorf("reported %v, want %v", got, want)
 	}
 }

@@ -268,6 +268,7 @@ func (a *asker) loop(ctx context.Context) {
 		case err == nil:
 			if failing {
 				p.e.logger.Info("the admin hands over calls again")
+				p.e.reporter.reached()
 			}
 			again, failing = firstPullAgain, false
 			p.hasName(a.admin)

@@ -73,7 +73,8 @@ func TestAFrozenAdminIsNoticedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(frozen)
 		p := newPuller(&Executor{
-			config: Config{AppName: "orders"}, address: "pull://box", instance: "box",
+			reporter: &reporter{},
+			config:   Config{AppName: "orders"}, address: "pull://box", instance: "box",
 			admins: wire.NewAdminClient(&http.Client{Transport: f}, []string{"http://admin"}, "", "orders", 0),
 		})
 		p.places = []place{{admins: 1}}

@@ -159,7 +159,8 @@ func (b *balanced) sees(admin int) (open, asked int, gap time.Duration) {
 func asking(t *testing.T, b http.RoundTripper, addresses ...string) {
 	t.Helper()
 	p := newPuller(&Executor{
-		config: Config{AppName: "orders", DataDir: t.TempDir()}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
+		reporter: &reporter{},
+		config:   Config{AppName: "orders", DataDir: t.TempDir()}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
 		admins: wire.NewAdminClient(&http.Client{Transport: b}, addresses, "", "orders", 0),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -436,7 +437,8 @@ func TestAnAnswerOfItsOwnLooksForItsAdmin(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))
 		b := newBalanced(func() int { return r.IntN(2) }, "a", "b")
 		p := newPuller(&Executor{
-			config: Config{AppName: "orders"}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
+			reporter: &reporter{},
+			config:   Config{AppName: "orders"}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
 			admins: wire.NewAdminClient(&http.Client{Transport: b}, []string{"http://balancer"}, "", "orders", 0),
 		})
 		p.places = []place{{admins: 2}}

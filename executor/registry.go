@@ -122,6 +122,7 @@ func (e *Executor) beatLoop(ctx context.Context) {
 		case !e.registered.Swap(true):
 			e.logger.Info("registered", "group", e.config.AppName, "executor", e.address)
 			again = firstAgain
+			e.reporter.reached()
 		}
 		if err == nil && !declared {
 			declared = e.declare(ctx)

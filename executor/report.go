@@ -19,6 +19,7 @@ type reporter struct {
 	logger  *slog.Logger
 
 	wake    chan struct{} // holds one for each sender that should look
+	again   chan struct{} // holds one when an admin can be reached again: the next attempt is made at once
 	trouble chan struct{} // holds one when requests have begun to fail: the first sender must know, whoever's request it was
 
 	mu      sync.Mutex
@@ -76,7 +77,7 @@ const (
 
 func newReporter(admins callbackSender, journal *journal, batch int, logger *slog.Logger) *reporter {
 	return &reporter{admins: admins, journal: journal, batch: batch, logger: logger,
-		wake: make(chan struct{}, senders), trouble: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+		wake: make(chan struct{}, senders), again: make(chan struct{}, 1), trouble: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
 // sizeOf is about how many bytes a result takes.
@@ -159,8 +160,25 @@ func (r *reporter) pause(ctx context.Context, first bool, retry *time.Duration) 
 	select {
 	case <-timer.C:
 		return true
+	case <-r.again:
+		*retry = firstRetry
+		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// reached is told that an admin has answered after a time in which none could be reached. An attempt that is under way was made before.
+func (r *reporter) reached() {
+	r.mu.Lock()
+	failing := r.failing
+	r.mu.Unlock()
+	if !failing {
+		return
+	}
+	select {
+	case r.again <- struct{}{}:
+	default:
 	}
 }
 

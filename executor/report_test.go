@@ -165,6 +165,38 @@ func TestReporterBacksOffAndDeliversLater(t *testing.T) {
 	})
 }
 
+// TestResultsAreDeliveredAtOnceWhereAnAdminIsReachedAgain, also where an attempt that was made before is still under way then; and no sooner where
+// nothing had failed.
+func TestResultsAreDeliveredAtOnceWhereAnAdminIsReachedAgain(t *testing.T) {
+	t.Parallel()
+	for name, delay := range map[string]time.Duration{"between attempts": 0, "during an attempt": 5 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sender := &fakeSender{err: errors.New("the network is away"), delay: delay}
+			inBubble(t, sender, 10, func(t *testing.T, r *reporter, _ func()) {
+				r.reached() // of which nothing is left
+				r.addResult(1, "")
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				before := sender.attempts()
+				for sender.attempts() == before { // the longest pause begins, or the attempt
+					time.Sleep(time.Millisecond)
+					synctest.Wait()
+				}
+				sender.mu.Lock()
+				sender.err, sender.delay = nil, 0
+				sender.mu.Unlock()
+				r.reached()
+				time.Sleep(delay)
+				synctest.Wait()
+				if sender.results() != 1 {
+					t.Errorf("it is not delivered %v after an admin was reached again", delay)
+				}
+			})
+		})
+	}
+}
+
 func TestReporterFlush(t *testing.T) {
 	t.Parallel()
 	t.Run("waits for what is under way", func(t *testing.T) {

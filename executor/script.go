@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-job/punctual/executor/internal/process"
@@ -26,6 +27,7 @@ type scriptStore struct {
 	dir      string
 	instance string
 	as       *process.Account // whose programs the scripts are; nil: this process's user's
+	outputs  atomic.Int64     // how many files of outputs were made
 	mu       sync.Mutex       // one writer at a time
 }
 
