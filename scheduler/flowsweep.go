@@ -76,7 +76,7 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 		why, end.why = fs.failureOf(end.step, &row)
 		end.cause = flow.CauseOf(string(row.Output))
 	}
-	if end.cause != "" && why.Key == event.FlowFailed {
+	if end.cause != "" && (why.Key == event.FlowFailed || why.Key == event.FlowItems) { // which tells more than how many there are
 		why = flowCause(fs.cfg.Now(), end.step, end.cause)
 	}
 	item.why = append(item.why, why)

@@ -84,6 +84,11 @@ func TestWhyAStepFailedIsKeptBesideWhatOthersGave(t *testing.T) {
 		if why, got := b.whyOfRun(run, "zh-CN"); why.Key != event.FlowCause || !strings.HasPrefix(got, "步骤 all 失败：任务结果丢失") {
 			t.Errorf("the flow says %q", got)
 		}
+		// Where the move's own admin does not come to it, the sweep of another one says the same by what stands in the row.
+		swept, err := b.engine.flows.resultOfRun(t.Context(), flowEnd{log: run, ends: flow.Failed, step: "all"})
+		if cause, ok := swept.why.Last(event.FlowCause); err != nil || !ok || !strings.Contains(cause.Text(1), string(event.LostRun)) {
+			t.Errorf("the sweep says %v, %v", swept.why, err)
+		}
 		why, rest, ok := flow.WhyOf(string(b.steps(run)["all"].Output))
 		if !ok || why.Key != event.LostRun || !strings.Contains(rest, `"rows":"7"`) || strings.Contains(rest, "why") {
 			t.Errorf("the step has %q", b.steps(run)["all"].Output)
