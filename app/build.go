@@ -154,7 +154,8 @@ func (b *building) telling(context.Context) (err error) {
 			}
 			return b.publicURL() + link.Job(jobID)
 		},
-		AckLink: func(token string) string { return b.publicURL() + link.AlarmByLink(token) },
+		AckLink:  func(token string) string { return b.publicURL() + link.AlarmByLink(token) },
+		OpenLink: func() string { return b.publicURL() + link.AlarmsOpenPath },
 	})
 	return err
 }

@@ -128,7 +128,7 @@ func (c *runPages) keptNote(page layout.Page, kept *archive.Copy) string {
 		note = page.T("log.kept.part", "Time", at)
 	}
 	if kept.Left > 0 {
-		note += " " + page.T("log.kept.left", "Count", kept.Left, "N", format.Number(int64(kept.Left)))
+		note = page.T("list.sentence", "First", note, "Then", page.T("log.kept.left", "Count", kept.Left, "N", format.Number(int64(kept.Left))))
 	}
 	return note
 }

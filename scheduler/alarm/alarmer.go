@@ -50,6 +50,9 @@ type Config struct {
 	// AckLink is the address of the page that the link of a message opens. nil: messages have no link.
 	AckLink func(token string) string
 
+	// OpenLink is the address of the page of open alarms. nil: messages have no such link.
+	OpenLink func() string
+
 	// DenyPrivate refuses webhooks whose address is loopback, private or link-local, after name resolution.
 	DenyPrivate bool
 
@@ -97,6 +100,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.AckLink == nil {
 		c.AckLink = func(string) string { return "" }
+	}
+	if c.OpenLink == nil {
+		c.OpenLink = func() string { return "" }
 	}
 	if c.Backoff == nil {
 		c.Backoff = []time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,6 +122,9 @@ func feishu(s *Settings, m *message, now time.Time) (*webCall, error) {
 
 // isLink reports whether a line is a link of ours, and not one that an executor wrote.
 func (m *message) isLink(text string) bool {
+	if text == m.all {
+		return true
+	}
 	for i := range m.items {
 		if m.items[i].link == text || m.items[i].ack == text || m.items[i].book == text {
 			return true
@@ -173,12 +177,15 @@ func teams(s *Settings, m *message, _ time.Time) (*webCall, error) {
 	}
 	blocks := []any{run(m.title(), true)}
 	for text := range strings.SplitSeq(m.plain(maxTeams), "\n") {
-		if text = strings.TrimSpace(text); text != "" && !m.isLink(text) && text != m.words.T("alarm.ack.link") && text != m.words.T("alarm.runbook") {
+		if text = strings.TrimSpace(text); text != "" && !m.isLink(text) && !slices.Contains([]string{m.words.T("alarm.all.link"), m.words.T("alarm.ack.link"), m.words.T("alarm.runbook")}, text) {
 			blocks = append(blocks, run(text, false))
 		}
 	}
 	card := map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks}
 	var actions []any
+	if all := m.openAlarms(); all != "" {
+		actions = append(actions, map[string]any{"type": "Action.OpenUrl", "title": m.words.T("alarm.all.link"), "url": all})
+	}
 	for i := range m.items {
 		if it := &m.items[i]; it.link != "" && len(actions) < maxTeamsLinks {
 			actions = append(actions, map[string]any{"type": "Action.OpenUrl", "title": clip(it.job, 80), "url": it.link})

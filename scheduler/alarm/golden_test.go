@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // sample is a message made by hand: notices of the given causes, an hour apart.
 func sample(lang string, causes ...string) *message {
-	m := &message{id: "7", lang: lang, recipient: "a@example.com", words: catalogue(lang), zone: dbtest.Zone}
+	m := &message{id: "7", lang: lang, recipient: "a@example.com", words: catalogue(lang), zone: dbtest.Zone, all: "https://punctual.test/alarms/open"}
 	for i, cause := range causes {
 		at := noon.UnixMilli() + int64(i)*3_600_000
 		it := item{job: "夜间对账 <nightly>", group: "Orders (orders)", link: link(12, 4711+int64(i)), notice: db.AlarmNotice{
@@ -88,6 +89,30 @@ func TestMailsLookAsTheyDid(t *testing.T) {
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("%s%s (-want +got):\n%s", name, ending, diff)
 			}
+		}
+	}
+}
+
+// TestAHeapOfAlarmsLeadsToThoseThatAreOpen: who is woken by many chooses there, also where the end of the list is cut off; a heap of good news
+// needs no such place, and neither does one alarm, which has its own link.
+func TestAHeapOfAlarmsLeadsToThoseThatAreOpen(t *testing.T) {
+	t.Parallel()
+	m := sample("zh-CN", slices.Repeat([]string{"failed"}, 40)...)
+	const head = "未恢复的告警\nhttps://punctual.test/alarms/open\n\n- 运行失败：夜间对账"
+	for _, limit := range []int{maxWeCom, maxMailText} {
+		if got := m.plain(limit); !strings.HasPrefix(got, head) {
+			t.Errorf("limit %d: begins with %.120q", limit, got)
+		}
+	}
+	for name, m := range map[string]*message{"one": sample("zh-CN", "failed"), "good news": sample("zh-CN", "recovered", "recovered")} {
+		if got := m.plain(maxMailText); strings.Contains(got, m.all) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for kind, call := range map[string]callBuilder{"feishu": feishu, "teams": teams} {
+		got, err := call(&Settings{URL: "https://chat.test"}, m, noon)
+		if err != nil || strings.Count(string(got.body), `"https://punctual.test/alarms/open"`) == 0 {
+			t.Errorf("%s has no link: %v, %.300s", kind, err, got.body)
 		}
 	}
 }

@@ -73,6 +73,9 @@ func (m *message) html() (string, error) {
 		case scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmSilent, scheduler.AlarmDeadline:
 		}
 	}
+	if all := m.openAlarms(); all != "" {
+		p.Link, p.LinkName = all, t("alarm.all.link")
+	}
 	var b strings.Builder
 	if err := mailHTML.Execute(&b, &p); err != nil {
 		return "", err

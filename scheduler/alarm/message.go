@@ -51,6 +51,7 @@ type message struct {
 	install      string // names this installation where several share a receiver
 	acknowledged bool   // it says only that somebody looks after the alarm
 	outside      bool   // of a mail whose server must not be a private address
+	all          string // the page of open alarms; "" for none
 }
 
 // compose reads everything a message says.
@@ -161,7 +162,7 @@ func (it *item) stands(states []db.AlarmState) {
 // blank is a message of a channel's language that says nothing yet.
 func (a *Alarmer) blank(c *channel) *message {
 	lang := cmp.Or(c.row.Lang, a.cfg.Defaults().Language)
-	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone(), install: a.installation(), subject: c.settings.Subject, text: c.settings.Text}
+	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone(), install: a.installation(), all: a.cfg.OpenLink(), subject: c.settings.Subject, text: c.settings.Text}
 }
 
 func (a *Alarmer) groupName(ctx context.Context, id int64) (string, error) {
@@ -315,15 +316,28 @@ func (m *message) time(ms int64) string {
 
 // summary is one alarm in one line, for merged messages.
 func (m *message) summary(it *item) string {
-	s := m.cause(it) + ": " + it.job
+	t, job := m.words.T, it.job
 	if it.weight() > 1 {
-		s += " ×" + strconv.FormatInt(it.notice.EventCount, 10)
+		job += " ×" + strconv.FormatInt(it.notice.EventCount, 10)
 	}
-	s += " (" + m.time(it.notice.LastAt) + ")"
+	s := t("alarm.summary", "Cause", m.cause(it), "Job", job, "At", m.time(it.notice.LastAt))
 	if since := m.since(it); since != "" {
-		s += " " + m.words.T("alarm.line", "Name", m.words.T("alarm.fact.since"), "Value", since)
+		s = t("alarm.summary.since", "Alarm", s, "Since", t("alarm.line", "Name", t("alarm.fact.since"), "Value", since))
 	}
 	return s
+}
+
+// openAlarms is where those who read of a heap of alarms see which of them are open, and choose; "" for a message that needs no such place.
+func (m *message) openAlarms() string {
+	if len(m.items) < 2 && !m.counted {
+		return ""
+	}
+	for i := range m.items {
+		if it := &m.items[i]; opens(scheduler.AlarmCause(it.notice.Cause)) && !it.over {
+			return m.all
+		}
+	}
+	return ""
 }
 
 // counts says how many alarms of each cause there were.
@@ -360,6 +374,9 @@ func (m *message) usualText(limit int) string {
 	var b strings.Builder
 	t := m.words.T
 	put := func(f fact) { b.WriteString(t("alarm.line", "Name", f.Name, "Value", f.Value) + "\n") }
+	if all := m.openAlarms(); all != "" { // first, since the end of a long list is cut off
+		b.WriteString(t("alarm.all.link") + "\n" + all + "\n\n")
+	}
 	switch {
 	case m.test:
 		b.WriteString(t("alarm.test.text") + "\n")

@@ -148,6 +148,15 @@ type BulkWas struct {
 	Was string
 }
 
+// sentences says one after the other.
+func (p BulkPage) sentences(all []string) string {
+	text := all[0]
+	for _, next := range all[1:] {
+		text = p.T("list.sentence", "First", text, "Then", next)
+	}
+	return text
+}
+
 // The names of the bulk form's fields.
 const (
 	FieldDo   = "do"

@@ -2474,17 +2474,17 @@ func kept(p *locales.Printer, k Kept) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if k.Changed {
-				templ_7745c5c3_Err = ui.Notice("warning", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute)+" "+p.T("jobs.kept.changed")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("warning", p.T("list.sentence", "First", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute), "Then", p.T("jobs.kept.changed"))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if k.Held {
-				templ_7745c5c3_Err = ui.Notice("info", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute)+" "+p.T("jobs.kept.held")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("info", p.T("list.sentence", "First", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute), "Then", p.T("jobs.kept.held"))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Notice("info", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute)+" "+p.T("jobs.kept.text")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("info", p.T("list.sentence", "First", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute), "Then", p.T("jobs.kept.text"))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
