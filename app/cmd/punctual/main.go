@@ -349,10 +349,15 @@ func (d database) options(s streams) (app.Options, error) {
 	if o.DatabaseURL, err = guard.Secret(d.DatabaseURL, d.DatabaseURLFile); err != nil {
 		return o, setting("PUNCTUAL_DATABASE_URL_FILE", err)
 	}
-	if err := new(slog.Level).UnmarshalText([]byte(d.LogLevel)); err != nil {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(d.LogLevel)); err != nil {
 		return o, setting("PUNCTUAL_LOG_LEVEL", fmt.Errorf("%q is not debug, info, warn or error", d.LogLevel))
 	}
-	o.Logger = slog.New(d.handler(s.err))
+	handler := d.handler(s.err)
+	if level > slog.LevelDebug {
+		handler = newSeldom(handler)
+	}
+	o.Logger = slog.New(handler)
 	for _, s := range environ.Strays(os.Environ(), "PUNCTUAL_", ownVariables()) {
 		if s.Meant == "" && strings.HasPrefix(s.Name, "PUNCTUAL_EXECUTOR_") {
 			continue // one of the executor's, which may share the environment
