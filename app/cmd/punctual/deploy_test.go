@@ -187,6 +187,27 @@ var (
 	probeCommand = regexp.MustCompile(`/usr/bin/punctual [a-z]+( /\S+)?`)
 )
 
+// TestServicesAreNotGivenUp: systemd stops a service of which the kernel kills one process for its memory, such as a job's script, and
+// gives one up that ends five times in ten seconds, such as before a database that is not there yet. Both are on purpose elsewhere.
+func TestServicesAreNotGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"punctual", "punctual-executor"} {
+		unit, err := os.ReadFile(filepath.Join(root, "deploy/systemd", name+".service"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, service, _ := strings.Cut(string(unit), "[Service]\n")
+		if !strings.Contains(head, "\nStartLimitIntervalSec=0\n") {
+			t.Errorf("%s is given up when it cannot start for a while", name)
+		}
+		for _, line := range []string{"OOMPolicy=continue", "Restart=on-failure"} {
+			if !strings.Contains(service, "\n"+line+"\n") {
+				t.Errorf("%s has no %s", name, line)
+			}
+		}
+	}
+}
+
 // TestNothingDeployedIsMisspelt looks for variables and commands also where no container has them: in comments, units, packages and
 // the chart's templates.
 func TestNothingDeployedIsMisspelt(t *testing.T) {
