@@ -209,3 +209,46 @@ func TestWhoLeavesTheDirectoryIsOut(t *testing.T) {
 		is("down", other, http.StatusOK, http.StatusUnauthorized)
 	})
 }
+
+// TestOneOfWhomTheDirectorySaysNothingKeepsNobodyIn: that somebody is in more groups than it tells at once is no reason to leave in who has left.
+func TestOneOfWhomTheDirectorySaysNothingKeepsNobodyIn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		l := directorytest.NewLDAP(t)
+		o.SignIn = signInFile(t, officeFile(t, l))
+		a := start(t, o)
+		orders(t, a)
+		const anchor = "cn=anchor,dc=example,dc=com"
+		group(t, l, "night", anchor, true)
+		for _, name := range []string{"Jonas", `Odd (one)*, \`} {
+			if got := open(t, a).login(name, directorytest.Password); got.status != http.StatusSeeOther {
+				t.Fatalf("%s: %d %.300s", name, got.status, got.body)
+			}
+		}
+		directorytest.Crowd(t, l, "ops", "uid=jonas,ou=people,dc=example,dc=com")
+		disabled := func(name string) (state int) {
+			t.Helper()
+			if err := a.pool.QueryRowContext(t.Context(), "SELECT disabled FROM xxl_job_user WHERE username = ?", name).Scan(&state); err != nil {
+				t.Fatal(err)
+			}
+			return state
+		}
+		odd := `cn=Odd (one)*\, \5C,ou=people,dc=example,dc=com`
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO xxl_job_user (username, password, role, provider, identity_key, directory_id) VALUES ('third', '-', 0, 'office', 'third', 'dn:uid=nobody,ou=people,dc=example,dc=com')"); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.directories.Recheck(t.Context()); err == nil || !strings.Contains(err.Error(), "stays what they are") {
+			t.Errorf("the round says %v", err)
+		}
+		if disabled("jonas") != 0 || disabled("odd") != 0 || disabled("third") != 2 {
+			t.Errorf("jonas %d, odd %d, third %d", disabled("jonas"), disabled("odd"), disabled("third"))
+		}
+		group(t, l, "night", odd, false) // all of whom it says something have left, and that is hardly so
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET disabled = 0 WHERE username = 'third'"); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.directories.Recheck(t.Context()); err == nil || disabled("odd") != 0 {
+			t.Errorf("odd %d: %v", disabled("odd"), err)
+		}
+	})
+}

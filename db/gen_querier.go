@@ -895,8 +895,8 @@ type Querier interface {
 	// Steps and items that go on (state 1) although the run that stands in their row has ended, or is gone, from an id on: what the sweep
 	// looks at. Their end is written in the transaction of the run's, so that there are none but broadcasts, and what others have ended.
 	ListUnsettledFlowSteps(ctx context.Context, db DBTX, arg ListUnsettledFlowStepsParams) ([]ListUnsettledFlowStepsRow, error)
-	// Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
-	ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUsersRow, error)
+	// Everybody behind a name and an id, by name. Passwords stay where they are.
+	ListUsers(ctx context.Context, db DBTX, arg ListUsersParams) ([]ListUsersRow, error)
 	// Those in whose list of groups one is: the pattern is its id between commas.
 	ListUsersPermitted(ctx context.Context, db DBTX, pattern Text) ([]ListUsersPermittedRow, error)
 	// What touches punctual_view: filters of lists that people keep under a name.

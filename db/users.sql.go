@@ -442,11 +442,13 @@ func (q *Queries) InsertUser(ctx context.Context, db DBTX, arg InsertUserParams)
 }
 
 const listDirectoryUsers = `-- name: ListDirectoryUsers :many
-SELECT id, username, identity_key, directory_id, disabled, login_at FROM xxl_job_user WHERE provider = ? AND disabled <> 1 ORDER BY id LIMIT ?
+SELECT id, username, identity_key, directory_id, disabled, login_at FROM xxl_job_user
+WHERE provider = ? AND disabled <> 1 AND id > ? ORDER BY id LIMIT ?
 `
 
 type ListDirectoryUsersParams struct {
 	Provider string
+	AfterID  int64
 	Limit    int32
 }
 
@@ -461,7 +463,7 @@ type ListDirectoryUsersRow struct {
 
 // Those whom a directory vouched for and whom no administrator has shut out: what to ask it again about.
 func (q *Queries) ListDirectoryUsers(ctx context.Context, db DBTX, arg ListDirectoryUsersParams) ([]ListDirectoryUsersRow, error) {
-	rows, err := db.QueryContext(ctx, listDirectoryUsers, arg.Provider, arg.Limit)
+	rows, err := db.QueryContext(ctx, listDirectoryUsers, arg.Provider, arg.AfterID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -666,8 +668,15 @@ func (q *Queries) ListSettings(ctx context.Context, db DBTX, limit int32) ([]Set
 }
 
 const listUsers = `-- name: ListUsers :many
-SELECT id, username, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user ORDER BY username, id LIMIT ?
+SELECT id, username, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user
+WHERE username > ? OR (username = ? AND id > ?) ORDER BY username, id LIMIT ?
 `
+
+type ListUsersParams struct {
+	AfterName string
+	AfterID   int64
+	Limit     int32
+}
 
 type ListUsersRow struct {
 	ID         int64
@@ -681,9 +690,14 @@ type ListUsersRow struct {
 	Service    int64
 }
 
-// Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
-func (q *Queries) ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUsersRow, error) {
-	rows, err := db.QueryContext(ctx, listUsers, limit)
+// Everybody behind a name and an id, by name. Passwords stay where they are.
+func (q *Queries) ListUsers(ctx context.Context, db DBTX, arg ListUsersParams) ([]ListUsersRow, error) {
+	rows, err := db.QueryContext(ctx, listUsers,
+		arg.AfterName,
+		arg.AfterName,
+		arg.AfterID,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,9 @@ SELECT id, username, password, role, permission, disabled, provider, break_glass
 SELECT COUNT(*) FROM xxl_job_user WHERE service = 0;
 
 -- name: ListUsers :many
--- Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
-SELECT id, username, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user ORDER BY username, id LIMIT ?;
+-- Everybody behind a name and an id, by name. Passwords stay where they are.
+SELECT id, username, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user
+WHERE username > sqlc.arg(after_name) OR (username = sqlc.arg(after_name) AND id > sqlc.arg(after_id)) ORDER BY username, id LIMIT ?;
 
 -- name: CountAdministrators :one
 -- Those who can log in whatever becomes of a directory; one has to stay. Nobody signs in as a service account.
@@ -103,7 +104,8 @@ UPDATE xxl_job_user SET disabled = disabled WHERE id = ?;
 
 -- name: ListDirectoryUsers :many
 -- Those whom a directory vouched for and whom no administrator has shut out: what to ask it again about.
-SELECT id, username, identity_key, directory_id, disabled, login_at FROM xxl_job_user WHERE provider = ? AND disabled <> 1 ORDER BY id LIMIT ?;
+SELECT id, username, identity_key, directory_id, disabled, login_at FROM xxl_job_user
+WHERE provider = ? AND disabled <> 1 AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
 
 -- name: UseSignIn :execrows
 -- Marks a sign-in as used; no row if it was already.

@@ -403,9 +403,9 @@ func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
 	if err != nil {
 		return nil, db.Error(err)
 	}
-	users, err := a.queries.ListUsers(ctx, a.pool, maxUsers)
+	users, err := everybody(ctx, a.queries, a.pool)
 	if err != nil {
-		return nil, fmt.Errorf("list users: %w", db.Error(err))
+		return nil, err
 	}
 	for _, u := range users {
 		names = append(names, u.Username)

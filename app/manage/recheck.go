@@ -38,7 +38,7 @@ func (s *Directories) Watch(ctx context.Context) {
 				case <-time.After(wait):
 				}
 				if err := s.recheck(ctx, l); err != nil && ctx.Err() == nil {
-					s.cfg.Logger.Warn("a directory could not be asked about the people whom it let in: they stay what they are", "directory", l.Name(), "error", err)
+					s.cfg.Logger.Warn("a directory could not be asked about all of the people whom it let in: of whom it says nothing stay what they are", "directory", l.Name(), "error", err)
 				}
 			}
 		})
@@ -59,9 +59,9 @@ func (s *Directories) Recheck(ctx context.Context) error {
 // and no right, and their tokens do not count; the others have the name, the role, the rights and the teams that the rules give them now.
 func (s *Directories) recheck(ctx context.Context, l *directory.LDAP) error {
 	began := s.cfg.Now().UnixMilli()
-	users, err := s.queries.ListDirectoryUsers(ctx, s.cfg.Pool, db.ListDirectoryUsersParams{Provider: l.Name(), Limit: maxUsers})
+	users, err := s.letIn(ctx, l.Name())
 	if err != nil {
-		return fmt.Errorf("list users: %w", db.Error(err))
+		return err
 	}
 	if len(users) == 0 {
 		return nil
@@ -86,13 +86,38 @@ func (s *Directories) recheck(ctx context.Context, l *directory.LDAP) error {
 		return fmt.Errorf("list teams: %w", db.Error(err))
 	}
 	var errs []error
+	faults := 0
 	for i, u := range users {
+		if said[i].Fault != nil {
+			if faults++; faults == 1 {
+				errs = append(errs, fmt.Errorf("user %d, who stays what they are: %w", u.ID, said[i].Fault))
+			}
+			continue
+		}
 		said[i].Provider, said[i].Key = l.Name(), u.IdentityKey
 		if err := s.follow(ctx, u, said[i], groups, teams, began); err != nil {
 			errs = append(errs, fmt.Errorf("user %d: %w", u.ID, err))
 		}
 	}
+	if faults > 1 {
+		errs = append(errs, fmt.Errorf("and so %d more", faults-1))
+	}
 	return errors.Join(errs...)
+}
+
+// letIn are all whom a directory let in, but for those whom an administrator has shut out.
+func (s *Directories) letIn(ctx context.Context, provider string) (all []db.ListDirectoryUsersRow, err error) {
+	for next := (db.ListDirectoryUsersParams{Provider: provider, Limit: usersPage}); ; {
+		rows, err := s.queries.ListDirectoryUsers(ctx, s.cfg.Pool, next)
+		if err != nil {
+			return nil, fmt.Errorf("list users: %w", db.Error(err))
+		}
+		all = append(all, rows...)
+		if len(rows) < usersPage {
+			return all, nil
+		}
+		next.AfterID = rows[len(rows)-1].ID
+	}
 }
 
 // errNobody means that a directory lets in nobody of whom it let in before.
@@ -102,7 +127,7 @@ var errNobody = errors.New("it lets in nobody any more, which is taken for a fau
 func believable(users []db.ListDirectoryUsersRow, said []directory.Standing) error {
 	n, in := 0, 0
 	for i, u := range users {
-		if u.Disabled == active {
+		if u.Disabled == active && said[i].Fault == nil {
 			n++
 			if said[i].There && said[i].In {
 				in++

@@ -81,17 +81,35 @@ type UserInput struct {
 	Version    string // what [User.Version] said when the form was drawn; empty asks for no check
 }
 
-// maxUsers bounds the list.
-const maxUsers = 10_000
+const (
+	maxUsers  = 10_000 // service accounts of a list
+	usersPage = 2_000  // users of one read: a directory may have let in any number
+)
+
+// everybody are all users, by name.
+func everybody(ctx context.Context, queries *db.Queries, on db.DBTX) (all []db.ListUsersRow, err error) {
+	for next := (db.ListUsersParams{Limit: usersPage}); ; {
+		rows, err := queries.ListUsers(ctx, on, next)
+		if err != nil {
+			return nil, fmt.Errorf("list users: %w", db.Error(err))
+		}
+		all = append(all, rows...)
+		if len(rows) < usersPage {
+			return all, nil
+		}
+		last := rows[len(rows)-1]
+		next.AfterName, next.AfterID = last.Username, last.ID
+	}
+}
 
 // List is everybody, by name.
 func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	if err := requireAuditor(p); err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.ListUsers(ctx, s.cfg.Pool, maxUsers)
+	rows, err := everybody(ctx, s.queries, s.cfg.Pool)
 	if err != nil {
-		return nil, fmt.Errorf("list users: %w", db.Error(err))
+		return nil, err
 	}
 	finer, err := s.queries.ListPermissions(ctx, s.cfg.Pool)
 	if err != nil {

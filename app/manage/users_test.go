@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -561,6 +562,30 @@ func TestFinerRightsOpenOnlyWhatTheySay(t *testing.T) {
 			if kind(tt.err) != tt.want {
 				t.Errorf("%s: %s, want %s", tt.name, kind(tt.err), tt.want)
 			}
+		}
+	})
+}
+
+// TestEverybodyIsListed, also where a directory has let in thousands: by name, in the file of rights, and where the directory is asked again.
+func TestEverybodyIsListed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, ctx := userBundle(t, pool), t.Context()
+		before := must(b.Users.List(ctx, b.admin))(t)
+		const more = 2*usersPage + 1
+		rows := make([]string, more)
+		for i := range rows {
+			rows[i] = fmt.Sprintf("('n%d', '-', 0, 'office', 'key %d')", i, i)
+		}
+		if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_user (username, password, role, provider, identity_key) VALUES "+strings.Join(rows, ",")); err != nil {
+			t.Fatal(err)
+		}
+		list := must(b.Users.Export(ctx, b.admin))(t)
+		if len(list) != len(before)+more || !slices.IsSortedFunc(list, func(x, y User) int { return strings.Compare(x.Name, y.Name) }) {
+			t.Errorf("%d are listed, in order %t", len(list), slices.IsSortedFunc(list, func(x, y User) int { return strings.Compare(x.Name, y.Name) }))
+		}
+		if asked := must(b.Directories.letIn(ctx, "office"))(t); len(asked) != more {
+			t.Errorf("the directory is asked about %d of %d", len(asked), more)
 		}
 	})
 }

@@ -33,10 +33,12 @@ type Known struct {
 type Standing struct {
 	Identity      // as at a sign-in, if they are there
 	There    bool // the directory knows them still
+	// Fault says why nothing could be told of them, while of others it could: they stay what they are.
+	Fault error
 }
 
-// Again asks the directory about people whom it has let in before, without their passwords. The answers are in their order, for all or for
-// none: an error says that it could not be asked.
+// Again asks the directory about people whom it has let in before, without their passwords. The answers are in their order. An error says
+// that it could not be asked at all; what it answers about one of them alone, such as that they are in too many groups, is their Fault.
 func (l *LDAP) Again(ctx context.Context, people []Known) ([]Standing, error) {
 	ctx, cancel := context.WithTimeout(ctx, againTime)
 	defer cancel()
@@ -47,11 +49,19 @@ func (l *LDAP) Again(ctx context.Context, people []Known) ([]Standing, error) {
 	defer conn.Close()
 	list := make([]Standing, len(people))
 	for i, known := range people {
-		if list[i], err = l.again(conn, known); err != nil {
+		said, err := l.again(conn, known)
+		if err != nil && (conn.IsClosing() || ctx.Err() != nil || !answered(err)) {
 			return nil, err
 		}
+		list[i], list[i].Fault = said, err
 	}
 	return list, nil
+}
+
+// answered says whether an error is what the directory said, and not that it said nothing.
+func answered(err error) bool {
+	said, ok := errors.AsType[*ldap.Error](err)
+	return ok && said.ResultCode < ldap.ErrorNetwork && said.ResultCode != ldap.LDAPResultBusy && said.ResultCode != ldap.LDAPResultUnavailable
 }
 
 func (l *LDAP) again(conn *ldap.Conn, known Known) (Standing, error) {

@@ -86,3 +86,23 @@ func TestADirectoryIsAskedAgain(t *testing.T) {
 		t.Errorf("a directory that is down: %+v, %v", said, err)
 	}
 }
+
+// TestOneOfWhomNothingCanBeToldKeepsNobody of the others from being asked about.
+func TestOneOfWhomNothingCanBeToldKeepsNobody(t *testing.T) {
+	t.Parallel()
+	l := directorytest.NewLDAP(t)
+	d := parse(t, described(l.URL, "    insecure: true"))
+	var people []directory.Known
+	for _, name := range []string{"jonas", `Odd (one)*, \`} {
+		who, err := d.Check(t.Context(), name, directorytest.Password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		people = append(people, directory.Known{ID: who.ID, Key: who.Key, Name: who.Name})
+	}
+	directorytest.Crowd(t, l, "ops", "uid=jonas,ou=people,dc=example,dc=com")
+	said, err := d.LDAP()[0].Again(t.Context(), people)
+	if err != nil || said[0].Fault == nil || said[0].In || said[1].Fault != nil || !said[1].In {
+		t.Errorf("%v: %+v", err, said)
+	}
+}

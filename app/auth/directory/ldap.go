@@ -257,12 +257,25 @@ func (l *LDAP) groupsAsked() (named string, whichever bool) {
 	return named, whichever
 }
 
+// asRules are the names of groups with those that rules write with other capitals: to a directory they are the same.
+func (l *LDAP) asRules(groups []string) []string {
+	all := slices.Clone(groups)
+	for _, r := range l.cfg.Rules {
+		for _, value := range r.Value {
+			if r.Claim == claimGroups && slices.ContainsFunc(groups, func(name string) bool { return strings.EqualFold(name, value) }) {
+				all = append(all, value)
+			}
+		}
+	}
+	return all
+}
+
 func (l *LDAP) identity(entry *ldap.Entry, groups []string) (Identity, error) {
 	said := make(claims)
 	for _, r := range l.cfg.Rules {
 		said[r.Claim] = entry.GetEqualFoldAttributeValues(r.Claim) // the names of attributes have no case
 	}
-	said[claimGroups] = groups
+	said[claimGroups] = l.asRules(groups)
 	id := idDN + strings.ToLower(entry.DN)
 	if raw := entry.GetEqualFoldRawAttributeValue(l.cfg.Users.ID); len(raw) > 0 {
 		id = idAttribute + hex.EncodeToString(raw)

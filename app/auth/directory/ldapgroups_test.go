@@ -2,6 +2,7 @@ package directory_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/go-ldap/ldap/v3"
@@ -39,5 +40,16 @@ func TestSomebodyInManyGroupsSignsIn(t *testing.T) {
 	}
 	if ann, err := whoever.Check(t.Context(), "ann", directorytest.Password); err != nil || ann.In {
 		t.Errorf("ann, who is in none: %+v, %v", ann, err)
+	}
+}
+
+// TestNamesOfGroupsHaveNoCase: to a directory Ops and ops are one group, whatever a rule writes.
+func TestNamesOfGroupsHaveNoCase(t *testing.T) {
+	t.Parallel()
+	l := directorytest.NewLDAP(t)
+	text := strings.NewReplacer("value: [ops, none]", "value: [OPS, none]", "value: night", "value: Night").Replace(described(l.URL, "    insecure: true"))
+	jonas, err := parse(t, text).Check(t.Context(), "jonas", directorytest.Password)
+	if err != nil || !jonas.In || jonas.Grant.Rights["orders"] != auth.RightRun || jonas.Grant.Rights["*"] != auth.RightView {
+		t.Errorf("%+v, %v", jonas, err)
 	}
 }

@@ -1,6 +1,7 @@
 package directorytest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -198,4 +199,26 @@ func write(t testing.TB, file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Crowd puts somebody into more groups of one name, each in a folder of its own, than the server tells at once.
+func Crowd(t testing.TB, l *LDAP, name, member string) {
+	t.Helper()
+	l.Modify(t, func(conn *ldap.Conn) error {
+		for i := range 501 {
+			folder := fmt.Sprintf("ou=crowd %d,ou=groups,dc=example,dc=com", i)
+			add := ldap.NewAddRequest(folder, nil)
+			add.Attribute("objectClass", []string{"organizationalUnit"})
+			if err := conn.Add(add); err != nil {
+				return err
+			}
+			add = ldap.NewAddRequest("cn="+name+","+folder, nil)
+			add.Attribute("objectClass", []string{"groupOfNames"})
+			add.Attribute("member", []string{member})
+			if err := conn.Add(add); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
