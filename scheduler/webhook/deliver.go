@@ -132,21 +132,26 @@ func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page 
 	return page, nil
 }
 
-// fresh reads events that were not refused yet and are not held back by others: so many that are held back are passed over.
-func (s *Service) fresh(ctx context.Context, webhookID int64, held func(db.WebhookDelivery) bool) ([]db.WebhookDelivery, error) {
-	after := int64(0)
+// fresh reads events that were not refused yet and are not held back by others: so many that wait behind the first about the same thing are passed
+// over, until there is one for each that sends.
+func (s *Service) fresh(ctx context.Context, webhookID int64, held func(db.WebhookDelivery) bool) (fresh []db.WebhookDelivery, err error) {
+	after, there := int64(0), make(map[key]bool)
 	for range maxHeld / pageSize {
 		page, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: webhookID, AfterID: after, Limit: pageSize})
-		if err != nil || len(page) == 0 {
+		if err != nil {
 			return nil, err
 		}
-		read := len(page)
-		after = page[read-1].ID
-		if page = slices.DeleteFunc(page, held); len(page) > 0 || read < pageSize {
-			return page, nil
+		for _, d := range page {
+			if after = d.ID; !held(d) && !there[keyOf(&d)] {
+				there[keyOf(&d)] = true
+				fresh = append(fresh, d)
+			}
+		}
+		if len(page) < pageSize || len(fresh) >= s.cfg.Parallel {
+			break
 		}
 	}
-	return nil, nil
+	return fresh, nil
 }
 
 // key is what events are kept in order by.

@@ -957,6 +957,31 @@ func TestManyThatWaitForOneHoldUpNothingElse(t *testing.T) {
 	})
 }
 
+// TestManyAboutOneThingDelayNothingElse: of what is about one thing one event is sent after the other, and more of it than is read at once is first.
+func TestManyAboutOneThingDelayNothingElse(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, nil), newReceiver(t)
+		b.hook(r, nil)
+		came := 0
+		r.answer = func(envelope) int {
+			if came++; came > 2 {
+				return http.StatusServiceUnavailable
+			}
+			return http.StatusNoContent
+		}
+		events := slices.Repeat([]Event{{Type: ExecutorSilent, Group: 2, At: b.s.cfg.Now()}}, pageSize+1)
+		if err := pool.Tx(t.Context(), func(tx *sql.Tx) error { return b.s.Write(t.Context(), tx, events...) }); err != nil {
+			t.Fatal(err)
+		}
+		b.write(finished(1))
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"groups/2 silent 204", "groups/2 silent 503", "runs/1 finished 204"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // TestADeletedWebhook takes its deliveries with it.
 func TestADeletedWebhook(t *testing.T) {
 	t.Parallel()
