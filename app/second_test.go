@@ -126,6 +126,13 @@ func TestWhoNeedsASecondFactorIsLedToOne(t *testing.T) {
 		if done.status != http.StatusOK || done.document(t).Find(".recovery-codes li").Length() != 10 {
 			t.Fatalf("set up: %d", done.status)
 		}
+		again := admin.post("/login/setup", url.Values{"token": {token}, "code": {code}}) // a double click: the browser shows the second answer
+		if again.status != http.StatusOK || again.document(t).Find(".recovery-codes li").Length() != 10 {
+			t.Fatalf("set up once more: %d, to %q", again.status, again.header.Get("Location"))
+		}
+		if first := done.document(t).Find(".recovery-codes li").First().Text(); strings.Contains(again.document(t).Find(".recovery-codes").Text(), first) {
+			t.Error("codes are shown twice")
+		}
 		if got := admin.get("/login/setup"); got.header.Get("Location") != "/" || admin.get("/jobs").status != http.StatusOK {
 			t.Errorf("after it: %s", got.header.Get("Location"))
 		}

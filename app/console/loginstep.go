@@ -40,7 +40,9 @@ func (c *entrance) step(of auth.Step, serve func(echo.Context, *auth.Pending) er
 		if err != nil {
 			return err
 		}
-		if next != of {
+		if next != of && of == auth.StepSetup && ec.Request().Method == http.MethodPost {
+			return c.setUpAgain(ec, p)
+		} else if next != of {
 			return c.goOn(ec, p)
 		}
 		return serve(ec, p)

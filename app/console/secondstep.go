@@ -133,10 +133,34 @@ func (c *entrance) setUp(ec echo.Context, p *auth.Pending) error {
 	if err := c.signIns.Shown(ec.Request().Context(), p); err != nil {
 		return err
 	}
-	if len(codes) == 0 {
+	if len(codes) == 0 { // this form was sent twice at the same moment
+		return c.showCodesAgain(ec, p)
+	}
+	return c.showCodes(ec, p, codes)
+}
+
+func (c *entrance) showCodes(ec echo.Context, p *auth.Pending, codes []string) error {
+	return render(ec, http.StatusOK, login.Codes(login.CodesPage{StepPage: c.stepPage(ec, p), Codes: codes}))
+}
+
+// setUpAgain answers a form that is sent once more after it was taken, as by a double click: the browser has let go of the answer with the recovery
+// codes. Only who holds what was set up in this sign-in gets others.
+func (c *entrance) setUpAgain(ec echo.Context, p *auth.Pending) error {
+	if _, err := c.factors.AgainCode(p.Who, issuer, ec.FormValue(second.FieldToken)); err != nil || !p.Strong {
 		return c.goOn(ec, p)
 	}
-	return render(ec, http.StatusOK, login.Codes(login.CodesPage{StepPage: c.stepPage(ec, p), Codes: codes}))
+	return c.showCodesAgain(ec, p)
+}
+
+// showCodesAgain shows recovery codes in the place of those that nobody has seen.
+func (c *entrance) showCodesAgain(ec echo.Context, p *auth.Pending) error {
+	by := p.Who
+	by.Address = ec.RealIP()
+	codes, err := c.users.NewRecoveryCodes(ec.Request().Context(), by)
+	if err != nil {
+		return err
+	}
+	return c.showCodes(ec, p, codes)
 }
 
 // addFactor reads a form with a first code or a new passkey.
