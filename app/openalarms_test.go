@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // shownOpen is what API v1 says of the open alarms of a job.
@@ -177,6 +178,10 @@ func TestAMessagesLinkAcknowledges(t *testing.T) {
 		page := stranger.get(path).document(t)
 		if text := page.Find("main").Text(); page.Find("form.sign-in").Length() != 0 || !strings.Contains(text, "night shift") || !strings.Contains(text, "from my phone") {
 			t.Errorf("afterwards it says %s", text)
+		}
+		next := page.Find("main .login-who a").AttrOr("href", "") // on to what failed, for who may sign in
+		if got := stranger.get(next); next != link.Job(thing.job) || got.status != http.StatusSeeOther || got.header.Get("Location") != "/login?next="+url.QueryEscape(next) {
+			t.Errorf("afterwards it leads to %q: %d %s", next, got.status, got.header.Get("Location"))
 		}
 		if got := stranger.post(path, nil); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a second time: %d", got.status)

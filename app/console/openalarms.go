@@ -155,7 +155,7 @@ func (c *alarmLinkPages) linkPage(ec echo.Context, status int, page alarms.LinkP
 	}
 	page.Page = c.Page(ec)
 	page.URL, page.Name, page.Cause, page.State, page.Max = link.AlarmByLink(token), l.JobName, string(l.Cause), string(l.State), alarm.MaxRemark
-	page.Since, page.Reader = c.at(page.Page, l.Since), l.Reader
+	page.Job, page.Since, page.Reader = link.Job(l.Job), c.at(page.Page, l.Since), l.Reader
 	if p := who(ec); !p.Zero() && p.Can(l.Group, auth.RightRun) {
 		page.Reader = p.Name
 	}

@@ -50,6 +50,7 @@ type AckPage struct {
 type LinkPage struct {
 	layout.Page
 	URL, Name, Cause, State string
+	Job                     string // the page of the job, for who may sign in
 	Since                   format.Time
 	Reader                  string // as whom its reader is noted
 	Ack                     ui.Ack

@@ -144,4 +144,6 @@ func TestLinesHold(t *testing.T) {
 	} {
 		do(t, chromedp.EmulateViewport(390, 844, chromedp.EmulateTouch), chromedp.Navigate(server.URL+"/page/"+path), until(holds))
 	}
+	// A phone on its side shows the form, not its buttons.
+	do(t, chromedp.EmulateViewport(844, 390, chromedp.EmulateTouch), chromedp.Navigate(server.URL+"/page/job-new"), until(`getComputedStyle(document.querySelector(".form-foot")).position === "static"`))
 }

@@ -41,7 +41,7 @@ func (f fakes) ackForm(acked bool) alarms.AckPage {
 
 // alarmLink is what the link of a message opens, for somebody who is not signed in.
 func (f fakes) alarmLink(state string) alarms.LinkPage {
-	p := alarms.LinkPage{Page: f.page("/alarms/link/1.x"), URL: "/alarms/link/1.x", Name: f.zh("每日对账", "Daily reconciliation"), Cause: "failed", State: state, Since: f.at(-3 * time.Hour), Reader: "oncall@example.com", Max: 255}
+	p := alarms.LinkPage{Page: f.page("/alarms/link/1.x"), Job: "/jobs/25", URL: "/alarms/link/1.x", Name: f.zh("每日对账", "Daily reconciliation"), Cause: "failed", State: state, Since: f.at(-3 * time.Hour), Reader: "oncall@example.com", Max: 255}
 	if state == "acked" {
 		p.Ack = f.ackOf("7", "ana", f.zh("已联系上游，预计 15 点恢复", "The bank was called, it should be back at 15:00"))
 	}
