@@ -261,6 +261,9 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		if asked := admin.get(path + "/kill").document(t).Find(".panel-page").Text(); !strings.Contains(asked, "no further step starts") || strings.Contains(asked, "executor at") {
 			t.Errorf("the question before it is ended says %q", asked)
 		}
+		if call := admin.get(path).document(t).Find("[data-awaited]"); call.Length() != 1 || call.Find(`a[href="#step-ask"]`).Length() != 1 || !strings.Contains(call.Text(), "Let 412 rows go?") {
+			t.Errorf("the page begins without what it waits for: %q", call.Text())
+		}
 		if asked := admin.get(path + "/steps/ask/approve"); !strings.Contains(asked.body, "Let 412 rows go?") || !strings.Contains(asked.body, `name="remark"`) {
 			t.Error("the question does not say what is approved")
 		}
@@ -275,7 +278,7 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 			return nil
 		})
 		page = admin.get(path)
-		if doc := page.document(t); !strings.Contains(doc.Find("#step-ask").Text(), "the amounts agree") || doc.Find(`.actions a[href="`+path+`/rerun"]`).Length() != 1 {
+		if doc := page.document(t); doc.Find("[data-awaited]").Length() != 0 || !strings.Contains(doc.Find("#step-ask").Text(), "the amounts agree") || doc.Find(`.actions a[href="`+path+`/rerun"]`).Length() != 1 {
 			t.Error("who approved, and the rerun of what failed, are not shown")
 		}
 		if asked := admin.get(path + "/rerun").document(t).Find(".panel .facts").Text(); !strings.Contains(asked, "Broken branch") || strings.Contains(asked, "fetch") {

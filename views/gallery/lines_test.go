@@ -132,6 +132,8 @@ func TestLinesHold(t *testing.T) {
 	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
 	see(390, "/jobs/7", `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)
+	// Who was called for an approval sees what is asked on the first screen of a phone, however high the picture of the flow is.
+	see(390, "/page/run-flow", fmt.Sprintf(box, `box("[data-awaited]").bottom < 780 && box("[data-awaited]").bottom < box("#flow-picture-title").top`))
 	// What may be done about a failure keeps apart, since each leads elsewhere.
 	const apart = `(all => all.length === 2 && all[1].getBoundingClientRect().left - all[0].getBoundingClientRect().right > 10)([...document.querySelectorAll(".run-failure .ways > *")])`
 	see(1280, "/page/run-failed", apart)
