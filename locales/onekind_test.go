@@ -63,6 +63,9 @@ func TestOneWordForOneDeed(t *testing.T) {
 		if !ok || strings.HasPrefix(key, "palette.also.") {
 			continue
 		}
+		if strings.Contains(said, "approve") && strings.Contains(said, "reject") && (!strings.Contains(text(simplified[key]), "批准") || !strings.Contains(text(simplified[key]), "驳回") || !strings.Contains(text(traditional[key]), "退回")) {
+			t.Errorf("%s: %q is %s and %s: the buttons say 批准, 驳回 and 退回", key, said, text(simplified[key]), text(traditional[key]))
+		}
 		first, _, _ := strings.Cut(said, " ")
 		for _, d := range deeds {
 			if strings.TrimRight(first, ".,:…") != d.english {
