@@ -95,6 +95,9 @@ func (b *building) database(ctx context.Context) (err error) {
 		return err
 	}
 	b.settings = settings{pool: b.pool, queries: db.New(), now: time.Now, logger: b.logger}
+	if err := b.keepZone(ctx); err != nil {
+		return err
+	}
 	if b.held, err = manage.NewSettings(b.pool, b.logger, time.Now, b.opts.fixed()); err != nil {
 		return &OptionsError{Err: err}
 	}

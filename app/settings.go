@@ -21,6 +21,7 @@ const (
 	settingHTTPJobs     = "http_jobs"
 	settingSampleListen = "sample_listen"
 	settingFirstLogin   = "first_login"
+	settingZone         = "time_zone"
 )
 
 // settings reads and writes punctual_setting.
