@@ -269,8 +269,13 @@ func TestTheDebsAreInstalledUpgradedAndPurged(t *testing.T) {
 	// Removing keeps the data, purging does not.
 	box.run(t, "dpkg", "--remove", "punctual", "punctual-executor")
 	box.run(t, "test", "-s", "/var/lib/punctual/punctual.db")
-	box.run(t, "rm", "/etc/punctual/token", "/etc/punctual/password", "/etc/punctual/executor.token")
-	box.run(t, "dpkg", "--purge", "punctual", "punctual-executor")
+	box.run(t, "rm", "/etc/punctual/token", "/etc/punctual/password")
+	box.run(t, "dpkg", "--purge", "punctual-executor")
+	if got := box.run(t, "stat", "-c", "%U:%G %a", "/etc/punctual/executor.token"); got != "root:root 640\n" {
+		t.Errorf("a secret of the operator's is left to %s, a group that may be anybody's", got)
+	}
+	box.run(t, "rm", "/etc/punctual/executor.token")
+	box.run(t, "dpkg", "--purge", "punctual")
 	for _, path := range []string{"/var/lib/punctual", "/var/lib/punctual-executor", "/etc/punctual", "/usr/bin/punctual", "/usr/lib/systemd/system/punctual.service"} {
 		if box.command("test", "-e", path).Run() == nil {
 			t.Errorf("%s is left after the purge", path)
