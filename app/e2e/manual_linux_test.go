@@ -111,18 +111,26 @@ var elsewhere = []struct{ page, begins, test string }{
 	{"executor-java.md", "mvn ", "TestJavaAgent"},
 }
 
+// asPunctual is the function of install.md that runs a command as the service does.
+const asPunctual = `as_punctual() {
+  runuser -u punctual -- sh -ac 'PUNCTUAL_DATA_DIR=/var/lib/punctual; . /etc/punctual/punctual.env; exec punctual "$@"' sh "$@"
+}
+as_punctual doctor
+`
+
 // excepted are the commands that cannot be run here as they stand, with the reason, and what is looked at instead.
 var excepted = map[example]struct {
 	why   string
 	check func(t *testing.T, command string)
 }{
-	{"README.md", "docker load -i punctual_*_amd64.image.tar && docker run -p 8080:8080 punctual:VERSION"}:                                                        {"no Docker daemon; TestTheImageRuns starts the image", dockerTakes},
-	{"install.md", "docker load -i punctual_VERSION_linux_amd64.image.tar"}:                                                                                       {"as above", dockerTakes},
-	{"install.md", "docker run -p 8080:8080 -v punctual:/data punctual:VERSION"}:                                                                                  {"as above", dockerTakes},
-	{"install.md", "apt install ./punctual_VERSION_amd64.deb"}:                                                                                                    {"it changes the machine; TestTheDebsAreInstalledUpgradedAndPurged does it in a root of its own", nil},
-	{"install.md", "systemctl enable --now punctual"}:                                                                                                             {"no systemd", unitIsEnabled},
-	{"install.md", "systemctl enable --now punctual-executor"}:                                                                                                    {"no systemd", unitIsEnabled},
-	{"install.md", "minisign -Vm SHA256SUMS -p punctual.pub"}:                                                                                                     {"the program is in few distributions; TestTheChecksumsAreSigned verifies as it does", nil},
+	{"README.md", "docker load -i punctual_*_amd64.image.tar && docker run -p 8080:8080 punctual:VERSION"}: {"no Docker daemon; TestTheImageRuns starts the image", dockerTakes},
+	{"install.md", "docker load -i punctual_VERSION_linux_amd64.image.tar"}:                                {"as above", dockerTakes},
+	{"install.md", "docker run -p 8080:8080 -v punctual:/data punctual:VERSION"}:                           {"as above", dockerTakes},
+	{"install.md", "apt install ./punctual_VERSION_amd64.deb"}:                                             {"it changes the machine; TestTheDebsAreInstalledUpgradedAndPurged does it in a root of its own", nil},
+	{"install.md", "systemctl enable --now punctual"}:                                                      {"no systemd", unitIsEnabled},
+	{"install.md", "systemctl enable --now punctual-executor"}:                                             {"no systemd", unitIsEnabled},
+	{"install.md", asPunctual}:                                {"there is no user punctual; TestTheDebsAreInstalledUpgradedAndPurged runs it in a root of its own", nil},
+	{"install.md", "minisign -Vm SHA256SUMS -p punctual.pub"}: {"the program is in few distributions; TestTheChecksumsAreSigned verifies as it does", nil},
 	{"install.md", `helm install -n punctual punctual deploy/helm/punctual --set image.tag=VERSION --set executor.enabled=true --set executor.image.tag=VERSION`}: {"no cluster; TestTheChartIsKubernetes renders the chart with these values' like and holds it against the schemas", chartHas},
 	{"hardening.md", "go test ./app -run 'TestPublicExploitsAreRefused/.*/CVE-2024-24113'"}:                                                                       {"it is a test", testIsThere},
 	{"migration.md", "go test ./db -run '^$' -bench Adoption -benchtime 1x"}:                                                                                      {"it measures for minutes", testIsThere},

@@ -115,14 +115,14 @@ executors:
           echo "hello from $(id -un) in $(pwd)"
 `
 
-// shellOf is the block of shell commands in a page that has a text.
+// shellOf is the example in bash of a page that has a text.
 func shellOf(t *testing.T, root, page, has string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```bash\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		if strings.Contains(block[1], has) {
 			return block[1]
 		}
