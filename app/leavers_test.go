@@ -252,3 +252,28 @@ func TestOneOfWhomTheDirectorySaysNothingKeepsNobodyIn(t *testing.T) {
 		}
 	})
 }
+
+// TestPeopleOfADirectoryThatIsGoneAreSaid on the page of users: nothing else would say that nobody asks about them any more.
+func TestPeopleOfADirectoryThatIsGoneAreSaid(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		l := directorytest.NewLDAP(t)
+		o.SignIn = signInFile(t, officeFile(t, l))
+		a := start(t, o)
+		root := open(t, a).mustLogin()
+		said := func() string { return root.get("/users").document(t).Find(".notice.warning").Text() }
+		if _, err := a.pool.ExecContext(t.Context(), `INSERT INTO xxl_job_user (username, password, role, provider, identity_key, disabled) VALUES
+			('ann', '-', 0, 'office', 'a', 0), ('bob', '-', 0, 'bureau', 'b', 1), ('eve', '-', 0, 'bureau', 'c', 2)`); err != nil {
+			t.Fatal(err)
+		}
+		if got := said(); strings.Contains(got, "sign-in file") {
+			t.Errorf("of a directory that is asked, and of people who are out: %s", got)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET disabled = 0 WHERE username = 'eve'"); err != nil {
+			t.Fatal(err)
+		}
+		if got := said(); !strings.Contains(got, "1 user came in through bureau") {
+			t.Errorf("the page says %q", got)
+		}
+	})
+}

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +21,9 @@ import (
 // userPages are everybody's account, and each one's own.
 type userPages struct {
 	*frame
-	users   *manage.Users
-	factors *auth.Factors
+	users       *manage.Users
+	directories *manage.Directories
+	factors     *auth.Factors
 }
 
 const usersPerPage = 50
@@ -66,6 +69,10 @@ func (c *userPages) userList(ec echo.Context) error {
 			return err
 		}
 		page.OldHash = hashNames[form]
+	}
+	unnamed := c.directories.Unnamed(all)
+	for _, provider := range slices.Sorted(maps.Keys(unnamed)) {
+		page.Unnamed = append(page.Unnamed, users.Unnamed{Provider: provider, People: unnamed[provider]})
 	}
 	var matching []manage.User
 	for _, u := range all {

@@ -45,6 +45,25 @@ func (s *Directories) Offers() []Offer {
 // Configured says whether people can come in otherwise than with a password that is kept here.
 func (s *Directories) Configured() bool { return s.cfg.Directories.Configured() }
 
+// Unnamed are how many people came in through each provider or directory that the sign-in file does not name any more, by its name: they
+// cannot sign in, and nobody asks about them, while their sessions and API tokens go on.
+func (s *Directories) Unnamed(all []User) map[string]int {
+	named := make(map[string]bool)
+	for _, p := range s.cfg.Directories.Providers() {
+		named[p.Name()] = true
+	}
+	for _, l := range s.cfg.Directories.LDAP() {
+		named[l.Name()] = true
+	}
+	people := make(map[string]int)
+	for _, u := range all {
+		if u.Provider != "" && !u.Disabled && !named[u.Provider] {
+			people[u.Provider]++
+		}
+	}
+	return people
+}
+
 // HasLDAP says whether a name and a password can be those of a directory.
 func (s *Directories) HasLDAP() bool { return s.cfg.Directories.HasLDAP() }
 

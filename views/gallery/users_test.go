@@ -14,7 +14,7 @@ import (
 
 func (f fakes) users() users.ListPage {
 	groups := []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("旧账务系统", "Legacy billing"), f.zh("示例执行器", "Sample executor")}
-	return users.ListPage{Page: f.page("/users"), Total: 5, Rows: []users.Row{
+	return users.ListPage{Page: f.page("/users"), Total: 5, Unnamed: []users.Unnamed{{Provider: "old-directory", People: 3}}, Rows: []users.Row{
 		{ID: 1, Name: "admin", Role: link.UserAdmin, State: link.UserActive, Self: true, BreakGlass: true, Login: f.at(-2 * time.Minute), Sessions: 1},
 		{ID: 2, Name: "wangmin", Role: link.UserAuditor, State: link.UserActive, Login: f.at(-3 * time.Hour), Sessions: 2},
 		{ID: 3, Name: "jonas", Role: link.UserNormal, State: link.UserLeft, Provider: "company", Groups: groups, Teams: []string{f.zh("夜间值班", "Night shift")}, Login: f.at(-26 * time.Hour), Sessions: 1},

@@ -14,9 +14,16 @@ type ListPage struct {
 	Filter link.UserFilter
 	// OldHash is how passwords are kept for an XXL-JOB admin that may be put back, "MD5" or "SHA-256"; "" for none.
 	OldHash string
+	Unnamed []Unnamed
 	Rows    []Row
 	Total   int64
 	Pager   ui.Pager
+}
+
+// Unnamed is a provider or directory that the sign-in file does not name any more, and how many people came in through it.
+type Unnamed struct {
+	Provider string
+	People   int
 }
 
 // Row is one user.
