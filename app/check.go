@@ -173,7 +173,7 @@ func (r *CheckReport) old(s db.Survey) {
 func (r *CheckReport) jobs(s db.Survey) {
 	r.Jobs = CheckedJobs{Total: len(s.Jobs), ByType: make(map[string]int), ByGlue: make(map[string]int)}
 	findings := make(map[db.JobFinding][]string)
-	var mails, retries, scripts []string
+	var mails, retries, scripts, unknown []string
 	for _, j := range s.Jobs {
 		name := strconv.FormatInt(j.ID, 10) + " " + j.Name
 		r.Jobs.ByType[string(j.Type)]++
@@ -183,6 +183,9 @@ func (r *CheckReport) jobs(s db.Survey) {
 		}
 		if j.Finding != "" {
 			findings[j.Finding] = append(findings[j.Finding], name+": "+j.Conf)
+		}
+		if values := unknownOf(j); values != "" {
+			unknown = append(unknown, name+": "+values)
 		}
 		if j.Mails {
 			mails = append(mails, name)
@@ -197,9 +200,25 @@ func (r *CheckReport) jobs(s db.Survey) {
 	for _, finding := range []db.JobFinding{db.FindingUnread, db.FindingFields, db.FindingWeekday, db.FindingMonths, db.FindingDay, db.FindingDelay} {
 		r.sayOf("times."+string(finding), "jobs: %d; "+checkedFindings[finding], findings[finding])
 	}
+	r.sayOf("unknown", "jobs with a value that is none of XXL-JOB's: %d. Of such a schedule type none is ever due, and with such a route strategy or kind every run fails, as there; their form keeps it until another is chosen", unknown)
 	r.sayOf("mail", "jobs that name addresses for alarm mails: %d. None is sent before a mail channel is made and marked for them", mails)
 	r.sayOf("retries", "jobs with retries: %d. They get a back-off of 10 s, as they had in effect", retries)
 	r.sayOf("scripts", "jobs that are scripts (GLUE): %d. Whoever may edit them has the executors' machines; PUNCTUAL_GLUE=false shuts their editor", scripts)
+}
+
+// unknownOf are the values of a job that keep it from running and that nobody knows. One without any has the usual one.
+func unknownOf(j db.SurveyedJob) string {
+	var values []string
+	if j.Type != "" && !j.Type.Valid() {
+		values = append(values, "schedule_type "+string(j.Type))
+	}
+	if j.Route != "" && !j.Route.Valid() {
+		values = append(values, "executor_route_strategy "+string(j.Route))
+	}
+	if j.GlueType != "" && !slices.Contains(jobspec.AllGlues, wire.Glue(j.GlueType)) {
+		values = append(values, "glue_type "+j.GlueType)
+	}
+	return strings.Join(values, ", ")
 }
 
 // checkedFindings are the findings in the words of docs/migration.md.

@@ -43,6 +43,8 @@ func TestACheckOnlyReads(t *testing.T) {
 		pool.Wall(time.Now()), pool.Wall(time.Now()))
 	exec("INSERT INTO xxl_job_info (id, job_group, job_desc, schedule_type, schedule_conf, glue_type, alarm_email, executor_fail_retry_count, trigger_status) VALUES " +
 		"(1, 1, 'eight', 'CRON', '0 0 2 * * ? * *', 'BEAN', 'ops@example.com', 0, 1), (2, 1, 'script', 'NONE', '', 'GLUE_SHELL', '', 2, 0)")
+	exec("INSERT INTO xxl_job_info (id, job_group, job_desc, schedule_type, schedule_conf, glue_type, executor_route_strategy) VALUES " +
+		"(3, 1, 'odd', 'WEEKLY', '', 'GLUE_PERL', 'NEAREST'), (4, 1, 'usual', 'CRON', '0 0 2 * * ?', 'BEAN', 'SHARDING_BROADCAST')")
 	exec("INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code) VALUES (1, 1, 200, 0), (1, 1, 200, 200)")
 	exec("UPDATE xxl_job_log SET trigger_time = ?", pool.Wall(time.Now().AddDate(0, 0, -33)))
 	exec("INSERT INTO xxl_job_user (username, password, role, permission) VALUES ('admin', 'e10adc3949ba59abbe56e057f20f883e', 1, NULL), ('jonas', 'x', 0, '1,2,9')")
@@ -62,9 +64,12 @@ func TestACheckOnlyReads(t *testing.T) {
 	for _, p := range r.Points {
 		keys = append(keys, p.Key)
 	}
-	want := []string{"running", "open", "kept", "times.fields", "mail", "retries", "scripts", "passwords", "hessian", "empty"}
+	want := []string{"running", "open", "kept", "times.fields", "unknown", "mail", "retries", "scripts", "passwords", "hessian", "empty"}
 	if !slices.Equal(keys, want) || r.Verdict != CheckLook || r.Release != "2.3.0–2.4.2" {
 		t.Errorf("points %v of %s (%s), want %v", keys, r.Release, r.Verdict, want)
+	}
+	if i := slices.Index(keys, "unknown"); i >= 0 && !slices.Equal(r.Points[i].Of, []string{"3 odd: schedule_type WEEKLY, executor_route_strategy NEAREST, glue_type GLUE_PERL"}) {
+		t.Errorf("unknown are %q", r.Points[i].Of)
 	}
 	if len(r.Users) != 2 || !r.Users[0].Admin || strings.Join(r.Users[1].Groups, ",") != "orders,stock" {
 		t.Errorf("users: %+v", r.Users)

@@ -38,6 +38,7 @@ type SurveyedJob struct {
 	Conf     string
 	Finding  JobFinding
 	GlueType string
+	Route    jobspec.Route
 	Mails    bool // it names addresses for alarm mails
 	Retries  bool
 }
@@ -126,13 +127,13 @@ func (p *Pool) surveyJobs(ctx context.Context, found schema, s *Survey) error {
 	if !job.has("schedule_type") {
 		kind, conf = "'CRON'", "job_cron"
 	}
-	rows, err := p.QueryContext(ctx, "SELECT id, "+name+", trigger_status = 1, "+kind+", "+conf+", glue_type, COALESCE(alarm_email, '') <> '', executor_fail_retry_count > 0 FROM xxl_job_info ORDER BY id")
+	rows, err := p.QueryContext(ctx, "SELECT id, "+name+", trigger_status = 1, "+kind+", "+conf+", glue_type, COALESCE(alarm_email, '') <> '', executor_fail_retry_count > 0, COALESCE(executor_route_strategy, '') FROM xxl_job_info ORDER BY id")
 	if err != nil {
 		return err
 	}
 	err = scanAll(rows, func() error {
 		var j SurveyedJob
-		if err := rows.Scan(&j.ID, &j.Name, &j.Started, &j.Type, &j.Conf, &j.GlueType, &j.Mails, &j.Retries); err != nil {
+		if err := rows.Scan(&j.ID, &j.Name, &j.Started, &j.Type, &j.Conf, &j.GlueType, &j.Mails, &j.Retries, &j.Route); err != nil {
 			return err
 		}
 		j.Finding = findingOf(s.Release, j.Type, j.Conf)
