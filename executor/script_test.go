@@ -124,6 +124,35 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 	}
 }
 
+// TestWhatAScriptLeavesGoesOn: the run has its end although the output is held, and says so; a kill of its job comes too late for what is left.
+func TestWhatAScriptLeavesGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	req := script(1, wire.GlueShell, `setsid sleep 300 & echo "left $!"`)
+	b.mustRun(t, req)
+	b.wantResult(t, 1, 200, "")
+	text := b.log(t, req)
+	if !strings.Contains(text, "goes on and still held its output") {
+		t.Errorf("the log does not say it:\n%s", text)
+	}
+	_, rest, _ := strings.Cut(text, "left ")
+	number, _, _ := strings.Cut(rest, "\n")
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.client.Kill(t.Context(), b.Target(), wire.KillRequest{JobID: req.JobID}); err != nil {
+		t.Fatal(err)
+	}
+	if err := left.Kill(); err != nil {
+		t.Errorf("it is gone: %v", err)
+	}
+}
+
 // A shutdown waits for handlers longer than SIGKILL is away: nothing of a script goes on after it, not even what ignores SIGTERM and holds
 // its output when the script itself is gone.
 func TestNothingOfAScriptOutlivesAStop(t *testing.T) {

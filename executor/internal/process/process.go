@@ -49,7 +49,11 @@ func Run(ctx context.Context, p Program) Result {
 	}
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.Env = append(slices.Concat(cleanEnviron(os.Environ()), p.As.environ(), p.Env), MarkVariable+"="+p.Mark)
-	cmd.Stdout, cmd.Stderr = p.Out, p.Out // one pipe for both: lines stay in order, and a slow reader slows the program
+	reader, writer, err := os.Pipe() // one for both: lines stay in order, and a slow log slows the program
+	if err != nil {
+		return Result{ExitCode: -1, Err: err}
+	}
+	cmd.Stdout, cmd.Stderr = writer, writer
 	cmd.WaitDelay = Grace
 	ownGroup(cmd)
 	as(cmd, p.As)
@@ -59,21 +63,80 @@ func Run(ctx context.Context, p Program) Result {
 		terminate(cmd.Process, p.Mark)
 		return nil
 	}
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	_ = writer.Close()
+	if err != nil {
+		_ = reader.Close()
 		return Result{ExitCode: -1, Err: err}
 	}
-	err := cmd.Wait()
+	over, held := make(chan struct{}), make(chan bool, 1)
+	go func() { held <- pass(reader, p.Out, over) }()
+	err = cmd.Wait()
+	close(over)
+	var background, all bool
+	select {
+	case background = <-held:
+		all = true
+	case <-ctx.Done():
+	}
 	if ctx.Err() != nil {
 		if asked.IsZero() && alive(cmd.Process.Pid, p.Mark) { // the program had ended before ctx did
 			_ = cmd.Cancel()
 		}
 		endTree(cmd.Process.Pid, p.Mark, asked.Add(Grace))
 	}
-	result := Result{ExitCode: cmd.ProcessState.ExitCode(), Background: errors.Is(err, exec.ErrWaitDelay)}
+	if !all {
+		<-held
+	}
+	result := Result{ExitCode: cmd.ProcessState.ExitCode(), Background: background}
 	if result.ExitCode < 0 {
 		result.Err = err
 	}
 	return result
+}
+
+// piped is where a program's output comes from.
+type piped interface {
+	io.ReadCloser
+	SetReadDeadline(t time.Time) error
+}
+
+// maxLeft is how much is read once a program is over: no pipe holds more of what it has printed, and the rest is of others.
+const maxLeft = 1 << 20
+
+// pass gives to what a program prints, until nobody holds the pipe any more. Once the program is over, it waits for others for Grace at most, and says
+// whether they still held it. How long the log takes for what was printed does not count.
+func pass(from piped, to io.Writer, over <-chan struct{}) (held bool) {
+	defer func() { _ = from.Close() }()
+	go func() {
+		<-over
+		if from.SetReadDeadline(time.Now()) != nil { // a system that knows none for pipes
+			time.AfterFunc(Grace, func() { _ = from.Close() })
+		}
+	}()
+	buffer := make([]byte, 32<<10)
+	ended, wait, left := false, Grace, maxLeft
+	for {
+		began := time.Now()
+		if ended {
+			_ = from.SetReadDeadline(began.Add(wait))
+		}
+		n, err := from.Read(buffer)
+		if ended {
+			wait, left = wait-time.Since(began), left-n
+		}
+		if n > 0 {
+			_, _ = to.Write(buffer[:n]) // what cannot be written is the log's to tell
+		}
+		switch {
+		case !ended && errors.Is(err, os.ErrDeadlineExceeded):
+			ended = true
+		case err != nil:
+			return !errors.Is(err, io.EOF)
+		case ended && (wait <= 0 || left <= 0):
+			return true
+		}
+	}
 }
 
 // cleanEnviron drops what is not for jobs: this program's own settings, which hold its secrets.

@@ -5,11 +5,16 @@ package process
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // slowReader takes little at a time, and notes whether the program was over while much was still to come.
@@ -78,5 +83,79 @@ func TestWhatAProgramLeavesIsAskedToStop(t *testing.T) {
 	Run(ctx, Program{Path: bash, Args: []string{"-c", child, "bash", asked}, Out: &enough{end: end}, Mark: "left " + asked})
 	if _, err := os.Stat(asked); err != nil {
 		t.Error("it was ended without a chance to stop")
+	}
+}
+
+// logged is a log that takes its time for each piece.
+type logged struct {
+	takes time.Duration
+	text  strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	time.Sleep(l.takes)
+	return l.text.Write(p)
+}
+
+// TestASlowLogHasAllThatAProgramPrinted, however long it takes after the program's end: that nobody holds the output any more is known only then.
+// What others print is waited for as long as they may hold it, whether they say something or nothing, and no flood is read for ever.
+func TestASlowLogHasAllThatAProgramPrinted(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		takes time.Duration
+		print func(io.WriteCloser, chan struct{})
+		want  string
+		most  time.Duration
+		held  bool
+	}{
+		"a slow log": {10 * time.Second, func(w io.WriteCloser, over chan struct{}) {
+			_, _ = io.WriteString(w, "first\n")
+			close(over)
+			_, _ = io.WriteString(w, "in the pipe\n")
+			_, _ = io.WriteString(w, "and more\n")
+			_ = w.Close()
+		}, "first\nin the pipe\nand more\n", 30 * time.Second, false},
+		"somebody who says nothing": {0, func(w io.WriteCloser, over chan struct{}) {
+			_, _ = io.WriteString(w, "first\n")
+			close(over)
+		}, "first\n", Grace, true},
+		"somebody who says something": {0, func(w io.WriteCloser, over chan struct{}) {
+			close(over)
+			for {
+				time.Sleep(2 * time.Second)
+				if _, err := io.WriteString(w, "a line\n"); err != nil {
+					return
+				}
+			}
+		}, "a line\n", Grace, true},
+		"somebody who ends": {0, func(w io.WriteCloser, over chan struct{}) {
+			close(over)
+			time.Sleep(2 * time.Second)
+			_ = w.Close()
+		}, "", 2 * time.Second, false},
+		"a flood": {0, func(w io.WriteCloser, over chan struct{}) {
+			close(over)
+			time.Sleep(1) // until that is known
+			for text := make([]byte, 32<<10); ; {
+				if _, err := w.Write(text); err != nil {
+					return
+				}
+			}
+		}, string(make([]byte, maxLeft)), 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r, w := net.Pipe()
+				over, log, began := make(chan struct{}), &logged{takes: tt.takes}, time.Now()
+				var printer sync.WaitGroup
+				printer.Go(func() { tt.print(w, over) })
+				held := pass(r, log, over)
+				if took := time.Since(began); held != tt.held || took != tt.most || log.text.String() != tt.want {
+					t.Errorf("held %v after %v; the log has %d bytes: %.100q", held, took, log.text.Len(), log.text.String())
+				}
+				printer.Wait()
+			})
+		})
 	}
 }
