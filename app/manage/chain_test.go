@@ -1,6 +1,8 @@
 package manage
 
 import (
+	"context"
+	"database/sql"
 	"slices"
 	"strconv"
 	"strings"
@@ -301,6 +303,44 @@ func TestAFlowBecomesItsChainAgain(t *testing.T) {
 			t.Errorf("of a flow that was edited: %s", kind(err))
 		}
 	})
+}
+
+// TestNoRingIsMadeByAnUndoAndAnEdit that each make a half of it at once: the chain has its children again, and the last job got the first one.
+func TestNoRingIsMadeByAnUndoAndAnEdit(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets them in one after the other
+	b, ctx := setup(t, pool, nil), t.Context()
+	last := b.create(t, nil)
+	first := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(last, 10) })
+	c, err := b.Jobs.Chain(ctx, b.admin, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := b.Jobs.MakeFlow(ctx, b.admin, first, ChainInput{Name: "nightly", Version: c.Version})
+	if err != nil {
+		t.Fatal(kind(err))
+	}
+	undone := make(chan error, 1)
+	err = pool.InTurn(ctx, "starts", func(_ context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_info SET child_jobid = ?, revision = revision + 1 WHERE id = ?", strconv.FormatInt(first, 10), last); err != nil {
+			return err
+		}
+		go func() { undone <- b.Jobs.UndoFlow(db.Patient(ctx), b.admin, made) }()
+		waiting := 0
+		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
+			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%INTO punctual_turn%starts%'").Scan(&waiting)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-undone; err == nil || !strings.Contains(err.Error(), "child_cycle") {
+		t.Errorf("the undo: %v", err)
+	}
 }
 
 // TestARingIsNoChain: jobs that start each other for ever, which XXL-JOB let people save.

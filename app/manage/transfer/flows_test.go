@@ -1,9 +1,12 @@
 package transfer
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
@@ -154,6 +157,40 @@ func TestAFileIsRefusedForItsFlows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoRingIsMadeByAFileAndAnEdit that each make a half of it at once.
+func TestNoRingIsMadeByAFileAndAnEdit(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets them in one after the other
+	b, ctx := setup(t, pool), t.Context()
+	other := b.create(t, nil)
+	first := b.create(t, func(in *manage.JobInput) { in.Name = "first" })
+	f, plan := b.planOf(t, fmt.Sprintf("punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {description: first, author: ann, schedule: NONE, handler: x, children: [%d]}\n", other), Options{})
+	imported := make(chan error, 1)
+	err := pool.InTurn(ctx, "starts", func(_ context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_info SET child_jobid = ?, revision = revision + 1 WHERE id = ?", fmt.Sprint(first), other); err != nil {
+			return err
+		}
+		go func() {
+			_, err := b.files.Import(db.Patient(ctx), b.admin, f, Options{}, plan.Digest)
+			imported <- err
+		}()
+		waiting := 0
+		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
+			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%INTO punctual_turn%starts%'").Scan(&waiting)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-imported; err == nil || !strings.Contains(err.Error(), "child_cycle") {
+		t.Errorf("the import: %v", err)
+	}
 }
 
 // TestPruningTakesNoJobFromTheFiles: what a job of the files starts, or a flow of theirs runs, is not deleted because it is in them no more, as
