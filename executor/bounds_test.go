@@ -3,6 +3,7 @@
 package executor_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -65,6 +66,47 @@ func TestCoverEarlyEndsNothingThatCameLater(t *testing.T) {
 	close(h.free)
 	b.wantResult(t, 3, 200, "")
 	b.wantResult(t, 4, 200, "")
+}
+
+// TestACoverThatADrainHandsBackEndsWhatItCovers: it was being put on record when the drain began. It runs elsewhere, so that the run whose place it
+// takes must not go on here, and the drain does not wait for that.
+func TestACoverThatADrainHandsBackEndsWhatItCovers(t *testing.T) {
+	t.Parallel()
+	h := newBlocker()
+	b := setup(t, executortest.Handlers{"h": h.handle})
+	b.mustRun(t, onJob(request(1), 7, wire.BlockSerial))
+	<-h.begun
+	held, free := executor.HoldJournal(b.Executor.Executor)
+	defer free()
+	answered := make(chan wire.Answer, 1)
+	go func() {
+		answer, err := b.client.Run(context.WithoutCancel(t.Context()), b.Target(), onJob(request(2), 7, wire.BlockCoverEarly))
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- answer
+	}()
+	<-held
+	drained := make(chan error, 1)
+	go func() { drained <- b.Drain(context.WithoutCancel(t.Context())) }()
+	executortest.Eventually(t, "run 2 is handed back", func() error {
+		if b.Stats().Waiting > 0 {
+			return executortest.ErrNotYet
+		}
+		return nil
+	})
+	free()
+	if answer := <-answered; !answer.OK() {
+		t.Errorf("run 2 is refused, and handed back: %s", answer.Msg)
+	}
+	b.wantResult(t, 1, 500, "block strategy effect：Cover Early [job running, killed]")
+	if cb := b.admin.Result(t, 2); cb.Undone != wire.UndoneWaiting {
+		t.Errorf("run 2: %+v", cb)
+	}
+	if err := <-drained; err != nil {
+		t.Errorf("drain: %v", err)
+	}
+	close(h.free)
 }
 
 // TestRequestsAreHeldToABound: scripts come with each of them.

@@ -2,12 +2,29 @@
 
 package executor
 
+import (
+	"os"
+	"sync"
+)
+
 // Covering finds a run that waits or runs; what it gives does what a COVER_EARLY of that run does when it is on record.
 func (e *Executor) Covering(logID int64) func() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t := e.live[logID]
 	return func() { e.cover(t) }
+}
+
+// HoldJournal has the next write of an executor's journal wait until it is let go. held is closed when there is one.
+func HoldJournal(e *Executor) (held <-chan struct{}, free func()) {
+	came, gone := make(chan struct{}), make(chan struct{})
+	e.journal.writeAt = func(f *os.File, p []byte, offset int64) (int, error) {
+		e.journal.writeAt = (*os.File).WriteAt
+		close(came)
+		<-gone
+		return f.WriteAt(p, offset)
+	}
+	return came, sync.OnceFunc(func() { close(gone) })
 }
 
 // LeaveUndelivered makes it look as if results of so many runs, or of so many bytes in all, waited for an admin, until the end.
