@@ -45,6 +45,10 @@ func TestAnOldJobIsNotChangedByItsForm(t *testing.T) {
 				}
 				return value
 			}
+			starts := root.get("/jobs/5").document(t).Find(`form[action="/jobs/5/start"]`).Length() + root.get("/jobs").document(t).Find(`form[action="/jobs/5/start"]`).Length()
+			if want := map[bool]int{true: 2}[tt.column != "schedule_type"]; starts != want { // its page and the list
+				t.Errorf("%s: %d buttons start it", tt.name, starts)
+			}
 			form := formTo(t, root.get("/jobs/5/edit").document(t), "/jobs/5")
 			form.Set("name", "renamed")
 			got := root.post("/jobs/5", form)

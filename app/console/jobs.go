@@ -171,7 +171,7 @@ func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles
 	row := jobs.Row{
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
 		Schedule: scheduleText(page, j.ScheduleType, string(j.ScheduleConf)), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler),
-		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun), CanSchedule: p.Can(j.JobGroup, auth.RightSchedule),
+		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun), CanSchedule: p.Can(j.JobGroup, auth.RightSchedule), Startable: j.ScheduleType.Schedules(),
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
 	row.CanScript = c.jobs.CanScript(p, j.GlueType, j.JobGroup)

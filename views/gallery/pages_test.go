@@ -346,7 +346,7 @@ func (f fakes) jobs() jobs.ListPage {
 		Groups: f.groupOptions(0), Total: 1284, CanCreate: true, AnyJobs: true, Views: f.views("jobs"), Look: f.look("jobs", jobs.Columns),
 		Pager: ui.Pager{Next: "/jobs?page=2", Summary: f.zh("第 1–12 条，共 1,284 条", "1–12 of 1,284")}}
 	row := func(id int64, name, group, kind, schedule, glue, handler, author string, running bool, next time.Duration, last runstate.State, ago time.Duration) {
-		r := jobs.Row{ID: id, Name: name, GroupID: 1, Group: group, ScheduleType: kind, Schedule: schedule, Glue: glue, Handler: handler, Author: author, Running: running, CanEdit: true, CanRun: true, CanSchedule: true}
+		r := jobs.Row{ID: id, Name: name, GroupID: 1, Group: group, ScheduleType: kind, Schedule: schedule, Glue: glue, Handler: handler, Author: author, Running: running, CanEdit: true, CanRun: true, CanSchedule: true, Startable: kind != "NONE"}
 		if next != 0 {
 			r.Next = f.at(next)
 		}

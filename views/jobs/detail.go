@@ -149,7 +149,7 @@ func (p DetailPage) scheduleIcon() string {
 }
 
 // hasSchedule says whether there is anything to start.
-func (p DetailPage) hasSchedule() bool { return p.Row.Running || p.Row.ScheduleType != "NONE" }
+func (p DetailPage) hasSchedule() bool { return p.Row.hasSchedule() }
 
 func (t Told) why() string { return strings.Join(t.Why, " · ") }
 

@@ -2003,7 +2003,7 @@ func rowSwitch(p layout.Page, r Row) templ.Component {
 			templ_7745c5c3_Var110 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if r.CanSchedule && (r.Running || r.ScheduleType != "NONE") {
+		if r.CanSchedule && r.hasSchedule() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 158, "<form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -2086,7 +2086,7 @@ func rowSwitch(p layout.Page, r Row) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if r.Running || r.ScheduleType != "NONE" {
+		} else if r.hasSchedule() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 165, "<span class=\"tag\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -59,6 +59,7 @@ type Row struct {
 	CanEdit      bool      // edit, copy, delete
 	CanRun       bool      // run once
 	CanSchedule  bool      // start, stop
+	Startable    bool      // it becomes due by itself once it is started
 	History      History   // its newest runs, oldest first
 	CanScript    bool      // it is a script that may be edited here
 	Favourite    bool      // the reader has marked it

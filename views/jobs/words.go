@@ -36,6 +36,9 @@ func stateWord(r Row) string {
 	return link.JobStopped
 }
 
+// hasSchedule says whether there is something to start or to stop. XXL-JOB stores schedule types that nobody knows.
+func (r Row) hasSchedule() bool { return r.Running || r.Startable }
+
 func switchURL(r Row) string {
 	if r.Running {
 		return link.JobStop(r.ID)
