@@ -93,7 +93,7 @@ type TokenRequest struct {
 // installation is set up. It is a service account's, since whoever has a token is taken for its owner in the audit log.
 func CreateToken(ctx context.Context, o Options, r TokenRequest) (token string, err error) {
 	in := manage.APITokenInput{Name: r.Name, Days: r.Days}.Scoped(r.Scope)
-	err = withService(ctx, o, func(service *manage.Service, by auth.Principal, pool *db.Pool) error {
+	err = withNewService(ctx, o, func(service *manage.Service, by auth.Principal, pool *db.Pool) error {
 		var err error
 		if in.Owner, err = accountFor(ctx, service, by, pool, r.Account, in.Admin); err != nil {
 			return err
