@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -331,6 +333,74 @@ func TestTheWordsOfAChannel(t *testing.T) {
 		}
 		if got := root.get("/alarms/new?kind=webhook").document(t).Find("[name=subject]").Length(); got != 0 {
 			t.Error("a webhook has words beside its template")
+		}
+	})
+}
+
+// TestAStormIsAcknowledgedAtOnce: all that the list shows and nobody looks after, where the reader may say so.
+func TestAStormIsAcknowledgedAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		var ids []string
+		for _, name := range []string{"settle", "report", "close"} {
+			job := strconv.FormatInt(things(t, a, 1, name).job, 10)
+			ids = append(ids, job)
+			c.json(200, new(any), "POST", "/alarms/open/"+job+"/acknowledge", `{}`) // no channel was told of it, and it is open nevertheless
+			c.json(200, new(any), "POST", "/alarms/open/"+job+"/unacknowledge", "")
+		}
+		for name, right := range map[string]string{"viewer": "1.view", "runner": "1.run"} {
+			if got := root.post("/users", url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {right}}); got.status != http.StatusSeeOther {
+				t.Fatalf("create user: %d %s", got.status, got.body)
+			}
+		}
+		viewer, runner := open(t, a), open(t, a)
+		viewer.login("viewer", testPassword)
+		runner.login("runner", testPassword)
+		by := func(job string) string {
+			var one shownOpen
+			c.json(200, &one, "GET", "/alarms/open/"+job, "")
+			return one.Alarms[0].By
+		}
+		if viewer.get("/alarms/open").document(t).Find(`a[href="/alarms/open/ack"]`).Length() != 0 || viewer.get("/alarms/open/ack").document(t).Find(`input[name=id]`).Length() != 0 {
+			t.Error("who may not is led to the form")
+		}
+		if got := viewer.post("/alarms/open/ack", url.Values{"id": ids}); got.status != http.StatusForbidden || by(ids[0]) != "" {
+			t.Errorf("who may not: %d, by %q", got.status, by(ids[0]))
+		}
+		c.json(200, new(any), "POST", "/alarms/open/"+ids[2]+"/acknowledge", `{}`)
+		before := by(ids[2])
+		if runner.get("/alarms/open").document(t).Find(`a[href="/alarms/open/ack"]`).Length() != 1 {
+			t.Error("the list does not lead to the form")
+		}
+		form := runner.get("/alarms/open/ack").document(t)
+		var shown []string
+		form.Find(`form.panel input[name=id]`).Each(func(_ int, s *goquery.Selection) { shown = append(shown, s.AttrOr("value", "")) })
+		if slices.Sort(shown); !slices.Equal(shown, ids[:2]) {
+			t.Errorf("the form has %v, want %v", shown, ids[:2])
+		}
+		if got := runner.post("/alarms/open/ack", url.Values{"id": ids, "remark": {strings.Repeat("很", 256)}}); got.status != http.StatusUnprocessableEntity || got.document(t).Find("#ack-remark").Text() == "" || by(ids[0]) != "" {
+			t.Errorf("a remark that is too long: %d", got.status)
+		}
+		got := runner.post("/alarms/open/ack", url.Values{"id": append(ids, "999999", "x"), "remark": {"the <b>network</b>"}})
+		if got.status != http.StatusSeeOther || got.header.Get("Location") != "/alarms/open" {
+			t.Fatalf("acknowledge all: %d %s", got.status, got.body)
+		}
+		for i, want := range []string{"runner", "runner", before} {
+			if said := by(ids[i]); said != want {
+				t.Errorf("job %d is looked after by %q, want %q", i, said, want)
+			}
+		}
+		list := runner.get("/alarms/open")
+		if text := list.document(t).Find("main, .flash, .toast").Text(); !strings.Contains(text, "2 jobs") && !strings.Contains(list.body, "2 jobs") {
+			t.Errorf("how many is not said: %s", text)
+		}
+		if strings.Contains(list.body, "<b>network</b>") {
+			t.Error("a remark is drawn as markup")
+		}
+		if runner.get("/alarms/open/ack").document(t).Find(`input[name=id]`).Length() != 0 {
+			t.Error("what is looked after is in the form")
 		}
 	})
 }

@@ -128,7 +128,7 @@ var routeNeeds = map[string]need{
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin, "POST /alarms/preview": admin, "POST /alarms/:id/preview": admin,
 	"GET /alarms/:id/routes/new": admin, "GET /alarms/:id/jobs": admin, "POST /alarms/:id/routes": admin, "GET /alarms/:id/routes/:route/edit": admin,
 	"POST /alarms/:id/routes/:route": admin, "POST /alarms/:id/routes/:route/delete": admin,
-	"GET /alarms/open": user, "GET /alarms/open/:id": view, "POST /alarms/open/:id/ack": run, "POST /alarms/open/:id/unack": run,
+	"GET /alarms/open": user, "GET /alarms/open/ack": user, "POST /alarms/open/ack": user, "GET /alarms/open/:id": view, "POST /alarms/open/:id/ack": run, "POST /alarms/open/:id/unack": run,
 	"GET /alarms/link/:token": anybody, "POST /alarms/link/:token": anybody, // whoever holds the token
 	"GET /alarms/messages": admin, "POST /alarms/messages/:id/retry": admin,
 

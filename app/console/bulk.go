@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,11 +209,7 @@ func readBulk(ec echo.Context) manage.Bulk {
 		}
 	}
 	b.Group, _ = strconv.ParseInt(form.Get(jobs.FieldGroup), 10, 64) // 0 is no group, which the use case says
-	for _, text := range form[jobs.FieldID] {
-		if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
-			b.IDs = append(b.IDs, id)
-		}
-	}
+	b.IDs = picked(form)
 	if form.Get(jobs.FieldUndo) != "" {
 		b.Was = make(map[int64]string)
 		for _, id := range b.IDs {
@@ -220,6 +217,16 @@ func readBulk(ec echo.Context) manage.Bulk {
 		}
 	}
 	return b
+}
+
+// picked are the ids that a form has.
+func picked(form url.Values) (ids []int64) {
+	for _, text := range form[jobs.FieldID] {
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func tagsIn(list string) []string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,6 +23,8 @@ type openAlarmPages struct{ *frame }
 
 func (c *openAlarmPages) routes(g *echo.Group) {
 	g.GET("/alarms/open", c.openList)
+	g.GET(link.AlarmsAck, c.openAll)
+	g.POST(link.AlarmsAck, c.ackAll)
 	g.GET("/alarms/open/:id", c.openJob)
 	g.POST("/alarms/open/:id/ack", c.ack)
 	g.POST("/alarms/open/:id/unack", c.unack)
@@ -31,6 +34,15 @@ func (c *openAlarmPages) routes(g *echo.Group) {
 const openShown = 200
 
 func (c *openAlarmPages) openList(ec echo.Context) error {
+	page := alarms.OpenPage{Page: c.pageWithFlash(ec)}
+	if err := c.openRows(ec, &page); err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, alarms.OpenList(page), alarms.FragmentOpen)
+}
+
+// openRows are the jobs that the list shows.
+func (c *openAlarmPages) openRows(ec echo.Context, page *alarms.OpenPage) error {
 	list, more, err := c.open.List(ec.Request().Context(), who(ec), 0, openShown)
 	if err != nil {
 		return err
@@ -39,13 +51,47 @@ func (c *openAlarmPages) openList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := alarms.OpenPage{Page: c.pageWithFlash(ec), More: more}
+	page.More = more
 	for _, j := range list {
 		row := c.openRow(page.Page, who(ec), j)
 		row.Group = groups.title(j.Group)
 		page.Jobs = append(page.Jobs, row)
 	}
-	return renderPart(ec, http.StatusOK, alarms.OpenList(page), alarms.FragmentOpen)
+	return nil
+}
+
+// openAll asks whether somebody looks after all that the list shows and nobody looks after yet.
+func (c *openAlarmPages) openAll(ec echo.Context) error {
+	return c.allPage(ec, http.StatusOK, alarms.AllPage{})
+}
+
+func (c *openAlarmPages) allPage(ec echo.Context, status int, page alarms.AllPage) error {
+	list := alarms.OpenPage{Page: c.Page(ec)}
+	if err := c.openRows(ec, &list); err != nil {
+		return err
+	}
+	page.Page, page.Jobs, page.Max = list.Page, list.Left(), alarm.MaxRemark
+	return renderPart(ec, status, alarms.AcknowledgeAll(page), ui.FragmentDialog)
+}
+
+// ackAll goes by the jobs that the form showed, and not by those that are open by now.
+func (c *openAlarmPages) ackAll(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	ids := picked(ec.Request().Form)
+	remark := ec.FormValue(manage.FieldRemark)
+	n, err := c.open.AcknowledgeAll(ec.Request().Context(), who(ec), ids[:min(len(ids), openShown)], remark)
+	if err != nil {
+		page := alarms.AllPage{Remark: remark}
+		errs, why, ok := refused(c.Page(ec), err, problem.Conflict)
+		if !ok {
+			return err
+		}
+		page.Error, page.Problem = errs[manage.FieldRemark], why
+		return c.allPage(ec, http.StatusUnprocessableEntity, page)
+	}
+	return c.goTo(ec, link.AlarmsOpenPath, done("alarms.flash.ackedall", "Count", strconv.Itoa(n)))
 }
 
 func (c *frame) openRow(page layout.Page, p auth.Principal, j manage.OpenAlarm) alarms.OpenJob {

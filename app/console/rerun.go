@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -75,13 +74,7 @@ const rerunPart = 50
 
 func readRerun(ec echo.Context) manage.Rerun {
 	_ = ec.Request().ParseForm() // a body that cannot be read has been refused
-	in := manage.Rerun{Type: jobspec.TriggerManual}
-	for _, text := range ec.Request().Form[jobs.FieldID] {
-		if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
-			in.IDs = append(in.IDs, id)
-		}
-	}
-	return in
+	return manage.Rerun{Type: jobspec.TriggerManual, IDs: picked(ec.Request().Form)}
 }
 
 func (c *runPages) rerunPage(ec echo.Context, in manage.Rerun, do func(context.Context, auth.Principal, manage.Rerun) ([]manage.BulkItem, error)) (jobs.BulkPage, error) {

@@ -210,6 +210,7 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "token-drop", path: link.TokenDrop(d.own)},
 		{name: "token-rotate-common", path: link.TokenRotate(0)},
 		{name: "alarms-open", path: link.AlarmsOpenPath},
+		{name: "alarms-ack-all", path: link.AlarmsAck},
 		{name: "alarm-open", path: link.AlarmOpen(d.fails)},
 		{name: "webhooks", path: link.WebhooksPath},
 		{name: "webhook-new", path: link.WebhookNewPath},

@@ -151,6 +151,25 @@ func (s *OpenAlarms) Acknowledge(ctx context.Context, p auth.Principal, jobID in
 	}))
 }
 
+// AcknowledgeAll is [OpenAlarms.Acknowledge] for several jobs, and says of how many. Those that have recovered, are gone, or are looked
+// after by somebody since they were listed stay as they are.
+func (s *OpenAlarms) AcknowledgeAll(ctx context.Context, p auth.Principal, jobs []int64, remark string) (n int, err error) {
+	if remark, err = validRemark(remark); err != nil {
+		return 0, err
+	}
+	for _, id := range jobs {
+		err := s.Acknowledge(ctx, p, id, remark)
+		if err == nil {
+			n++
+			continue
+		}
+		if kind := problem.From(err).Kind; kind != problem.Conflict && kind != problem.NotFound {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
 // Unacknowledge takes that back, whoever said it: the alarms are told again.
 func (s *OpenAlarms) Unacknowledge(ctx context.Context, p auth.Principal, jobID int64) error {
 	j, err := s.change(ctx, p, jobID)

@@ -1,6 +1,8 @@
 package alarms
 
 import (
+	"slices"
+
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
@@ -28,6 +30,21 @@ type OpenPage struct {
 	layout.Page
 	Jobs []OpenJob
 	More bool // there are others
+}
+
+// Left are the jobs that nobody looks after, where the reader may say that they do.
+func (p OpenPage) Left() []OpenJob {
+	return slices.DeleteFunc(slices.Clone(p.Jobs), func(j OpenJob) bool { return j.Ack.By != "" || j.Ack.URL == "" })
+}
+
+// AllPage is the form by which somebody says that they look after all of them ([AcknowledgeAll]; fragment ui.FragmentDialog).
+type AllPage struct {
+	layout.Page
+	Jobs    []OpenJob
+	Remark  string
+	Max     int // characters of Remark
+	Error   string
+	Problem string
 }
 
 // FragmentOpen is the part of [OpenList] that changes.

@@ -28,7 +28,7 @@ func (f fakes) openJob(acked bool) alarms.OpenJob {
 }
 
 func (f fakes) openAlarms() alarms.OpenPage {
-	return alarms.OpenPage{Page: f.page("/alarms/open"), Jobs: []alarms.OpenJob{f.openJob(true), f.openJob(false)}}
+	return alarms.OpenPage{Page: f.page("/alarms/open"), Jobs: []alarms.OpenJob{f.openJob(true), f.openJob(false), f.openJob(false)}}
 }
 
 func (f fakes) ackForm(acked bool) alarms.AckPage {
@@ -44,6 +44,15 @@ func (f fakes) alarmLink(state string) alarms.LinkPage {
 	p := alarms.LinkPage{Page: f.page("/alarms/link/1.x"), Job: "/jobs/25", URL: "/alarms/link/1.x", Name: f.zh("每日对账", "Daily reconciliation"), Cause: "failed", State: state, Since: f.at(-3 * time.Hour), Reader: "oncall@example.com", Max: 255}
 	if state == "acked" {
 		p.Ack = f.ackOf("7", "ana", f.zh("已联系上游，预计 15 点恢复", "The bank was called, it should be back at 15:00"))
+	}
+	return p
+}
+
+// ackAll is the form for a storm.
+func (f fakes) ackAll() alarms.AllPage {
+	p := alarms.AllPage{Page: f.page("/alarms/open/ack"), Max: 255}
+	for range 12 {
+		p.Jobs = append(p.Jobs, f.openJob(false))
 	}
 	return p
 }

@@ -164,6 +164,7 @@ func (f fakes) pages() []page {
 		{"glue-waiting-own", "/jobs/7/glue/waiting?own", glue.Waiting(f.glueWaiting(false))},
 		{"alarms-open", "/alarms/open", alarms.OpenList(f.openAlarms())},
 		{"alarms-open-none", "/alarms/open?none", alarms.OpenList(alarms.OpenPage{Page: f.page("/alarms/open?none")})},
+		{"alarm-ack-all", "/alarms/open/ack", alarms.AcknowledgeAll(f.ackAll())},
 		{"alarm-ack", "/alarms/open/7", alarms.Acknowledge(f.ackForm(false))},
 		{"alarm-acked", "/alarms/open/8", alarms.Acknowledge(f.ackForm(true))},
 		{"note-job", "/jobs/7/note", notes.Form(f.noteForm())},

@@ -231,6 +231,10 @@ func AlarmTest(channelID int64) string { return Alarm(channelID) + "/test" }
 // AlarmOpen are the alarms of a job that have not recovered, and the form by which somebody says that they look after them.
 func AlarmOpen(jobID int64) string { return AlarmsOpenPath + "/" + id(jobID) }
 
+// AlarmsAck is the form by which somebody says that they look after the alarms of all the jobs that a list shows (GET), and where it is
+// posted (POST).
+const AlarmsAck = AlarmsOpenPath + "/ack"
+
 // AlarmAck is where that form is posted (POST only).
 func AlarmAck(jobID int64) string { return AlarmOpen(jobID) + "/ack" }
 
