@@ -67,6 +67,25 @@ func TestEachRunOfARequestHasItsAnswer(t *testing.T) {
 	}
 }
 
+func TestARunThatPanicsIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, executortest.Handlers{"h": func(context.Context, *executor.Run) error { return nil }})
+	wrapped := 0
+	b.Use(func(next executor.Handler) executor.Handler {
+		if wrapped++; wrapped == 2 {
+			panic("no wrapper")
+		}
+		return next
+	})
+	for i, answer := range b.postRuns(t, request(1), request(2), request(3)) {
+		if want := i != 1; answer.OK() != want || !want && answer.Msg != "request error:no wrapper" {
+			t.Errorf("run %d: %+v", i+1, answer)
+		}
+	}
+	b.wantResult(t, 1, 200, "")
+	b.wantResult(t, 3, 200, "")
+}
+
 func TestRunsOfAJobKeepTheirOrderInARequest(t *testing.T) {
 	t.Parallel()
 	var order []int64 // one at a time

@@ -169,7 +169,7 @@ func (e *Executor) serveRuns(body []byte) (code int, msg string, value []byte, e
 	runs := make([]taken, len(bodies))
 	for i, b := range bodies {
 		r := &runs[i]
-		r.task, r.req, r.err = e.take("", bytes.Clone(b)) // or a run of days would hold what all of them were asked with
+		r.task, r.req, r.err = e.takeOneOf(b)
 	}
 	value = append(make([]byte, 0, 64*len(runs)), '[')
 	for i, r := range runs {
@@ -186,6 +186,18 @@ func (e *Executor) serveRuns(body []byte) (code int, msg string, value []byte, e
 		value = wire.AppendAnswer(value, code, msg, data)
 	}
 	return wire.CodeSuccess, wire.MsgSuccess, append(value, ']'), nil
+}
+
+// takeOneOf is take for a run that was asked for with others. A panic, as in what [Executor.Use] was given, is its answer alone: were it that
+// of the request, those that are queued already would count as refused and be sent again.
+func (e *Executor) takeOneOf(body []byte) (t *task, req *wire.RunRequest, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.logger.Error("request panicked", "error", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return e.take("", body)
 }
 
 // take reads a request for a run and queues it.
