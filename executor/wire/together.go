@@ -24,7 +24,7 @@ const HeaderTakesRuns = "Punctual-Takes-Runs"
 const (
 	// MaxRuns is how many runs may be asked for in one request.
 	MaxRuns = 100
-	// maxRunsBytes bounds the body of such a request, unless a single run is longer: so long [plainTransport] sends it itself.
+	// maxRunsBytes bounds the body of such a request: so long [plainTransport] sends it itself. A longer run waits for no others.
 	maxRunsBytes = maxPlain - 1<<10
 	// maxAhead is how many requests are under way before runs wait for each other.
 	maxAhead = 4
@@ -93,13 +93,14 @@ type batch struct {
 	left   atomic.Int64 // runs whose callers wait
 }
 
-// enter counts a request, or has the run wait for those that are under way. at is nil when the executor is not known to take several.
+// enter counts a request, or has the run wait for those that are under way. at is nil when the executor is not known to take several,
+// or the run leaves no room for others.
 func (g *gatherer) enter(ctx context.Context, to Target, body []byte) (at *taker, waits *gathered) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at = g.takers[to]
 	now := time.Now()
-	if at == nil || now.Before(at.shunned) {
+	if at == nil || now.Before(at.shunned) || len(body) >= maxRunsBytes {
 		return nil, nil
 	}
 	at.used = now
@@ -141,7 +142,7 @@ func (g *gatherer) over(at *taker) *batch {
 	at.ahead++
 	n, size := 0, 0
 	for n < min(len(at.waiting), MaxRuns) {
-		if size += len(at.waiting[n].body) + 1; n > 0 && size > maxRunsBytes {
+		if size += len(at.waiting[n].body) + 1; size > maxRunsBytes {
 			break
 		}
 		n++

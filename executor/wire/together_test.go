@@ -263,9 +263,8 @@ func TestARequestHasBoundedRuns(t *testing.T) {
 		for id := range int64(3) {
 			g.ask(t.Context(), RunRequest{LogID: 2000 + id, GlueSource: script})
 		}
-		g.ask(t.Context(), RunRequest{LogID: 3000, GlueSource: strings.Repeat("x", 2*maxRunsBytes)})
 		var got []int
-		for n := 0; n < MaxRuns+5; {
+		for n := 0; n < MaxRuns+4; {
 			r := g.next()
 			got, n = append(got, len(r.runs)), n+len(r.runs)
 			r.each()
@@ -284,6 +283,23 @@ func TestARequestHasBoundedRuns(t *testing.T) {
 		}
 		if got[0] != MaxRuns || len(got) < 4 {
 			t.Errorf("requests of %v runs: at most %d, and %d bytes", got, MaxRuns, maxRunsBytes)
+		}
+	})
+}
+
+// TestARunThatFillsARequestWaitsForNone: others could not go with it.
+func TestARunThatFillsARequestWaitsForNone(t *testing.T) {
+	t.Parallel()
+	inGathering(t, func(t *testing.T, g *gathering) {
+		began := time.Now()
+		ch := g.ask(t.Context(), RunRequest{LogID: 501, GlueSource: strings.Repeat("x", maxRunsBytes)})
+		r := <-g.executor.requests
+		if waited := time.Since(began); r.path != "/run" || waited != 0 {
+			t.Errorf("asked at %s after %v", r.path, waited)
+		}
+		r.each()
+		if got := <-ch; got.err != nil || got.answer.Code != 501 {
+			t.Errorf("%+v", got)
 		}
 	})
 }
