@@ -267,8 +267,9 @@ func (c *ExecutorClient) sendBatch(to Target, b *batch) {
 		c.gathers.learn(to, false)
 	}
 	other := err == nil && !taken && !answer.takesRuns // another executor, which has not read what it does not know
+	unsent := !Delivered(err) && b.ctx.Err() != nil    // the first of them had to end
 	for i, run := range b.runs {
-		run.answer, run.err, run.alone = answer, err, other
+		run.answer, run.err, run.alone = answer, err, other || unsent && hasTime(run.ctx)
 		if taken {
 			if run.answer, run.err = DecodeAnswer(each[i]); run.err != nil {
 				run.err = &CallError{Stage: StageDecode, MaybeDelivered: true, Err: run.err}
@@ -276,4 +277,10 @@ func (c *ExecutorClient) sendBatch(to Target, b *batch) {
 		}
 		close(run.done)
 	}
+}
+
+// hasTime says whether a context need not end yet.
+func hasTime(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Now().Before(deadline)
 }

@@ -22,6 +22,7 @@ import (
 type heldExecutor struct {
 	requests chan heldRequest
 	takes    bool // several runs
+	full     bool // of connections: what is asked for together gets none
 }
 
 type heldRequest struct {
@@ -52,6 +53,12 @@ func (h *heldExecutor) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		held.runs = append(held.runs, run)
+	}
+	if h.full && r.URL.Path == "/runs" {
+		<-r.Context().Done()
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
@@ -366,6 +373,28 @@ func TestARequestEndsWhenTheFirstOfItsRunsHasTo(t *testing.T) {
 			if got := <-ch; !errors.Is(got.err, context.DeadlineExceeded) || !Delivered(got.err) || time.Since(began) != time.Second {
 				t.Errorf("%v after %v", got.err, time.Since(began))
 			}
+		}
+	})
+}
+
+// TestARunIsNotUnreachableForAnother: their request ended before it had left, since the first of them had to.
+func TestARunIsNotUnreachableForAnother(t *testing.T) {
+	t.Parallel()
+	inGathering(t, func(t *testing.T, g *gathering) {
+		g.executor.full = true
+		soon, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		a, b := g.ask(t.Context(), RunRequest{LogID: 501}), g.ask(soon, RunRequest{LogID: 502})
+		r := g.next()
+		if r.path != "/run" || !slices.Equal(r.ids(), []int64{501}) {
+			t.Errorf("%s for %v", r.path, r.ids())
+		}
+		r.each()
+		if got := <-a; got.err != nil || got.answer.Code != 501 {
+			t.Errorf("%+v", got)
+		}
+		if got := <-b; !errors.Is(got.err, context.DeadlineExceeded) {
+			t.Errorf("%+v", got)
 		}
 	})
 }
