@@ -90,24 +90,33 @@ type TokenRequest struct {
 }
 
 // CreateToken makes an API token with nobody signed in, also before the first start: the first one, with which the rest of an
-// installation is set up. It is a service account's, since whoever has a token is taken for its owner in the audit log.
+// installation is set up. It is a service account's, since whoever has a token is taken for its owner in the audit log. An account is made
+// with its token or not at all: one that a refused wish left would be there for less than the next one asks for.
 func CreateToken(ctx context.Context, o Options, r TokenRequest) (token string, err error) {
 	in := manage.APITokenInput{Name: r.Name, Days: r.Days}.Scoped(r.Scope)
 	err = withNewService(ctx, o, func(service *manage.Service, by auth.Principal, pool *db.Pool) error {
-		var err error
-		if in.Owner, err = accountFor(ctx, service, by, pool, r.Account, in.Admin); err != nil {
+		return pool.Together(ctx, func(ctx context.Context) error {
+			var err error
+			if in.Owner, err = accountFor(ctx, service, by, pool, r.Account, in.Admin); err != nil {
+				return err
+			}
+			_, token, err = service.APITokens.Create(ctx, by, in)
 			return err
-		}
-		_, token, err = service.APITokens.Create(ctx, by, in)
-		return err
+		})
 	})
-	return token, err
+	if err != nil {
+		return "", err
+	}
+	return token, nil
 }
 
 // accountFor is the service account with a name. One that is made for the scope admin is an administrator; what there is stays as it is.
 func accountFor(ctx context.Context, service *manage.Service, by auth.Principal, pool *db.Pool, name string, admin bool) (int64, error) {
 	user, err := db.New().GetUserByName(ctx, pool, name)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		if name == administratorName { // the first start could not make its administrator then, and nobody could sign in
+			return 0, wrong("the name %s is kept for the first administrator: take another one for a service account", name)
+		}
 		return service.APITokens.CreateAccount(ctx, by, name, admin)
 	} else if err != nil {
 		return 0, fmt.Errorf("find user: %w", err)

@@ -143,6 +143,10 @@ func TestTheFirstTokenNeedsNoBrowser(t *testing.T) {
 		code = run(append([]string{"user", "create-token", "--data-dir", data, "--log-level", "error"}, args...), &out, &err)
 		return code, strings.TrimSpace(out.String()), err.String()
 	}
+	// The first start makes a person of this name, who is the only one that can sign in then.
+	if code, out, err := create("admin", "terraform"); code != 2 || out != "" || !strings.Contains(err, "the name admin is kept for the first administrator") {
+		t.Errorf("for admin, whom nobody has made yet: %d, %q, %q", code, out, err)
+	}
 	tokens := make(map[string]string)
 	for _, args := range [][]string{{"deploy", "terraform"}, {"deploy", "less", "--scope", "run", "--days", "0"}, {"reader", "board", "--scope", "view"}} {
 		code, token, said := create(args...)
@@ -199,12 +203,17 @@ func TestTheFirstTokenNeedsNoBrowser(t *testing.T) {
 		{[]string{"admin", "x"}, "admin is a person"},
 		{[]string{"reader", "x"}, "Only an administrator’s token"}, // it was made for less, and is not raised
 		{[]string{"deploy", "x", "--days", "4000"}, "0 to 3660"},
+		{[]string{"another", "x", "--scope", "view", "--days", "4000"}, "0 to 3660"},
 		{[]string{"deploy", "x", "--scope", "all"}, "must be one of"},
 		{[]string{"No", "x"}, "lower-case letter"},
 	} {
 		if code, out, err := create(tt.args...); code != 2 || out != "" || !strings.Contains(err, tt.says) {
 			t.Errorf("%q: %d, %q, %q", tt.args, code, out, err)
 		}
+	}
+	// What was refused has left no account behind, which would be one for less.
+	if code, token, said := create("another", "x"); code != 0 || !strings.HasPrefix(token, "pnc_") {
+		t.Errorf("another, once more: %d, %q, %q", code, token, said)
 	}
 }
 
