@@ -866,7 +866,8 @@ type Querier interface {
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
 	// The tags of the newest jobs, as the jobs have them, for forms that offer some. Bounded, because no index knows tags.
 	ListTagsInUse(ctx context.Context, db DBTX) ([]string, error)
-	// The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found.
+	// The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found. What differs
+	// only by the collation is told each, or one that others have in other letters would not be found.
 	ListTagsWith(ctx context.Context, db DBTX, arg ListTagsWithParams) ([]string, error)
 	// What a pull was given in fact.
 	ListTakenPulls(ctx context.Context, db DBTX, arg ListTakenPullsParams) ([]ListTakenPullsRow, error)

@@ -62,8 +62,9 @@ SELECT id, job_group, job_desc FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
 SELECT DISTINCT j.tags FROM (SELECT i.tags FROM xxl_job_info AS i ORDER BY i.id DESC LIMIT 2000) AS j WHERE j.tags <> '' ORDER BY j.tags LIMIT 200;
 
 -- name: ListTagsWith :many
--- The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found.
-SELECT DISTINCT tags FROM xxl_job_info WHERE tags <> '' AND CONCAT(',', tags, ',') LIKE sqlc.arg(pattern) ESCAPE '!' LIMIT ?;
+-- The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found. What differs
+-- only by the collation is told each, or one that others have in other letters would not be found.
+SELECT tags FROM xxl_job_info WHERE tags <> '' AND CONCAT(',', tags, ',') LIKE sqlc.arg(pattern) ESCAPE '!' GROUP BY tags, HEX(tags) LIMIT ?;
 
 -- name: ListJobsByName :many
 -- What jobs are called, by name: an index has all of it.

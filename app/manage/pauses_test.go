@@ -76,7 +76,10 @@ func TestATagThatNoJobHasIsNotPaused(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
 		b.create(t, func(in *JobInput) { in.Tags = "day,50%,付款" })
-		for tag, want := range map[string]string{"day": "", "50%": "", "付款": "", "Day": "pauses.error.unknownTag", "da": "pauses.error.unknownTag", "50_": "pauses.error.unknownTag", "付": "pauses.error.unknownTag"} {
+		for _, tags := range []string{"Etl", "etl", "ETL"} { // MySQL takes them for one
+			b.create(t, func(in *JobInput) { in.Tags = tags })
+		}
+		for tag, want := range map[string]string{"Etl": "", "etl": "", "ETL": "", "day": "", "50%": "", "付款": "", "Day": "pauses.error.unknownTag", "da": "pauses.error.unknownTag", "50_": "pauses.error.unknownTag", "付": "pauses.error.unknownTag"} {
 			_, err := b.Pauses.Create(t.Context(), b.admin, PauseInput{Scope: jobspec.PauseTag, Tag: tag, Strategy: jobspec.PauseSkip, Reason: "x"})
 			got := ""
 			if p := problem.From(err); p != nil && len(p.Fields) == 1 && p.Fields[0].Name == PauseTag {
