@@ -24,15 +24,16 @@ func (l *dirLock) Close() error {
 	return errors.Join(l.database.Close(), l.who.Close())
 }
 
-// openOrMake opens a file of the data directory to write to it, and makes it for the directory's owner if it is not there.
-func openOrMake(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+// openOrMake opens a file of the data directory to write to it, and makes it for the directory's owner if it is not there. how are more
+// flags of opening it.
+func openOrMake(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|how, 0)
 	if !errors.Is(err, os.ErrNotExist) {
 		return f, err
 	}
 	f, err = makeFor(filepath.Dir(path), path)
 	if errors.Is(err, os.ErrExist) { // another process was faster
-		return os.OpenFile(path, os.O_RDWR, 0)
+		return os.OpenFile(path, os.O_RDWR|how, 0)
 	}
 	return f, err
 }
@@ -45,6 +46,7 @@ func makeFor(like, path string) (*os.File, error) {
 	}
 	if err := giveTo(f, like); err != nil {
 		f.Close()
+		os.Remove(path) // the next try would find it, and take it for one that is well
 		return nil, fmt.Errorf("give %s to the owner of %s: %w", path, like, err)
 	}
 	return f, nil

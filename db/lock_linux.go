@@ -14,7 +14,7 @@ const lockedByte = 1 << 61
 // lockDatabase locks the database file itself until what it returns is closed or the process ends. The lock belongs to the
 // open file: closing another handle of the same file, as SQLite does, does not undo it, as it would a POSIX lock.
 func lockDatabase(path string) (*os.File, error) {
-	f, err := openOrMake(path)
+	f, err := openOrMake(path, 0)
 	if err != nil {
 		return nil, err
 	}

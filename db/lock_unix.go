@@ -19,9 +19,10 @@ const (
 
 var errLocked = errors.New("locked by another process")
 
-// openLocked opens the file and locks it until it is closed or the process ends, however it ends.
+// openLocked opens the file and locks it until it is closed or the process ends, however it ends. It is written to, so no link is followed:
+// where root works in the directory of a service, that could name any file of the machine.
 func openLocked(path string) (*os.File, error) {
-	f, err := openOrMake(path)
+	f, err := openOrMake(path, syscall.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func newSQLite(ctx context.Context, cfg Config, path string, connector *sqlite.C
 
 // ownFile creates the file for its owner alone; SQLite gives the files beside it (-wal, -shm) the same mode.
 func ownFile(path string) error {
-	f, err := openOrMake(path)
+	f, err := openOrMake(path, 0)
 	if err != nil {
 		return fmt.Errorf("open database file: %w", err)
 	}

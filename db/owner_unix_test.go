@@ -3,6 +3,7 @@
 package db
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -52,5 +53,39 @@ func TestWhatRootMakesIsTheServices(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, fileName)); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestAFileThatCannotBeGivenIsNotLeft: it would be taken for one that is there at the next try, which nobody could tell from a good one.
+func TestAFileThatCannotBeGivenIsNotLeft(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		return // only root gives files away
+	}
+	path := filepath.Join(t.TempDir(), fileName)
+	if _, err := makeFor(filepath.Join(t.TempDir(), "gone"), path); err == nil {
+		t.Error("it was given to nobody")
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
+	}
+}
+
+// TestTheLockIsNotWrittenThroughALink: the directory is the service's, and root who works in it writes over no file that the service names.
+func TestTheLockIsNotWrittenThroughALink(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("of somebody else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(dir, lockName)); err != nil {
+		t.Fatal(err)
+	}
+	if pool, err := Open(t.Context(), Config{DataDir: dir}); err == nil {
+		pool.Close()
+		t.Error("a link is taken for the lock")
+	}
+	if text, err := os.ReadFile(other); string(text) != "of somebody else" {
+		t.Errorf("it holds %q now (%v)", text, err)
 	}
 }
