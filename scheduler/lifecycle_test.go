@@ -189,6 +189,10 @@ func TestTheShareOfAnAdminThatDrainsIsClaimedByTheOthers(t *testing.T) {
 	if n := b.countRuns("job_id IN ("+shares+") AND planned_at < ? AND sent_at > 500 + (SELECT MAX(o.sent_at) FROM xxl_job_log AS o WHERE o.planned_at = xxl_job_log.planned_at AND o.job_id NOT IN ("+shares+"))", until); n > 0 || len(ofFirst) < 2 {
 		t.Errorf("%d fires of the first admin's share of %s came more than 0.5 s after the others: %s", n, shares, b.dump())
 	}
+	b.await("the other knows that the first is stopping", func() bool { return len(two.Load().Alive) == 1 })
+	if living := two.Load().Living; len(living) != 2 {
+		t.Errorf("one that is stopping counts as dead: alive are %v", living)
+	}
 	select {
 	case err := <-drained:
 		t.Errorf("the first admin was drained meanwhile, so this says nothing: %v", err)
@@ -198,6 +202,8 @@ func TestTheShareOfAnAdminThatDrainsIsClaimedByTheOthers(t *testing.T) {
 	if err := <-drained; err != nil {
 		t.Error(err)
 	}
+	b.stop(b.engine)
+	b.await("the other knows that the first has left", func() bool { return len(two.Load().Living) == 1 })
 }
 
 // TestAStopThatIsCutShortLosesNothing: the next start of the same engine finds what the first left.

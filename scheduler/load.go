@@ -12,7 +12,8 @@ import (
 // Load is how this admin stands at a moment, for people who look after the cluster.
 type Load struct {
 	Node   int64         // its id in punctual_node; 0 before the start
-	Alive  []int64       // the admins that share the work, as this one sees them
+	Living []int64       // the admins that beat, as this one sees them, also those that are stopping
+	Alive  []int64       // those of them that share the work
 	MayAct bool          // its lease is fresh: it claims and sends
 	Lease  time.Duration // after which a silent admin is gone
 	// OpenFrom is a run below which none is open, as the last sweep found; 0 before the first one.
@@ -63,7 +64,7 @@ func ParseFigures(text string) (f Figures, ok bool) {
 
 // Load tells how this admin stands. The figures are read one after another: they need not add up.
 func (e *Engine) Load() Load {
-	return Load{Node: e.node.ID(), Alive: e.node.Alive(), MayAct: e.node.MayAct(), Lease: e.cfg.Lease, OpenFrom: e.openFrom.Load(), Figures: e.figures()}
+	return Load{Node: e.node.ID(), Living: e.node.Living(), Alive: e.node.Alive(), MayAct: e.node.MayAct(), Lease: e.cfg.Lease, OpenFrom: e.openFrom.Load(), Figures: e.figures()}
 }
 
 func (e *Engine) figures() Figures {

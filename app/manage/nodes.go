@@ -63,16 +63,17 @@ func (s *Nodes) Cluster(ctx context.Context, p auth.Principal) (Cluster, error) 
 			Self: r.ID == c.Load.Node, State: NodeGone,
 		}
 		if r.State == 1 {
-			n.State = NodeSilent
-			if slices.Contains(c.Load.Alive, r.ID) {
-				n.State = NodeLive
-			}
 			n.Load, n.HasLoad = scheduler.ParseFigures(r.LoadFigures)
 			if n.Self { // as fresh as can be
 				n.Load, n.HasLoad = c.Load.Figures, true
 			}
-			if n.State == NodeLive && n.Load.Draining {
+			switch {
+			case !slices.Contains(c.Load.Living, r.ID): // what it said last, as that it was stopping, is not how it stands
+				n.State = NodeSilent
+			case n.Load.Draining:
 				n.State = NodeDraining
+			default:
+				n.State = NodeLive
 			}
 		}
 		c.Nodes = append(c.Nodes, n)

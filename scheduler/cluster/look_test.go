@@ -112,6 +112,9 @@ func TestANodeThatBeatsWhileItIsLookedAtLives(t *testing.T) {
 		if !slices.Contains(w.Alive(), late) || !slices.Contains(w.Claiming(), late) {
 			t.Errorf("the one that has just beaten has no share: %v, %v", w.Alive(), w.Claiming())
 		}
+		if got := slices.Sorted(slices.Values(w.Living())); !slices.Equal(got, []int64{w.ID(), late}) {
+			t.Errorf("alive are %v, not %v", got, []int64{w.ID(), late})
+		}
 	})
 }
 
@@ -226,6 +229,9 @@ func TestWhoHasAShare(t *testing.T) {
 		if !w.rows()[stops] {
 			t.Error("one that stops was declared gone")
 		}
+		if got := slices.Sorted(slices.Values(w.Living())); !slices.Equal(got, []int64{me, works, stuck, stops}) {
+			t.Errorf("alive are %v, not %v", got, []int64{me, works, stuck, stops})
+		}
 		before := w.work.more.Load()
 		w.looks()
 		if w.work.more.Load() != before {
@@ -235,6 +241,11 @@ func TestWhoHasAShare(t *testing.T) {
 		w.looks()
 		if w.work.more.Load() != before+1 {
 			t.Error("nobody is told that the share has grown: what is due in it would wait for the next read")
+		}
+		w.silence(stops)
+		w.looks()
+		if got := slices.Sorted(slices.Values(w.Living())); !slices.Equal(got, []int64{me, works, stuck}) {
+			t.Errorf("when the beats of one that stopped have ended, alive are %v, not %v", got, []int64{me, works, stuck})
 		}
 	})
 }
@@ -418,7 +429,7 @@ func TestWhoStopsHasNoShareAndSaysSo(t *testing.T) {
 		if err := n.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if w.rows()[n.ID()] || len(n.Alive()) != 0 || len(n.Claiming()) != 0 {
+		if w.rows()[n.ID()] || len(n.Living()) != 0 || len(n.Alive()) != 0 || len(n.Claiming()) != 0 {
 			t.Errorf("alive on record: %v, with the share of %v", w.rows(), n.Alive())
 		}
 	})

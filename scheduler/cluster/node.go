@@ -50,8 +50,9 @@ type Node struct {
 	others  atomic.Bool   // whether there are others
 
 	mu       sync.RWMutex
-	alive    []int64 // ids of the nodes that share the work, this one included
-	claiming []int64 // those of them that share the claims: not one that says that it is stuck
+	living   []int64 // ids of the nodes that beat, this one included, also of those that are stopping
+	alive    []int64 // those of them that share the work
+	claiming []int64 // those of these that share the claims: not one that says that it is stuck
 }
 
 // watch says when to look again for unsent runs of a node that is gone: the longer it has been gone, the less often. What was in
@@ -231,7 +232,7 @@ func (n *Node) look(ctx context.Context) error {
 	}
 	now := time.Now()
 	me := n.id.Load()
-	alive, claiming := []int64{me}, []int64{me}
+	living, alive, claiming := []int64{me}, []int64{me}, []int64{me}
 	var gone []db.Node
 	var told []Told // by those that live
 	for _, other := range nodes {
@@ -243,6 +244,7 @@ func (n *Node) look(ctx context.Context) error {
 			// see it, so that nothing is late.
 			f, _ := ParseTold(other.LoadFigures)
 			told = append(told, f)
+			living = append(living, other.ID)
 			if !f.Draining {
 				alive = append(alive, other.ID)
 				if !f.Stuck {
@@ -260,7 +262,7 @@ func (n *Node) look(ctx context.Context) error {
 				return err
 			}
 			if affected == 0 { // it has just beaten
-				alive, claiming = append(alive, other.ID), append(claiming, other.ID)
+				living, alive, claiming = append(living, other.ID), append(alive, other.ID), append(claiming, other.ID)
 				continue
 			}
 			n.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
@@ -270,8 +272,8 @@ func (n *Node) look(ctx context.Context) error {
 		}
 		gone = append(gone, other)
 	}
-	n.setSharing(alive, claiming)
-	n.others.Store(len(told)+len(alive) > 1)
+	n.setSharing(living, alive, claiming)
+	n.others.Store(len(living) > 1)
 	n.clock.agree(told)
 	for _, other := range gone {
 		delete(n.peers, other.ID)
@@ -409,12 +411,12 @@ func (n *Node) age() time.Duration {
 	return time.Since(n.start) - time.Duration(n.beatAt.Load()) + n.cfg.Slept() - time.Duration(n.asleep.Load())
 }
 
-func (n *Node) setAlive(ids []int64) { n.setSharing(ids, ids) }
+func (n *Node) setAlive(ids []int64) { n.setSharing(ids, ids, ids) }
 
-func (n *Node) setSharing(alive, claiming []int64) {
+func (n *Node) setSharing(living, alive, claiming []int64) {
 	n.mu.Lock()
 	more := len(claiming) < len(n.claiming) // of the jobs are this node's now
-	n.alive, n.claiming = alive, claiming
+	n.living, n.alive, n.claiming = living, alive, claiming
 	n.mu.Unlock()
 	if more {
 		n.cfg.Work.SharesMore()

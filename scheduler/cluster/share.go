@@ -67,7 +67,14 @@ func (n *Node) Leading() bool {
 	return !slices.ContainsFunc(n.alive, func(id int64) bool { return id < me })
 }
 
-// Alive are the nodes that share the work, as this one sees them.
+// Living are the nodes that beat, as this one sees them, also those that stop and share no work any more.
+func (n *Node) Living() []int64 {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return slices.Clone(n.living)
+}
+
+// Alive are those of them that share the work.
 func (n *Node) Alive() []int64 {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -77,7 +84,7 @@ func (n *Node) Alive() []int64 {
 // Others reports whether other nodes live, also such that stop and share no work any more.
 func (n *Node) Others() bool { return n.others.Load() }
 
-// Claiming are those of them that share the claims: not one that says that it is stuck.
+// Claiming are those in Alive that share the claims: not one that says that it is stuck.
 func (n *Node) Claiming() []int64 {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

@@ -183,10 +183,10 @@ func TestTheLineOfThoseThatMayClaim(t *testing.T) {
 	for _, me := range claiming {
 		n := &Node{cfg: Config{Work: new(fakeWork)}}
 		n.id.Store(me)
-		n.setSharing(alive, claiming)
+		n.setSharing(alive, alive, claiming)
 		rank[me] = n.Rank()
 		n.Mine()
-		n.setSharing(alive, claiming) // which waits for nobody who has asked
+		n.setSharing(alive, alive, claiming) // which waits for nobody who has asked
 	}
 	first := make(map[int64]int)
 	for job := range int64(1000) {
