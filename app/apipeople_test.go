@@ -133,8 +133,12 @@ func TestAProgramMakesTokens(t *testing.T) {
 		// Nor does one of an administrator that is not for everything.
 		narrow := &caller{t: t, base: c.base, token: makeToken(t, open(t, a).mustLogin(), url.Values{"name": {"narrow"}, "scope": {"edit"}, "days": {"7"}})}
 		narrow.json(403, &r, "POST", "/tokens", `{"name":"more","scope":["edit"]}`)
-		if c.json(422, &r, "POST", "/tokens", `{"name":"x","scope":["view"],"owner_id":99}`); !slices.Equal(r.fields(), []string{"body owner_id user.gone"}) {
-			t.Errorf("an owner that is not there: %+v", r)
+		var person struct{ ID int }
+		c.json(201, &person, "POST", "/users", `{"name":"mina"}`)
+		for _, owner := range []int{person.ID, 99} { // 99 is not there
+			if c.json(422, &r, "POST", "/tokens", fmt.Sprintf(`{"name":"x","scope":["view"],"owner_id":%d}`, owner)); !slices.Equal(r.fields(), []string{"body owner_id apitoken.owner"}) {
+				t.Errorf("a token of %d, which is no service account: %+v", owner, r)
+			}
 		}
 		c.json(201, &struct{}{}, "POST", "/tokens", `{"name":"key","scope":["view"]}`, "Idempotency-Key", "k") // which means nothing here
 		for table, column := range map[string]string{"punctual_idempotency": "answer", "punctual_audit": "after_json", "punctual_api_token": "hash"} {

@@ -84,7 +84,7 @@ type tokenCreated struct {
 }
 
 // tokenNames are what the fields of a new token are called in JSON.
-var tokenNames = map[string]string{manage.APITokenGroups: "group_ids"}
+var tokenNames = map[string]string{manage.APITokenOwner: "owner_id", manage.APITokenGroups: "group_ids"}
 
 // TokenID names the token of an operation.
 type TokenID struct {
@@ -174,9 +174,6 @@ func (a *API) createToken(ctx context.Context, p auth.Principal, in newToken) (*
 	want := manage.APITokenInput{Owner: in.Owner, Name: in.Name, Groups: in.Groups}.Scoped(in.Scope)
 	set(&want.Days, in.Days)
 	id, made, err := a.Manage.APITokens.Create(ctx, p, want)
-	if f := problem.From(err); f != nil && f.Kind == problem.NotFound {
-		return nil, problem.InvalidFields(problem.Field{Name: "owner_id", Key: f.Key})
-	}
 	if err != nil {
 		return nil, err
 	}

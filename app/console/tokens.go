@@ -87,7 +87,7 @@ func (c *tokenPages) tokenForm(ec echo.Context, status int, page tokens.FormPage
 		}
 		i := slices.IndexFunc(accounts, func(a manage.ServiceAccount) bool { return textID(a.ID) == page.Owner })
 		if i < 0 {
-			return problem.New(problem.NotFound, "problem.user.gone")
+			return problem.New(problem.NotFound, "problem.apitoken.owner")
 		}
 		page.For, page.CanAdmin = accounts[i].Name, accounts[i].Role == auth.RoleAdmin
 	}
@@ -111,7 +111,7 @@ func (c *tokenPages) tokenCreate(ec echo.Context) error {
 	if page.Owner = ec.FormValue(tokens.FieldOwner); page.Owner != "" {
 		in.Owner, _ = strconv.ParseInt(page.Owner, 10, 64)
 		if in.Owner <= 0 {
-			return problem.New(problem.NotFound, "problem.user.gone")
+			return problem.New(problem.NotFound, "problem.apitoken.owner")
 		}
 	}
 	_, made, err := c.tokens.Create(ec.Request().Context(), who(ec), in)

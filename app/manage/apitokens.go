@@ -54,6 +54,7 @@ const (
 
 // The names of a token's fields, by which a problem.Field finds its place in a form.
 const (
+	APITokenOwner  = "owner"
 	APITokenName   = "name"
 	APITokenScope  = "scope"
 	APITokenGroups = "groups"
@@ -302,7 +303,7 @@ func (s *APITokens) account(ctx context.Context, id int64) (ServiceAccount, erro
 	}
 	i := slices.IndexFunc(list, func(a ServiceAccount) bool { return a.ID == id })
 	if i < 0 {
-		return ServiceAccount{}, problem.New(problem.NotFound, "problem.user.gone")
+		return ServiceAccount{}, problem.InvalidFields(problem.Field{Name: APITokenOwner, Key: "problem.apitoken.owner"})
 	}
 	return list[i], nil
 }

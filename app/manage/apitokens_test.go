@@ -88,7 +88,9 @@ func TestAPITokensAreChecked(t *testing.T) {
 			{"a day less than none", b.user, run(func(in *APITokenInput) { in.Days = -1 }), "422 days:job.error.out_of_range"},
 			{"nobody's", auth.Principal{}, run(func(in *APITokenInput) {}), "403"},
 			{"somebody else's", b.user, run(func(in *APITokenInput) { in.Owner = b.admin.UserID }), "403"},
-			{"a person's, by an administrator", b.admin, run(func(in *APITokenInput) { in.Owner = b.user.UserID }), "404 problem.user.gone"},
+			{"a person's, by an administrator", b.admin, run(func(in *APITokenInput) { in.Owner = b.user.UserID }), "422 owner:problem.apitoken.owner"},
+			{"that of a person who is not there", b.admin, run(func(in *APITokenInput) { in.Owner = 99 }), "422 owner:problem.apitoken.owner"},
+			{"that of a person who is not there, by a user", b.user, run(func(in *APITokenInput) { in.Owner = 99 }), "403"},
 			{"one's own, named", b.user, run(func(in *APITokenInput) { in.Owner = b.user.UserID }), "ok"},
 		}
 		for _, tt := range tests {
