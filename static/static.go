@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"path"
 	"strings"
@@ -66,8 +67,13 @@ func load() (names, hashed map[string]*asset) {
 		names[name], hashed[a.name] = a, a
 	}
 	for _, e := range entries {
-		if len(named[e.Name()]) == 0 {
-			add(e.Name(), func() []byte { return read(e.Name()) })
+		name, packed := strings.CutSuffix(e.Name(), ".gz")
+		if len(named[name]) > 0 {
+			continue
+		}
+		add(name, func() []byte { return read(name) })
+		if packed {
+			names[name].gzipped = func() []byte { return stored(name + ".gz") }
 		}
 	}
 	// The others name these, whose hashed names must be known by then.
@@ -83,7 +89,23 @@ func load() (names, hashed map[string]*asset) {
 	return names, hashed
 }
 
+// read is a file as it was built. The largest is stored compressed.
 func read(name string) []byte {
+	body, err := dist.ReadFile("dist/" + name)
+	if err == nil {
+		return body
+	}
+	r, err := gzip.NewReader(bytes.NewReader(stored(name + ".gz")))
+	if err == nil {
+		body, err = io.ReadAll(r)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+func stored(name string) []byte {
 	body, err := dist.ReadFile("dist/" + name)
 	if err != nil {
 		panic(err)

@@ -29,7 +29,7 @@ func get(t *testing.T, path string, header ...string) *http.Response {
 func TestFilesAreServedForEverUnderTheirHash(t *testing.T) {
 	t.Parallel()
 	for name, contentType := range map[string]string{
-		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "cron.js": "text/javascript; charset=utf-8",
+		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "cron.js": "text/javascript; charset=utf-8", "editor-core.js": "text/javascript; charset=utf-8",
 		"inter.woff2": "font/woff2", "favicon.svg": "image/svg+xml", "icon-192.png": "image/png",
 		"manifest.webmanifest": "application/manifest+json", "LICENSES.txt": "text/plain; charset=utf-8",
 	} {
@@ -43,6 +43,9 @@ func TestFilesAreServedForEverUnderTheirHash(t *testing.T) {
 		}
 		small := get(t, URL(name), "Accept-Encoding", "gzip, br")
 		if small.Header.Get("Content-Encoding") != "gzip" {
+			if strings.Contains(contentType, "charset") {
+				t.Errorf("%s is not compressed", name)
+			}
 			continue
 		}
 		r, err := gzip.NewReader(small.Body)

@@ -21,6 +21,8 @@ esbuild --target=$targets --format=iife --outfile=$dist/flow.js static/src/js/fl
 esbuild --target=$targets --format=iife --outfile=$dist/roving.js static/src/js/roving.js
 # What both editors have is a file of its own, so that who edits a second language loads only that.
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
+# The largest is stored compressed, or a hundredth of the program would be this file.
+gzip -9nf $dist/editor-core.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
 esbuild --target=$targets --outfile=$dist/more.css static/src/css/more.css
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
