@@ -94,7 +94,7 @@ type tokenDrop struct {
 }
 
 func (c tokenDrop) Run(ctx context.Context, s Streams) error {
-	a, path, err := (tokenOf{Target: c.Target, Group: c.Group}).token(ctx)
+	a, path, err := tokenOf(c).token(ctx)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func TestASlowLogHasAllThatAProgramPrinted(t *testing.T) {
 		}, "", 2 * time.Second, false},
 		"a flood": {0, func(w io.WriteCloser, over chan struct{}) {
 			close(over)
-			time.Sleep(1) // until that is known
+			time.Sleep(time.Nanosecond) // until that is known
 			for text := make([]byte, 32<<10); ; {
 				if _, err := w.Write(text); err != nil {
 					return
