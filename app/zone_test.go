@@ -58,6 +58,13 @@ func TestAnotherZoneOfTheMachineIsRefused(t *testing.T) {
 		if said, err := ask(time.FixedZone("Somewhere", 5*3600), "Local UTC+05:00 UTC-11:15"); err != nil || strings.Contains(said, another) {
 			t.Errorf("the same zone that somebody set: %v\n%s", err, said)
 		}
+		_, winter, _ := zoneOffsets(time.Local, time.Now())
+		if _, err := ask(time.FixedZone("Somewhere", 5*3600), "Halfway "+winter+" UTC-11:15"); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := ask(time.Local, ""); err != nil || !strings.Contains(said, another) {
+			t.Errorf("a zone of the machine that differs half of the year: %v\n%s", err, said)
+		}
 	})
 }
 
