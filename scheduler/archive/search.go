@@ -3,10 +3,12 @@ package archive
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -76,26 +78,62 @@ func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 	timed, cancel := context.WithTimeout(ctx, q.Time)
 	defer cancel()
 	walk := &searching{s: s, q: q, found: &found, needle: fold(nil, []byte(q.Text)), lacks: make(map[int64]bool)}
-	for found.Reached > q.From {
-		rows, err := s.keptRows(timed, q, found.Reached)
+	for page := range walk.pages(timed) {
 		if timed.Err() != nil {
 			return found, nil
 		}
-		if err != nil {
-			return found, err
+		if page.err != nil {
+			return found, page.err
 		}
-		parts := partsOf(rows)
-		if err := walk.sift(timed, parts); err != nil && timed.Err() == nil {
-			return found, err
-		}
-		if walk.parts(timed, parts) || timed.Err() != nil {
+		if walk.parts(timed, page.parts) || timed.Err() != nil {
 			return found, nil
 		}
-		if len(rows) < searchRows {
-			found.Reached = q.From
-		}
+	}
+	if timed.Err() == nil {
+		found.Reached = q.From
 	}
 	return found, nil
+}
+
+// page is what a search reads at a time.
+type page struct {
+	parts []part
+	err   error
+}
+
+// pages reads what is to be looked through, newest first, one page ahead of who looks through it: most of a search for what is rare is
+// reading where outputs are and which of them cannot have the text. After an error, or when ctx ends, there are no more.
+func (w *searching) pages(ctx context.Context) iter.Seq[page] {
+	return func(yield func(page) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		pages := make(chan page)
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		defer cancel()
+		reading.Go(func() {
+			defer close(pages)
+			for before, more := w.q.Before, true; more && before > w.q.From; {
+				rows, err := w.s.keptRows(ctx, w.q, before)
+				p := page{parts: partsOf(rows), err: err}
+				if err == nil {
+					p.err = w.sift(ctx, p.parts)
+				}
+				select {
+				case pages <- p:
+				case <-ctx.Done():
+					return
+				}
+				if more = p.err == nil && len(rows) == searchRows; more {
+					before = rows[len(rows)-1].LogID
+				}
+			}
+		})
+		for p := range pages {
+			if !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // keptRows are the next rows of a search, newest first. Of each there is only where its output is: most are in objects that are left out.
@@ -120,12 +158,13 @@ type searching struct {
 	q      Search
 	found  *Found
 	needle []byte
-	lacks  map[int64]bool // of objects whose filters were read: the text is certainly not in it
+	lacks  map[int64]bool // of objects whose filters were read, to which pages keeps: the text is certainly not in it
 }
 
 // part is a number of runs next to each other whose outputs are in the same object, which are read together.
 type part struct {
 	object int64
+	lacks  bool    // the text, for certain
 	ids    []int64 // newest first
 	looks  chan []look
 }
@@ -144,7 +183,7 @@ func (w *searching) parts(ctx context.Context, parts []part) (enough bool) {
 	next := 0
 	for i := range parts {
 		for ; next < len(parts) && next < i+searchAhead; next++ {
-			if p := &parts[next]; w.lacks[p.object] {
+			if p := &parts[next]; p.lacks {
 				p.looks <- make([]look, len(p.ids))
 			} else {
 				go w.look(ctx, p)
@@ -186,6 +225,9 @@ func (w *searching) sift(ctx context.Context, parts []part) error {
 		for _, f := range filters {
 			w.lacks[f.ObjectID] = !w.s.openFilter(f).may(w.needle)
 		}
+	}
+	for i := range parts {
+		parts[i].lacks = w.lacks[parts[i].object]
 	}
 	return nil
 }
@@ -381,12 +423,21 @@ func around(line []byte, at, n int) (shown []byte, cut bool) {
 	return bytes.Clone(line[from:to]), true
 }
 
-// fold appends a text with letters A to Z made small: as many bytes as it has.
+// fold appends a text with letters A to Z made small: as many bytes as it has. Eight at a time, since it is done to each byte that is
+// looked through.
 func fold(to, text []byte) []byte {
+	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 	at := len(to)
 	to = append(to, text...)
-	for i := at; i < len(to); i++ {
-		to[i] = small(to[i])
+	for ; at+8 <= len(to); at += 8 {
+		v := binary.LittleEndian.Uint64(to[at:])
+		// The high bit of each byte: it is A or above, it is above Z, and it was no ASCII to begin with.
+		from, above := v&low+(0x80-'A')*ones, v&low+(0x80-'Z'-1)*ones
+		letters := from &^ above &^ v & ^uint64(low)
+		binary.LittleEndian.PutUint64(to[at:], v|letters>>2)
+	}
+	for ; at < len(to); at++ {
+		to[at] = small(to[at])
 	}
 	return to
 }

@@ -205,3 +205,23 @@ func TestRowsAreReadTogetherWithinBounds(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestFold holds each byte at each place of eight against small.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	var text []byte
+	for c := range 256 {
+		text = append(text, byte(c))
+	}
+	for from := range 9 {
+		for to := len(text) - 9; to <= len(text); to++ {
+			want := []byte("kept")
+			for _, c := range text[from:to] {
+				want = append(want, small(c))
+			}
+			if got := fold([]byte("kept"), text[from:to]); !bytes.Equal(got, want) {
+				t.Fatalf("the bytes %d to %d are folded to %q", from, to, got)
+			}
+		}
+	}
+}
