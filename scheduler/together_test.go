@@ -18,10 +18,12 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-// tornWay is a way to an executor on which the first request for several runs is torn: it does not arrive, or its answer does not come back.
+// tornWay is a way to an executor on which the first request for several runs is torn: it does not arrive, or its answer does not come back
+// or is another's.
 type tornWay struct {
 	executor http.Handler
 	arrives  bool
+	answer   string       // in place of the executor's
 	together atomic.Int64 // such requests
 }
 
@@ -38,17 +40,26 @@ func (w *tornWay) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if w.arrives {
 		w.executor.ServeHTTP(httptest.NewRecorder(), r)
 	}
+	if w.answer != "" {
+		_, _ = io.WriteString(out, w.answer)
+		return
+	}
 	panic(http.ErrAbortHandler)
 }
 
 func TestRunsThatGoTogetherAreEachRunOnce(t *testing.T) {
 	t.Parallel()
-	for name, arrives := range map[string]bool{"what was torn has arrived": true, "what was torn has not": false} {
-		t.Run(name, func(t *testing.T) { testTornRuns(t, arrives) })
+	for name, way := range map[string]*tornWay{
+		"what was torn has arrived":                       {arrives: true},
+		"what was torn has not":                           {},
+		"a gateway answers for an executor that has them": {arrives: true, answer: `{"code":500,"msg":"timed out"}`},
+		"a gateway answers for an executor without them":  {answer: `{"code":500,"msg":"timed out"}`},
+	} {
+		t.Run(name, func(t *testing.T) { testTornRuns(t, way) })
 	}
 }
 
-func testTornRuns(t *testing.T, arrives bool) {
+func testTornRuns(t *testing.T, torn *tornWay) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		const jobs = 300
 		var engine *Engine
@@ -80,7 +91,7 @@ func testTornRuns(t *testing.T, arrives bool) {
 			executed[run.JobID]++
 			return nil
 		}}, func(c *executor.Config) { c.Admins = []string{admin.URL} })
-		way := &tornWay{executor: ex, arrives: arrives}
+		way := &tornWay{executor: ex, arrives: torn.arrives, answer: torn.answer}
 		server := httptest.NewServer(way)
 		defer server.Close()
 
@@ -94,7 +105,7 @@ func testTornRuns(t *testing.T, arrives bool) {
 		b.group = b.addGroup(executortest.AppName, server.URL)
 		b.startEngine(engine)
 		ended := func() (n int) {
-			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_log WHERE handle_code <> 0").Scan(&n); err != nil {
+			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_code <> 0 AND handle_code <> 0").Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -107,8 +118,8 @@ func testTornRuns(t *testing.T, arrives bool) {
 		}
 		b.await("all have ended", func() bool { return ended() == jobs+1 })
 		for _, run := range b.allRuns() {
-			if run.HandleCode != wire.CodeSuccess {
-				t.Errorf("run %d ended with %d: %s", run.ID, run.HandleCode, run.TriggerMsg)
+			if run.TriggerCode != wire.CodeSuccess || run.HandleCode != wire.CodeSuccess {
+				t.Errorf("run %d was sent with %d and ended with %d: %s", run.ID, run.TriggerCode, run.HandleCode, run.TriggerMsg)
 			}
 			if n := executed[run.JobID]; n != 1 {
 				t.Errorf("job %d was executed %d times", run.JobID, n)

@@ -37,7 +37,10 @@ const (
 	forgetTaker = 24 * time.Hour
 )
 
-var errRunsAnswer = errors.New("not an answer for each run")
+var (
+	errRunsAnswer  = errors.New("not an answer for each run")
+	errAnsweredFor = errors.New("the executor has the run, and something on the way answered for it")
+)
 
 // RunsRequest is the body of /runs. Its members are bodies of /run, in which also stands what would be in a header.
 type RunsRequest struct {
@@ -82,7 +85,8 @@ type gathered struct {
 	done   chan struct{} // closed when what follows is set
 	answer Answer
 	err    error
-	alone  bool // the executor has not seen it, and is to be asked for it alone
+	alone  bool // it is to be asked for alone
+	asked  bool // it was in a request to which somebody else than the executor of before answered, and which may have come to that
 }
 
 // batch is the runs of one request.
@@ -195,8 +199,12 @@ func (c *ExecutorClient) runGathered(ctx context.Context, to Target, req *RunReq
 	at, waits := c.gathers.enter(ctx, to, body)
 	if waits != nil {
 		answer, err, alone := c.gathers.await(ctx, at, waits)
-		if alone {
-			return c.runAlone(ctx, to, req, body)
+		if !alone {
+			return answer, err
+		}
+		answer, err = c.runAlone(ctx, to, req, body)
+		if err == nil && waits.asked && answer.Repeated() {
+			return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: errAnsweredFor}
 		}
 		return answer, err
 	}
@@ -266,10 +274,10 @@ func (c *ExecutorClient) sendBatch(to Target, b *batch) {
 	if !taken && !answer.takesRuns && Delivered(err) && b.ctx.Err() == nil {
 		c.gathers.learn(to, false)
 	}
-	other := err == nil && !taken && !answer.takesRuns // another executor, which has not read what it does not know
+	other := err == nil && !taken && !answer.takesRuns // another executor, which has not read what it does not know, or what is in between
 	unsent := !Delivered(err) && b.ctx.Err() != nil    // the first of them had to end
 	for i, run := range b.runs {
-		run.answer, run.err, run.alone = answer, err, other || unsent && hasTime(run.ctx)
+		run.answer, run.err, run.alone, run.asked = answer, err, other || unsent && hasTime(run.ctx), other
 		if taken {
 			if run.answer, run.err = DecodeAnswer(each[i]); run.err != nil {
 				run.err = &CallError{Stage: StageDecode, MaybeDelivered: true, Err: run.err}
