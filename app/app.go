@@ -57,6 +57,7 @@ type App struct {
 	logins    *auth.Logins
 	signIns   *auth.SignIns
 	registry  *prometheus.Registry
+	certEnds  *certEnds
 	server    *http.Server
 	resumed   *http.Server // the same for connections that it had before
 	back      *comeBack    // which bring these
@@ -151,6 +152,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.loops.Go(func() { a.audit.Chain().Run(loop) })
 	a.loops.Go(func() { a.shipper.Run(loop) })
 	a.loops.Go(func() { a.refresh(loop) })
+	a.loops.Go(func() { a.watchCertificates(loop) })
 	a.loops.Go(func() { a.buildIndexes(loop) })
 	a.onStop("end streams", func(context.Context) error {
 		cancel()

@@ -133,6 +133,7 @@ func (b *building) telling(context.Context) (err error) {
 	promauto.With(b.registry).NewCounterFunc(prometheus.CounterOpts{
 		Name: "punctual_log_lines_lost_total", Help: "Lines of this program's log that could not be written, or that whoever reads it did not take.",
 	}, func() float64 { return float64(b.opts.LogLost()) })
+	b.certEnds = newCertEnds(b.registry)
 	if b.tracer, err = tracing.New(tracing.Config{
 		Options: b.opts.traces, Pool: b.pool, Logger: b.logger, Registerer: b.registry, Seed: slices.Concat([]byte("traces"), b.signKey),
 		Instance: hostName(), Version: b.opts.Version,

@@ -33,37 +33,24 @@ const (
 
 // placedCert is a certificate that somebody shows, or trusts, with where it is from.
 type placedCert struct {
+	certOwner
 	place string
 	*x509.Certificate
 }
 
+// certOwner says whose certificate it is: by its use, and, where there are several of that, by the name of who shows it.
+type certOwner struct{ of, name string }
+
 // certServer is somebody who shows a certificate to whoever connects.
-type certServer struct{ place, address string }
+type certServer struct {
+	certOwner
+	place, address string
+}
 
 // certificates looks whether those that the installation lives by end soon: in the files that o names, and as its servers show them.
 func (r *DoctorReport) certificates(ctx context.Context, o Options, q *db.Queries, pool *db.Pool, now time.Time, found []placedCert) error {
-	var unread []string
-	for _, f := range []struct {
-		variable, file string
-		any            bool
-	}{
-		{"PUNCTUAL_TLS_CERT", o.TLSCert, false},
-		{"PUNCTUAL_EXECUTOR_CLIENT_CERT", o.ExecutorTLS.CertFile, false},
-		{"PUNCTUAL_EXECUTOR_CA", o.ExecutorTLS.CAFile, true},
-	} {
-		if f.file == "" {
-			continue
-		}
-		place := f.variable + " " + f.file
-		switch chain, err := certsOf(f.file); {
-		case err != nil:
-			unread = append(unread, place+": "+err.Error())
-		case f.any: // an authority that was replaced may stay beside the new one
-			found = append(found, placedCert{place, slices.MaxFunc(chain, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })})
-		default:
-			found = append(found, placedCert{place, worstOf(chain, now)})
-		}
-	}
+	inFiles, unread := certsInFiles(o, now)
+	found = append(found, inFiles...)
 	servers, err := certServersOf(ctx, o, q, pool)
 	if err != nil {
 		return err
@@ -77,11 +64,38 @@ func (r *DoctorReport) certificates(ctx context.Context, o Options, q *db.Querie
 		r.say("certs.many", fmt.Sprintf("of %d addresses with TLS only %d were asked for their certificates", len(servers), certServers), nil)
 		servers = servers[:certServers]
 	}
-	found = append(found, askedCerts(ctx, servers, denied, now)...)
+	found = append(found, askedCerts(ctx, servers, nil, denied, now)...)
 	r.Certificates = len(found)
 	r.judgeCerts(found, now)
 	r.sayOf("certs.unread", "%d files of certificates cannot be read", unread)
 	return nil
+}
+
+// certsInFiles are the certificates that an admin reads, and the files that cannot be read.
+func certsInFiles(o Options, now time.Time) (found []placedCert, unread []string) {
+	for _, f := range []struct {
+		of, variable, file string
+		any                bool
+	}{
+		{certListener, "PUNCTUAL_TLS_CERT", o.TLSCert, false},
+		{certClient, "PUNCTUAL_EXECUTOR_CLIENT_CERT", o.ExecutorTLS.CertFile, false},
+		{certAuthority, "PUNCTUAL_EXECUTOR_CA", o.ExecutorTLS.CAFile, true},
+	} {
+		if f.file == "" {
+			continue
+		}
+		place := f.variable + " " + f.file
+		switch chain, err := certsOf(f.file); {
+		case err != nil:
+			unread = append(unread, place+": "+err.Error())
+		case f.any: // an authority that was replaced may stay beside the new one
+			last := slices.MaxFunc(chain, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+			found = append(found, placedCert{certOwner{of: f.of}, place, last})
+		default:
+			found = append(found, placedCert{certOwner{of: f.of}, place, worstOf(chain, now)})
+		}
+	}
+	return found, unread
 }
 
 // judgeCerts says which certificates end soon, and which do not count any more, or not yet.
@@ -144,17 +158,17 @@ func certsOf(file string) (chain []*x509.Certificate, err error) {
 // certServersOf are those whom the installation connects to by TLS: executors that registered, or that somebody typed, and where people sign in.
 func certServersOf(ctx context.Context, o Options, q *db.Queries, pool *db.Pool) ([]certServer, error) {
 	var servers []certServer
-	add := func(place, address, scheme, port string) {
+	add := func(of, name, address, scheme, port string) {
 		if u, err := url.Parse(address); err == nil && u.Scheme == scheme && u.Hostname() != "" {
-			servers = append(servers, certServer{place + " " + address, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))})
+			servers = append(servers, certServer{certOwner{of, name}, name + " " + address, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))})
 		}
 	}
 	for _, p := range o.SignIn.OIDC {
-		add(p.Name, p.Issuer, "https", "443")
+		add(certSignIn, p.Name, p.Issuer, "https", "443")
 	}
 	for _, d := range o.SignIn.LDAP {
 		for _, address := range d.URL {
-			add(d.Name, address, "ldaps", "636")
+			add(certSignIn, d.Name, address, "ldaps", "636")
 		}
 	}
 	groups, err := q.ListGroups(ctx, pool)
@@ -163,7 +177,7 @@ func certServersOf(ctx context.Context, o Options, q *db.Queries, pool *db.Pool)
 	}
 	for _, g := range groups {
 		for _, address := range scheduler.SplitAddresses(string(g.AddressList)) {
-			add(g.AppName, address, "https", "443")
+			add(certExecutor, g.AppName, address, "https", "443")
 		}
 	}
 	registered, err := q.ListRegistry(ctx, pool)
@@ -171,14 +185,15 @@ func certServersOf(ctx context.Context, o Options, q *db.Queries, pool *db.Pool)
 		return nil, fmt.Errorf("read registrations: %w", db.Error(err))
 	}
 	for _, e := range registered {
-		add(e.RegistryKey, e.RegistryValue, "https", "443")
+		add(certExecutor, e.RegistryKey, e.RegistryValue, "https", "443")
 	}
 	slices.SortStableFunc(servers, func(a, b certServer) int { return strings.Compare(a.address, b.address) })
 	return slices.CompactFunc(servers, func(a, b certServer) bool { return a.address == b.address }), nil
 }
 
-// askedCerts are the certificates that servers show. Who does not answer in time, or speaks no TLS, shows none: others say so.
-func askedCerts(ctx context.Context, servers []certServer, denied func(hostPort string) error, now time.Time) []placedCert {
+// askedCerts are the certificates that servers show, to those who want to know ours too. Who does not answer in time, or speaks no TLS, shows
+// none: others say so.
+func askedCerts(ctx context.Context, servers []certServer, ours clientCert, denied func(hostPort string) error, now time.Time) []placedCert {
 	ctx, cancel := context.WithTimeout(ctx, certWaitAll)
 	defer cancel()
 	shown := make([]*x509.Certificate, len(servers))
@@ -187,7 +202,7 @@ func askedCerts(ctx context.Context, servers []certServer, denied func(hostPort 
 	for range min(certAtOnce, len(servers)) {
 		asking.Go(func() {
 			for i := range next {
-				if chain := shownBy(ctx, servers[i].address, denied); len(chain) > 0 {
+				if chain := shownBy(ctx, servers[i].address, ours, denied); len(chain) > 0 {
 					shown[i] = worstOf(chain, now)
 				}
 			}
@@ -201,14 +216,17 @@ func askedCerts(ctx context.Context, servers []certServer, denied func(hostPort 
 	var found []placedCert
 	for i, c := range shown {
 		if c != nil {
-			found = append(found, placedCert{servers[i].place, c})
+			found = append(found, placedCert{servers[i].certOwner, servers[i].place, c})
 		}
 	}
 	return found
 }
 
+// clientCert is the certificate that is shown to servers that ask for one; nil for none.
+type clientCert func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
+
 // shownBy are the certificates that a server shows, whatever they are worth: nothing is sent to it.
-func shownBy(ctx context.Context, address string, denied func(hostPort string) error) (chain []*x509.Certificate) {
+func shownBy(ctx context.Context, address string, ours clientCert, denied func(hostPort string) error) (chain []*x509.Certificate) {
 	ctx, cancel := context.WithTimeout(ctx, certWait)
 	defer cancel()
 	host, _, err := net.SplitHostPort(address)
@@ -221,7 +239,7 @@ func shownBy(ctx context.Context, address string, denied func(hostPort string) e
 		return nil
 	}
 	defer func() { _ = conn.Close() }()
-	client := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+	client := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, GetClientCertificate: ours, VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 		for _, der := range raw { // also where it refuses us afterwards, since we show none
 			if c, err := x509.ParseCertificate(der); err == nil {
 				chain = append(chain, c)

@@ -76,7 +76,7 @@ func TestTheDoctorJudgesCertificatesByTheDay(t *testing.T) {
 		"neither nor, early": {now.Add(day), now.Add(2 * day), "certs.invalid"},
 	} {
 		r := DoctorReport{CheckFindings: CheckFindings{Verdict: CheckReady}}
-		r.judgeCerts([]placedCert{{"here", lasting(t, name, tt.from, tt.until).Leaf}}, now)
+		r.judgeCerts([]placedCert{{place: "here", Certificate: lasting(t, name, tt.from, tt.until).Leaf}}, now)
 		if got := strings.Join(keysOf(r.CheckFindings), " "); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

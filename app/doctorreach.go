@@ -50,7 +50,7 @@ func (r *DoctorReport) databaseTLS(t db.TLS, place string) (found []placedCert) 
 		r.say("db.tls", "tls="+t.Asked+" takes any certificate of the database, so that whoever is on the way can read and change everything: set tls=true, and name its authority in SSL_CERT_FILE", nil)
 	}
 	if t.Version != "" && !t.Ends.IsZero() { // MySQL has one by itself, of which a plain connection asks nothing
-		found = append(found, placedCert{place, &x509.Certificate{Subject: pkix.Name{CommonName: "its server's"}, NotAfter: t.Ends}})
+		found = append(found, placedCert{place: place, Certificate: &x509.Certificate{Subject: pkix.Name{CommonName: "its server's"}, NotAfter: t.Ends}})
 	}
 	return found
 }
