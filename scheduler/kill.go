@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,7 +28,8 @@ import (
 //     request is out already, the answer is awaited and the next step is one of the others.
 //   - It has failed meanwhile, and a retry follows: the retry is ended in its place.
 //
-// A wish that takes longer than somebody may be kept waiting stays on record, and is carried out by the admins.
+// A wish that takes longer than somebody may be kept waiting stays on record, and is carried out by the admins. So does one whose executor cannot
+// be reached, until the run has ended, and for [owedFor] beyond that of a run that was given up: it may go on at an executor that comes back.
 
 // killEvery is how often a node looks for wishes.
 const killEvery = 500 * time.Millisecond
@@ -41,7 +43,7 @@ func (e *Engine) killWait() time.Duration { return 2*e.cfg.Limits().CallTimeout 
 // Kill ends a run that has not ended, wherever it is. Our executor ends only this run; upstream's ends whatever the job's
 // thread runs there, and its queue (docs/compat.md §5.6). A run somebody stopped is not retried, and of a run that has failed
 // the retry that waits for its pause is ended. The errors are [ErrRunNotFound], [ErrRunNotRunning], [ErrKillLater], an
-// [*ExecutorError], or the database's.
+// [*ExecutorError], which says whether the wish is kept, or the database's.
 func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	run, err := e.readable(ctx, logID)
 	if err != nil {
@@ -61,7 +63,7 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	for until := time.Now().Add(e.killWait()); ; {
 		next, err := e.killStep(ctx, logID, user)
 		if next == 0 {
-			if asked == 0 || ctx.Err() != nil {
+			if asked == 0 || ctx.Err() != nil || kept(err) {
 				return err
 			}
 			if _, undo := e.queries.DeleteKill(ctx, e.cfg.Pool, asked); undo != nil {
@@ -146,6 +148,12 @@ func (e *Engine) openRetry(ctx context.Context, logID int64) (db.ListOpenRetries
 	return rows[0], nil
 }
 
+// kept reports whether an error says that an executor could not be asked, and that it will be.
+func kept(err error) bool {
+	e, ok := errors.AsType[*ExecutorError](err)
+	return ok && e.Kept
+}
+
 // moveKill writes a wish down, in the place of an earlier one if there is one.
 func (e *Engine) moveKill(ctx context.Context, from int64, to db.InsertKillParams) error {
 	return e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
@@ -177,23 +185,37 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 		return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, given: event.Killed}})
 	}
 	address := string(run.ExecutorAddress)
-	answer, err := e.askKill(ctx, run.JobGroup, calledJob(run.TriggerType, run.JobID, run.ID), run.ID, address)
+	answer, err := e.askKillOf(ctx, run)
+	if err == nil {
+		return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, msg: plainly(answer.Msg), given: event.Killed}})
+	}
+	ctx = context.WithoutCancel(ctx) // what was begun is brought to an end, also for somebody who leaves
+	// Some executors report the end before they answer, and then know of nothing to end.
+	if now, again := e.readable(ctx, run.ID); again == nil && ended(&now) && wasKilled(&now) {
+		return nil
+	}
+	failed := event.List{event.New(e.now(), event.KillFailed, address, faultOf(err), err)}
+	told := db.MarkKillingParams{ID: run.ID, Events: failed.Stored()}
+	if faultOf(err) != wire.FaultAnswer {
+		told.AskedAt = now.UnixMilli()
+		if err := e.queries.InsertKill(ctx, e.cfg.Pool, db.InsertKillParams{LogID: run.ID, AskedBy: user, AskedAt: told.AskedAt}); err != nil {
+			e.log.Warn("keep that a run is to be ended, whose executor cannot be reached", "log_id", run.ID, "error", err)
+			told.AskedAt = 0
+		}
+	}
+	if _, err := e.queries.MarkKilling(ctx, e.cfg.Pool, told); err != nil {
+		e.log.Warn("tell that a run could not be ended", "log_id", run.ID, "error", err)
+	}
+	return &ExecutorError{Address: address, Err: err, Kept: told.AskedAt != 0}
+}
+
+// askKillOf has the executor of a run end it. The error says that it could not be asked, or what it answered.
+func (e *Engine) askKillOf(ctx context.Context, run *db.Run) (wire.Answer, error) {
+	answer, err := e.askKill(ctx, run.JobGroup, calledJob(run.TriggerType, run.JobID, run.ID), run.ID, string(run.ExecutorAddress))
 	if err == nil && !answer.OK() {
 		err = answerError{answer}
 	}
-	if err != nil {
-		// Some executors report the end before they answer, and then know of nothing to end.
-		if now, again := e.readable(ctx, run.ID); again == nil && ended(&now) && wasKilled(&now) {
-			return nil
-		}
-		failed := event.List{event.New(e.now(), event.KillFailed, address, faultOf(err), err)}
-		back := db.MarkKillingParams{ID: run.ID, Events: failed.Stored()}
-		if _, undo := e.queries.MarkKilling(ctx, e.cfg.Pool, back); undo != nil {
-			e.log.Warn("take back that a run is to be ended, which it could not be", "log_id", run.ID, "error", undo)
-		}
-		return &ExecutorError{Address: address, Err: err}
-	}
-	return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, msg: plainly(answer.Msg), given: event.Killed}})
+	return answer, err
 }
 
 func (e *Engine) askKill(ctx context.Context, group, jobID, logID int64, address string) (wire.Answer, error) {
@@ -332,8 +354,11 @@ func (r *killRests) failed(logID int64, now time.Time) {
 // carryOutLeft does the next step of a wish that nobody waits for.
 func (e *Engine) carryOutLeft(ctx context.Context, w db.Kill) error {
 	next, err := e.killStep(ctx, w.LogID, w.AskedBy)
+	if next == 0 && (err == nil || errors.Is(err, ErrRunNotRunning)) {
+		err = cmp.Or(e.killLost(ctx, w), err)
+	}
 	switch {
-	case err != nil && (ctx.Err() != nil || passes(err)):
+	case err != nil && (ctx.Err() != nil || passes(err) || kept(err)):
 		return err
 	case next == w.LogID:
 		return nil // not decided yet
@@ -344,6 +369,30 @@ func (e *Engine) carryOutLeft(ctx context.Context, w db.Kill) error {
 	}
 	_, err = e.queries.DeleteKill(ctx, e.cfg.Pool, w.LogID)
 	return err
+}
+
+// owedFor is how long an executor that is away is to end a run that was given up, should it come back with it.
+const owedFor = 24 * time.Hour
+
+// killLost has an executor that is back end a run that was given up while it could not be asked. One that is not ours would end whatever it has
+// of the job. Nothing is written: what the executor reports of the run is.
+func (e *Engine) killLost(ctx context.Context, w db.Kill) error {
+	run, err := e.readable(ctx, w.LogID)
+	if errors.Is(err, ErrRunNotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	events, address := event.Parse(string(run.Events)), string(run.ExecutorAddress)
+	_, lost := events.Last(event.LostRun)
+	_, reported := events.Last(event.Result)
+	if !lost || reported || !wire.Pulls(address) && !e.directory.takesEnvironment(run.JobGroup, address) || e.now().Sub(time.UnixMilli(w.AskedAt)) > owedFor {
+		return nil
+	}
+	if _, err = e.askKillOf(ctx, &run); err == nil {
+		return nil
+	}
+	return &ExecutorError{Address: address, Err: err, Kept: faultOf(err) != wire.FaultAnswer}
 }
 
 // cancelWaiting ends a run that waits for a slot of its job's limit. The same guard that gives a run its slot keeps it from

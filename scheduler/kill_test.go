@@ -442,3 +442,95 @@ func TestAnExecutorThatReportsBeforeItAnswersTheKill(t *testing.T) {
 		}
 	})
 }
+
+// TestAKillIsKeptWhileItsExecutorIsAway: an executor that asks for its calls does not come, as while its network is away. Who asked is told that, and
+// the run is ended when the executor is back.
+func TestAKillIsKeptWhileItsExecutorIsAway(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		clock := newHandClock()
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = 100 * time.Hour }, "pull://orders-1")
+		id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 2 }))
+		b.await("it is sent", func() bool { return b.run(id).TriggerCode == wire.CodeSuccess })
+		var away atomic.Bool
+		away.Store(true)
+		b.executors.kill = func(wire.KillRequest) (wire.Answer, error) {
+			if away.Load() {
+				return wire.Answer{}, &wire.CallError{Err: &wire.SilentError{Since: clock.now()}}
+			}
+			return yes, nil
+		}
+		var told *ExecutorError
+		if err := b.engine.Kill(t.Context(), id, "ada"); !errors.As(err, &told) || !told.Kept {
+			t.Fatalf("who asked is told %v, want that it is kept", err)
+		}
+		b.wished(id)
+		clock.pass(time.Hour)
+		_ = b.engine.carryOut(t.Context())
+		b.wished(id)
+		if r := b.run(id); ended(&r) || r.KillAskedAt == 0 {
+			t.Errorf("while its executor is away: %s", b.dump())
+		}
+		away.Store(false)
+		clock.pass(time.Hour)
+		b.await("nothing is left of the wish", func() bool {
+			wishes, err := b.engine.wishes(t.Context())
+			return err == nil && len(wishes) == 0
+		})
+		if r := b.run(id); r.HandleCode != wire.CodeFail || !wasKilled(&r) || len(b.allRuns()) != 1 {
+			t.Errorf("when its executor is back: %s", b.dump())
+		}
+	})
+}
+
+// TestAKillReachesARunThatWasGivenUpMeanwhile: it may go on at an executor that comes back. One that stays away is asked for a day.
+func TestAKillReachesARunThatWasGivenUpMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		address string
+		back    time.Duration
+		want    int64 // how often it is asked when it is back
+	}{
+		"it asks for its calls":            {"pull://orders-1", time.Hour, 1},
+		"it comes back after days":         {"pull://orders-1", owedFor + time.Hour, 0},
+		"it would end others of its job's": {addressA, time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				clock := newHandClock()
+				b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = 100 * time.Hour }, tt.address)
+				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 2 }))
+				b.await("it is sent", func() bool { return b.run(id).TriggerCode == wire.CodeSuccess })
+				var back atomic.Bool
+				var asked atomic.Int64
+				b.executors.kill = func(wire.KillRequest) (wire.Answer, error) {
+					if !back.Load() {
+						return wire.Answer{}, &wire.CallError{Err: &wire.SilentError{Since: clock.now()}}
+					}
+					asked.Add(1)
+					return yes, nil
+				}
+				if err := b.engine.Kill(t.Context(), id, "ada"); !kept(err) {
+					t.Fatalf("who asked is told %v", err)
+				}
+				lost := event.List{event.New(clock.now(), event.LostRun, event.LostGone, tt.address)}
+				if err := b.engine.complete(t.Context(), []finishing{{id: id, code: wire.CodeFail, given: event.Lost, why: lost}}); err != nil {
+					t.Fatal(err)
+				}
+				if r := b.run(id); r.Outcome != event.Killed || len(b.allRuns()) != 1 {
+					t.Errorf("when it is given up: %s", b.dump())
+				}
+				back.Store(true)
+				clock.pass(tt.back)
+				b.await("nothing is left of the wish", func() bool {
+					wishes, err := b.engine.wishes(t.Context())
+					return err == nil && len(wishes) == 0
+				})
+				if n := asked.Load(); n != tt.want {
+					t.Errorf("its executor was asked %d times, want %d", n, tt.want)
+				}
+			})
+		})
+	}
+}

@@ -25,6 +25,7 @@ var (
 type ExecutorError struct {
 	Address string
 	Err     error
+	Kept    bool // it is asked again until it answers
 }
 
 func (e *ExecutorError) Error() string { return fmt.Sprintf("executor %s: %v", e.Address, e.Err) }

@@ -21,11 +21,18 @@ func (s *Runs) Kill(ctx context.Context, p auth.Principal, logID int64) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Engine.Kill(ctx, logID, p.Name); err != nil {
+	err = s.cfg.Engine.Kill(ctx, logID, p.Name)
+	if err != nil && !killsLater(err) {
 		return err
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionKill, Kind: ObjectRun, ID: logID, Name: "#" + strconv.FormatInt(logID, 10), Group: r.JobGroup, After: Snapshot{"job_id": r.JobID}})
-	return nil
+	return err
+}
+
+// killsLater reports whether an error says that the wish is on record, and carried out when it can be.
+func killsLater(err error) bool {
+	e, away := errors.AsType[*scheduler.ExecutorError](err)
+	return errors.Is(err, scheduler.ErrKillLater) || away && e.Kept
 }
 
 // CanKill says whether somebody may end a run that stands somewhere: what is left of it is then for the engine to find out.

@@ -98,6 +98,46 @@ func TestSeveralRunsAreKilled(t *testing.T) {
 	})
 }
 
+// TestAKillThatIsKeptIsInTheAuditLog: it is done later, in the name of who asked. One that the executor refused is not.
+func TestAKillThatIsKeptIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		later := insertRun(t, pool, b.group, job, b.now, 200, 0, "")
+		away := insertRun(t, pool, b.group, job, b.now, 200, 0, "")
+		refused := insertRun(t, pool, b.group, job, b.now, 200, 0, "")
+		b.engine.unkilled = map[int64]error{
+			later: scheduler.ErrKillLater, away: &scheduler.ExecutorError{Err: errors.New("no answer"), Kept: true}, refused: &scheduler.ExecutorError{Err: errors.New("no")},
+		}
+		for id, fault := range b.engine.unkilled {
+			if err := b.Runs.Kill(t.Context(), b.user, id); !errors.Is(err, fault) {
+				t.Errorf("who asked is told %v, want %v", err, fault)
+			}
+		}
+		want := []int64{later, away}
+		var got []int64
+		rows, err := pool.QueryContext(t.Context(), "SELECT object_id FROM punctual_audit WHERE action = 'kill' ORDER BY object_id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, id)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("runs in the audit log (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestTheWishForAKillIsKnown(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -155,7 +155,11 @@ func From(err error) *Error {
 		return (&Error{Kind: TooLarge}).Because(big)
 	}
 	if e, ok := errors.AsType[*scheduler.ExecutorError](err); ok {
-		return (&Error{Kind: Executor, Key: "problem.executor", Args: []any{"Address", e.Address, "Reason", e.Err.Error()}, Fault: wire.FaultOf(e.Err)}).Because(err)
+		key := "problem.executor"
+		if e.Kept {
+			key = "problem.run.killkept"
+		}
+		return (&Error{Kind: Executor, Key: key, Args: []any{"Address", e.Address, "Reason", e.Err.Error()}, Fault: wire.FaultOf(e.Err)}).Because(err)
 	}
 	switch {
 	case errors.Is(err, scheduler.ErrJobNotFound):

@@ -33,6 +33,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{scheduler.ErrKillLater, 409, "problem.run.killlater"},
 		{scheduler.ErrNoGroup, 409, "problem.job.nogroup"},
 		{&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, 502, "problem.executor"},
+		{&scheduler.ExecutorError{Address: "pull://a", Err: &wire.SilentError{}, Kept: true}, 502, "problem.run.killkept"},
 		{db.Error(sql.ErrNoRows), 404, ""},
 		{fmt.Errorf("delete job: %w", db.ErrMoved), 409, "problem.changed"}, // again and again, or it would have been tried once more
 		{context.DeadlineExceeded, 503, ""},
