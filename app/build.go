@@ -1,12 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -136,7 +138,7 @@ func (b *building) telling(context.Context) (err error) {
 	b.certEnds = newCertEnds(b.registry)
 	if b.tracer, err = tracing.New(tracing.Config{
 		Options: b.opts.traces, Pool: b.pool, Logger: b.logger, Registerer: b.registry, Seed: slices.Concat([]byte("traces"), b.signKey),
-		Instance: hostName(), Version: b.opts.Version,
+		Instance: b.opts.nodeName(), Version: b.opts.Version,
 	}); err != nil {
 		return err
 	}
@@ -164,8 +166,17 @@ func (b *building) telling(context.Context) (err error) {
 	return err
 }
 
-func hostName() string {
-	name, _ := os.Hostname() // a node without a name is called punctual
+// nodeName tells this admin from the others of its cluster, also from one on the same machine.
+func (o Options) nodeName() string {
+	name, _ := os.Hostname()
+	name = cmp.Or(name, "punctual")
+	at := o.Listen
+	if o.Listener != nil {
+		at = o.Listener.Addr().String()
+	}
+	if _, port, err := net.SplitHostPort(at); err == nil && port != "0" {
+		return net.JoinHostPort(name, port)
+	}
 	return name
 }
 
@@ -195,7 +206,7 @@ func (b *building) schedule(context.Context) error {
 		Others: func() bool { return b.engine.Others() }, Admins: func() int { return b.engine.Admins() },
 	})
 	b.engine, err = scheduler.New(scheduler.Config{
-		Pool: b.pool, Logger: b.logger, Registerer: b.registry, LogLost: b.opts.LogLost, Name: hostName(), Address: b.ownURL(), Version: b.opts.Version,
+		Pool: b.pool, Logger: b.logger, Registerer: b.registry, LogLost: b.opts.LogLost, Name: b.opts.nodeName(), Address: b.ownURL(), Version: b.opts.Version,
 		Executors: executors{
 			ExecutorClient: wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(b.rule.Dial))),
 			pulls:          wire.NewExecutorClient(&http.Client{Transport: b.pulls}), http: b.http, sample: &b.sample, tokens: b.tokens, foreign: newForeign(b.logger),
