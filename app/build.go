@@ -266,6 +266,7 @@ func (b *building) web() {
 		Engine: b.engine, Outputs: b.engine.Outputs(), Tokens: b.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: b.pulls, Resume: b.back.give,
 		Declared: declare.New(declare.Config{Pool: b.pool, Jobs: service.Jobs, Now: now}),
 		Refuses:  func(address string) bool { return !b.http.is(address) && b.rule.Refuses(address) }, Printer: b.catalogue.Printer(locales.English), Logger: b.logger,
+		Settle: b.settle,
 	})
 	old := legacy.New(legacy.Config{
 		Manage: service, Sessions: b.sessions, Logins: b.logins, SignIns: b.signIns, Pool: b.pool, Catalogue: b.catalogue, Now: now, Logger: b.logger, Refused: b.noteRefusal,

@@ -1,14 +1,18 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/openapi"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/static"
 )
 
 const (
@@ -49,6 +53,30 @@ func limits(next echo.HandlerFunc) echo.HandlerFunc {
 			c.SetRequest(r.WithContext(db.Patient(r.Context()))) // people can wait, and executors must not
 		}
 		return next(c)
+	}
+}
+
+// settledWithin bounds reading the settings before a request, which is answered by what is held where the database does not answer.
+const settledWithin = time.Second
+
+// settled takes in what another admin decided a moment ago, so that whoever asks any of them is told the same. Executors and probes do without.
+func (a *App) settled(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		path := c.Request().URL.Path
+		_, protocol := openapi.Name(path)
+		unsettled := func(prefix string) bool { return strings.HasPrefix(path, prefix) }
+		if !protocol && !slices.ContainsFunc([]string{static.Prefix, callbackPath, httpPath + "/", "/healthz", "/readyz", "/metrics"}, unsettled) {
+			a.settle(c.Request().Context())
+		}
+		return next(c)
+	}
+}
+
+func (a *App) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settledWithin)
+	defer cancel()
+	if err := a.held.Load(ctx); err != nil {
+		a.logger.Debug("read settings for a request", "error", err)
 	}
 }
 

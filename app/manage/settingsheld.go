@@ -25,8 +25,8 @@ import (
 )
 
 // Settings keep what administrators decide for the installation, and tell the rest of the program what holds now. Every admin
-// of a cluster reads them again every few seconds ([Settings.Load]), so a change holds on all of them soon and on the one that
-// took it at once. What the environment of a process says wins in that process.
+// of a cluster reads them again every few seconds and for each request of a person or a program ([Settings.Load]): what another
+// admin has taken holds at once for who asks, and soon for what goes on by itself. What the environment of a process says wins in that process.
 type Settings struct {
 	pool    *db.Pool
 	queries *db.Queries
@@ -37,7 +37,10 @@ type Settings struct {
 	own     func(netip.AddrPort) bool // the admin's own listeners; nil: not known
 	inside  func(address string) bool // executors in this process; nil: not known
 	held    atomic.Pointer[held]
-	loading sync.Mutex
+	began   atomic.Int64 // readings
+
+	mu     sync.Mutex
+	loaded int64 // which of them is held
 }
 
 // held are the values that hold, read once for many uses.
@@ -95,12 +98,17 @@ const maxSettings = 1000
 
 // Load reads what is stored, and puts it into force.
 func (s *Settings) Load(ctx context.Context) error {
-	s.loading.Lock() // or an older reading could come last
-	defer s.loading.Unlock()
+	turn := s.began.Add(1)
 	h, err := s.read(ctx)
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if turn < s.loaded { // one that began later came first
+		return nil
+	}
+	s.loaded = turn
 	old := s.held.Load()
 	for name := range h.broken {
 		if h.broken[name] && !old.broken[name] {

@@ -84,6 +84,7 @@ type Config struct {
 	Pulls     Pulls
 	APITokens APITokens
 	Refuses   func(address string) bool // addresses at which no executor is called; nil: none
+	Settle    func(context.Context)     // takes in what another admin decided, before a job is changed; nil: nothing is
 	Resume    func(net.Conn)            // serves what comes next on a connection that was taken from the server; nil: none may be
 	Printer   *locales.Printer          // of what the job methods refuse: programs do not say their language
 	Logger    *slog.Logger

@@ -21,6 +21,9 @@ func (a *API) declare(ctx context.Context, remote string, body []byte, who calle
 	if d.RegistryKey != who.scope {
 		return nil, refusal(msgToken)
 	}
+	if a.Settle != nil {
+		a.Settle(ctx)
+	}
 	results, err := a.Declared.Declare(ctx, p, groups[0].ID, d)
 	if err != nil {
 		return nil, a.said(err)

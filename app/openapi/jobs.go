@@ -229,6 +229,9 @@ func (a *API) groupProgram(ctx context.Context, remote string, who caller) (p au
 }
 
 func (a *API) do(ctx context.Context, name string, p auth.Principal, req jobRequest) ([]byte, error) {
+	if a.Settle != nil {
+		a.Settle(ctx)
+	}
 	data, err := jobMethods[name](a, ctx, p, req)
 	if err != nil {
 		return nil, a.said(err)
