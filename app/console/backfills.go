@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -116,9 +117,12 @@ func (c *backfillPages) create(ec echo.Context) error {
 		return err
 	}
 	in, fields := backfillInput(page.Values, c.zoneOf(j))
+	count, _ := strconv.Atoi(page.Values.Count) // 0 is no plan that was shown
 	var plan manage.BackfillPlan
+	var started int64
+	var before bool
 	if err = problem.InvalidFields(fields...); len(fields) == 0 {
-		plan, err = c.backfills.Plan(ctx, p, jobID, in)
+		started, plan, before, err = c.backfills.StartOnce(ctx, p, jobID, in, count, page.Values.Batch)
 	}
 	if err != nil {
 		var ok bool
@@ -127,12 +131,13 @@ func (c *backfillPages) create(ec echo.Context) error {
 		}
 		return c.page(ec, http.StatusUnprocessableEntity, jobID, page)
 	}
-	if page.Values.Count == strconv.Itoa(plan.Count) {
-		if _, err := c.backfills.Start(ctx, p, jobID, in); err != nil {
-			return err
-		}
+	switch {
+	case before:
+		return c.goTo(ec, link.JobBackfill(jobID), done("backfill.flash.started.before"))
+	case started != 0:
 		return c.goTo(ec, link.JobBackfill(jobID), done("backfill.flash.started", "Count", strconv.Itoa(plan.Count)))
 	}
+	page.Values.Batch = cmp.Or(page.Values.Batch, manage.NewBatch())
 	page.Plan = &backfills.Plan{Count: plan.Count, First: format.At(page.Printer, plan.First, c.now()), Last: format.At(page.Printer, plan.Last, c.now()), Param: plan.Param, Changed: page.Values.Count != ""}
 	return c.page(ec, http.StatusOK, jobID, page)
 }

@@ -43,6 +43,7 @@ func (c *jobPages) jobNew(ec echo.Context) error {
 		delete(values, jobs.FieldBase)
 		page.CopyOf, page.Name = from, j.JobDesc
 	}
+	values[jobs.FieldBatch] = manage.NewBatch()
 	return c.jobForm(ec, http.StatusOK, page, values)
 }
 
@@ -63,11 +64,15 @@ func (c *jobPages) jobCreate(ec echo.Context) error {
 	values := typedValues(ec)
 	in, err := c.jobInput(ctx, p, values)
 	var jobID int64
+	var before bool
 	if err == nil {
-		jobID, err = c.jobs.Create(ctx, p, in)
+		jobID, before, err = c.jobs.CreateOnce(ctx, p, in, values[jobs.FieldBatch])
 	}
 	if err != nil {
 		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec)}, values, err)
+	}
+	if before { // its page says whether it is started, and somebody may have stopped it since
+		return c.goTo(ec, link.Job(jobID), done("jobs.flash.created.before", "Name", in.Name))
 	}
 	said := done("jobs.flash.created", "Name", in.Name)
 	if ec.FormValue(jobs.FieldStart) != "" && in.ScheduleType.Schedules() {

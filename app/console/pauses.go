@@ -35,6 +35,7 @@ func (c *pausePages) routes(g *echo.Group) {
 
 func (c *pausePages) pauseList(ec echo.Context) error {
 	page := pauses.ListPage{Page: c.pageWithFlash(ec)}
+	page.Values.Batch = manage.NewBatch()
 	page.Values.Scope, page.Values.Target = ec.QueryParam(manage.PauseScope), ec.QueryParam(manage.PauseTarget)
 	if page.Values.Scope == string(jobspec.PauseGroup) {
 		page.Values.Group, page.Values.Target = page.Values.Target, ""
@@ -147,8 +148,9 @@ func (c *pausePages) pauseCreate(ec echo.Context) error {
 	}
 	in, fields := c.pauseInput(&v)
 	err := error(problem.InvalidFields(fields...))
+	var before bool
 	if len(fields) == 0 {
-		_, err = c.pauses.Create(ec.Request().Context(), who(ec), in)
+		_, before, err = c.pauses.CreateOnce(ec.Request().Context(), who(ec), in, v.Batch)
 	}
 	if err != nil {
 		page := pauses.ListPage{Page: c.Page(ec), Values: v}
@@ -158,6 +160,9 @@ func (c *pausePages) pauseCreate(ec echo.Context) error {
 		}
 		page.Errors = errs
 		return c.pausePage(ec, http.StatusUnprocessableEntity, page)
+	}
+	if before {
+		return c.goTo(ec, link.PausesPath, done("pauses.flash.made.before"))
 	}
 	return c.goTo(ec, link.PausesPath, done("pauses.flash.made"))
 }

@@ -208,6 +208,27 @@ func (s *Backfills) Start(ctx context.Context, p auth.Principal, job int64, in B
 	if err != nil {
 		return 0, err
 	}
+	return s.start(ctx, p, in, plan, nil)
+}
+
+// StartOnce starts a backfill if it is still of as many runs as a plan said, and returns the plan that holds now, with the number 0, if it is not.
+// A wish that comes again because its answer was lost is returned the backfill that was made for it before, without a plan.
+func (s *Backfills) StartOnce(ctx context.Context, p auth.Principal, job int64, in BackfillInput, count int, batch string) (id int64, plan BackfillPlan, before bool, err error) {
+	if _, err := s.jobs.Need(ctx, p, job, auth.RightRun); err != nil {
+		return 0, plan, false, err
+	}
+	what := fmt.Sprintf("backfill:%d:%d:%d:%d:%v:%v:%d:%d", p.UserID, job, in.From.UnixMilli(), in.Until.UnixMilli(), in.Failed, in.Newest, in.AtOnce, count)
+	id, before, err = s.cfg.onceOne(ctx, batch, what, func(ctx context.Context, remember within) (id int64, err error) {
+		if plan, err = s.Plan(ctx, p, job, in); err != nil || plan.Count != count {
+			return 0, err
+		}
+		return s.start(ctx, p, in, plan, remember)
+	})
+	return id, plan, before, err
+}
+
+func (s *Backfills) start(ctx context.Context, p auth.Principal, in BackfillInput, plan BackfillPlan, remember within) (id int64, err error) {
+	job := plan.Job.ID
 	kind := backfill.OfSchedule
 	if in.Failed {
 		kind = backfill.OfFailed
@@ -225,6 +246,11 @@ func (s *Backfills) Start(ctx context.Context, p auth.Principal, job int64, in B
 		}
 		if err := db.InsertBackfillRuns(ctx, tx, plan.rows); err != nil {
 			return err
+		}
+		if remember != nil {
+			if err := remember(ctx, tx, []int64{id}); err != nil {
+				return err
+			}
 		}
 		return s.audit.Record(ctx, tx, p, s.entry(plan.Job, nil, Snapshot{"backfill": id, "backfill_from": in.From.In(s.cfg.Zone).Format(time.RFC3339),
 			"backfill_until": in.Until.In(s.cfg.Zone).Format(time.RFC3339), "backfill_runs": plan.Count, "state": backfill.Running}))

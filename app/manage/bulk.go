@@ -358,7 +358,7 @@ func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job, 
 	case BulkPause:
 		pause := b.Pause
 		pause.Scope, pause.Target = jobspec.PauseJob, j.ID
-		id, err := s.pauses.create(ctx, p, pause)
+		id, err := s.pauses.create(ctx, p, pause, nil)
 		return strconv.FormatInt(id, 10), err
 	case BulkResume:
 		id, _ := strconv.ParseInt(was, 10, 64) // 0 is no pause, which the use case says

@@ -234,7 +234,7 @@ func (s *Jobs) carryPauses(ctx context.Context, p auth.Principal, from db.Job, t
 		}
 		if _, err := s.pauses.keep(ctx, p, PauseInput{
 			Scope: jobspec.PauseJob, Target: to, From: pause.From, Until: pause.Until, Strategy: pause.Strategy, Cron: pause.Cron, Length: pause.Length, Zone: pause.ZoneID, Reason: pause.Reason,
-		}); err != nil {
+		}, nil); err != nil {
 			return err
 		}
 	}

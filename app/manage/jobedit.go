@@ -165,6 +165,21 @@ const keptVersions = 30
 
 // Create makes a job, stopped, and returns its id.
 func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64, error) {
+	return s.create(ctx, p, in, nil)
+}
+
+// CreateOnce is Create for a wish that may come again because its answer was lost: the job that was made for it before is returned then.
+func (s *Jobs) CreateOnce(ctx context.Context, p auth.Principal, in JobInput, batch string) (id int64, before bool, err error) {
+	what := fmt.Sprintf("job:%d:%d", p.UserID, in.Group)
+	for _, f := range jobspec.Fields {
+		what += fmt.Sprintf(":%q", f.Text(&in.Job, jobspec.Notation{}))
+	}
+	return s.cfg.onceOne(ctx, batch, what, func(ctx context.Context, remember within) (int64, error) {
+		return s.create(ctx, p, in, remember)
+	})
+}
+
+func (s *Jobs) create(ctx context.Context, p auth.Principal, in JobInput, remember within) (int64, error) {
 	in.Job = in.Job.Normalize()
 	in.ID = 0
 	if err := s.check(ctx, s.cfg.Pool, p, in, nil); err != nil {
@@ -231,6 +246,11 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 				return err
 			}
 			if err := s.propose(ctx, tx, p, j, in.GlueSource, in.GlueRemark); err != nil {
+				return err
+			}
+		}
+		if remember != nil {
+			if err := remember(ctx, tx, []int64{id}); err != nil {
 				return err
 			}
 		}

@@ -45,7 +45,7 @@ func (s *Jobs) TriggerOnce(ctx context.Context, p auth.Principal, id int64, in R
 	if in.Param != nil {
 		what += ":" + *in.Param
 	}
-	return s.once(ctx, batch, what, func(ctx context.Context, remember within) ([]int64, error) {
+	return s.cfg.once(ctx, batch, what, func(ctx context.Context, remember within) ([]int64, error) {
 		in.within = remember
 		return s.Trigger(ctx, p, id, in)
 	})

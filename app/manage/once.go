@@ -14,62 +14,75 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
-// within is done in the transaction that makes runs, with their ids.
+// within is done in the transaction that makes something, with the ids of what was made; nil for nothing.
 type within = func(ctx context.Context, tx *sql.Tx, ids []int64) error
 
-// NewBatch is a Rerun.Batch, or that of [Jobs.TriggerOnce].
+// NewBatch is any text that is new for each wish: a Rerun.Batch, or that of a use case whose name ends in Once.
 func NewBatch() string { return rand.Text() }
 
 // errRepeated means that a wish was carried out before.
-var errRepeated = errors.New("it was run before")
+var errRepeated = errors.New("it was done before")
 
-// once runs what a batch asks for, unless the same batch has asked for the same before: then it returns the runs of that time. The wish is
-// remembered where the runs are made, so that nothing between them can be lost. Without a batch it runs each time.
-func (s *Jobs) once(ctx context.Context, batch, what string, run func(context.Context, within) ([]int64, error)) (runs []int64, before bool, err error) {
+// once makes what a batch asks for, unless the same batch has asked for the same before: then it returns what was made that time. The wish is
+// remembered where that is made, so that nothing between them can be lost. Without a batch it is made each time.
+func (c *Config) once(ctx context.Context, batch, what string, do func(context.Context, within) ([]int64, error)) (ids []int64, before bool, err error) {
 	if batch == "" {
-		runs, err = run(ctx, nil)
-		return runs, false, err
+		ids, err = do(ctx, nil)
+		return ids, false, err
 	}
 	h := sha256.Sum256([]byte(what + ":" + batch))
 	wish := hex.EncodeToString(h[:])
-	if runs, before, err = s.ranBefore(ctx, wish); before || err != nil {
-		return runs, before, err
+	if ids, before, err = c.madeBefore(ctx, wish); before || err != nil {
+		return ids, before, err
 	}
+	queries := db.New()
 	remember := func(ctx context.Context, tx *sql.Tx, ids []int64) error {
-		err := db.Error(s.queries.InsertIdempotency(ctx, tx, db.InsertIdempotencyParams{ID: wish, Request: wish, MadeAt: s.cfg.Now().UnixMilli()}))
+		err := db.Error(queries.InsertIdempotency(ctx, tx, db.InsertIdempotencyParams{ID: wish, Request: wish, MadeAt: c.Now().UnixMilli()}))
 		if errors.Is(err, db.ErrDuplicate) {
 			return errRepeated
 		} else if err != nil {
 			return err
 		}
-		_, err = s.queries.AnswerIdempotency(ctx, tx, db.AnswerIdempotencyParams{ID: wish, Answer: runList(ids)})
+		_, err = queries.AnswerIdempotency(ctx, tx, db.AnswerIdempotencyParams{ID: wish, Answer: idList(ids)})
 		return err
 	}
-	runs, err = run(context.WithoutCancel(ctx), remember) // who has gone will come again with the same wish
+	ids, err = do(context.WithoutCancel(ctx), remember) // who has gone will come again with the same wish
 	if errors.Is(err, errRepeated) {
-		return s.ranBefore(ctx, wish)
+		return c.madeBefore(ctx, wish)
 	}
-	return runs, false, err
+	return ids, false, err
 }
 
-// ranBefore are the runs that a wish made.
-func (s *Jobs) ranBefore(ctx context.Context, wish string) (runs []int64, done bool, err error) {
-	row, err := s.queries.GetIdempotency(ctx, s.cfg.Pool, wish)
+// onceOne is once for what makes one thing.
+func (c *Config) onceOne(ctx context.Context, batch, what string, do func(context.Context, within) (int64, error)) (id int64, before bool, err error) {
+	ids, before, err := c.once(ctx, batch, what, func(ctx context.Context, remember within) ([]int64, error) {
+		id, err := do(ctx, remember)
+		return []int64{id}, err
+	})
+	if err != nil || len(ids) == 0 {
+		return 0, before, err
+	}
+	return ids[0], before, nil
+}
+
+// madeBefore is what a wish made.
+func (c *Config) madeBefore(ctx context.Context, wish string) (ids []int64, done bool, err error) {
+	row, err := db.New().GetIdempotency(ctx, c.Pool, wish)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return nil, false, nil
 	} else if err != nil {
-		return nil, false, fmt.Errorf("read what was run before: %w", err)
+		return nil, false, fmt.Errorf("read what was made before: %w", err)
 	}
 	for text := range strings.SplitSeq(row.Answer, ",") {
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
-			runs = append(runs, id)
+			ids = append(ids, id)
 		}
 	}
-	return runs, true, nil
+	return ids, true, nil
 }
 
-// runList is what ranBefore reads.
-func runList(ids []int64) string {
+// idList is what madeBefore reads.
+func idList(ids []int64) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = strconv.FormatInt(id, 10)

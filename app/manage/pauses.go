@@ -338,11 +338,24 @@ func (s *Pauses) target(ctx context.Context, tx db.DBTX, scope jobspec.PauseScop
 
 // Create pauses something from a moment on. It holds at once on this admin, and on each other with its next claim.
 func (s *Pauses) Create(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
-	if id, err = s.create(ctx, p, in); err != nil {
+	if id, err = s.create(ctx, p, in, nil); err != nil {
 		return 0, err
 	}
 	s.cfg.pausesChanged(ctx)
 	return id, nil
+}
+
+// CreateOnce is Create for a wish that may come again because its answer was lost: the pause that was made for it before is returned then.
+func (s *Pauses) CreateOnce(ctx context.Context, p auth.Principal, in PauseInput, batch string) (id int64, before bool, err error) {
+	what := fmt.Sprintf("pause:%d:%s:%d:%q:%d:%d:%s:%q:%d:%q:%q", p.UserID, in.Scope, in.Target, in.Tag, in.From.UnixMilli(), in.Until.UnixMilli(), in.Strategy, in.Cron,
+		in.Length, in.Zone, in.Reason)
+	id, before, err = s.cfg.onceOne(ctx, batch, what, func(ctx context.Context, remember within) (int64, error) {
+		return s.create(ctx, p, in, remember)
+	})
+	if err == nil {
+		s.cfg.pausesChanged(ctx)
+	}
+	return id, before, err
 }
 
 // pausesChanged has this admin go by pauses that were changed. That it could not is no reason to do again what is done.
@@ -364,15 +377,15 @@ func (s *Pauses) Faults(p auth.Principal, in PauseInput) []problem.Field {
 }
 
 // create is Create for a caller who tells the engine of it.
-func (s *Pauses) create(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
+func (s *Pauses) create(ctx context.Context, p auth.Principal, in PauseInput, remember within) (id int64, err error) {
 	if now := s.cfg.Now().Truncate(time.Millisecond); in.From.Before(now) {
 		in.From = now // what has been sent already was not paused
 	}
-	return s.keep(ctx, p, in)
+	return s.keep(ctx, p, in, remember)
 }
 
 // keep is create for a pause that may have begun: a window that goes on is known by when it began.
-func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
+func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput, remember within) (id int64, err error) {
 	now := s.cfg.Now().Truncate(time.Millisecond)
 	in.Tag, in.Reason, in.Cron, in.Zone = strings.TrimSpace(in.Tag), strings.TrimSpace(in.Reason), strings.TrimSpace(in.Cron), strings.TrimSpace(in.Zone)
 	switch in.Scope {
@@ -421,6 +434,11 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput) (id 
 		entry.ID = id
 		if err := s.queries.RaisePauseRevision(ctx, tx); err != nil {
 			return err
+		}
+		if remember != nil {
+			if err := remember(ctx, tx, []int64{id}); err != nil {
+				return err
+			}
 		}
 		return s.audit.Record(ctx, tx, p, entry)
 	})

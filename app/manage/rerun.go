@@ -154,7 +154,7 @@ func rerunItem(p auth.Principal, r db.ListRunsByIDRow, jobs map[int64]db.Job) Bu
 
 // rerunOnce runs a run again, unless the same wish has done so before, and names the new run.
 func (s *Jobs) rerunOnce(ctx context.Context, p auth.Principal, r db.ListRunsByIDRow, in Rerun) (string, error) {
-	ids, _, err := s.once(ctx, in.Batch, fmt.Sprintf("rerun:%d:%d", p.UserID, r.ID), func(ctx context.Context, remember within) ([]int64, error) {
+	ids, _, err := s.cfg.once(ctx, in.Batch, fmt.Sprintf("rerun:%d:%d", p.UserID, r.ID), func(ctx context.Context, remember within) ([]int64, error) {
 		return s.again(ctx, p, r, RunInput{Type: in.Type, within: remember})
 	})
 	return firstID(ids), err

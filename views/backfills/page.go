@@ -34,6 +34,7 @@ type Values struct {
 	Order  string `form:"order"`
 	AtOnce string `form:"at_once"`
 	Count  string `form:"count"` // how many planned times were shown before; empty: show them first
+	Batch  string `form:"batch"` // new for each plan that is shown: what is sent again is the same wish
 }
 
 // Plan is what would be run.

@@ -36,6 +36,7 @@ type Values struct {
 	Minutes  string `form:"length"`
 	Zone     string `form:"zone"`
 	Reason   string `form:"reason"`
+	Batch    string `form:"batch"` // new for each form: what is sent again is the same wish
 }
 
 // Row is one pause.
