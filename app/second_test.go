@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strings"
@@ -39,6 +40,9 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 		token, _ := form.Find(`input[name="token"]`).Attr("value")
 		if path, _ := form.Find("svg.qr path").Attr("d"); len(path) < 500 {
 			t.Errorf("no QR code: %q", path)
+		}
+		if link, _ := form.Find(`a[href^="otpauth:"]`).Attr("href"); !strings.HasPrefix(link, "otpauth://totp/Punctual%20127.0.0.1:admin?") || !strings.Contains(link, secret) {
+			t.Errorf("for an app on the same phone: %q", link)
 		}
 		if got := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {"wrong"}}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("without the password: %d", got.status)
@@ -80,8 +84,15 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 		}
 		again := open(t, a)
 		again.login("admin", testPassword)
-		if got := again.post("/login/second", url.Values{"code": {recovery}}); got.status != http.StatusUnprocessableEntity {
-			t.Errorf("a recovery code twice: %d", got.status)
+		if got := again.post("/login/second", url.Values{"code": {recovery}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.document(t).Find(".error").Text(), "This recovery code") {
+			t.Errorf("a recovery code twice: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		made := base64.StdEncoding.EncodeToString([]byte(`{"type":"webauthn.create","origin":"https://jobs.example.com"}`))
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_factor (user_id, kind, name, secret) VALUES (1, 'passkey', 'old', ?)", `{"id":"eA==","attestation":{"clientDataJSON":"`+made+`"}}`); err != nil {
+			t.Fatal(err)
+		}
+		if step := again.get("/login/second").document(t); !strings.Contains(step.Find(".notice").Text(), "jobs.example.com") || step.Find("[data-passkey-show]").Length() != 0 {
+			t.Errorf("a passkey of another address: %s", step.Find("main").Text())
 		}
 		if o.DatabaseURL == "" {
 			return // the command needs the embedded database for itself

@@ -173,12 +173,7 @@ func (f *Factors) limited(r *http.Request, p Principal, show func() error) error
 // ShowCode is somebody who shows a code of their app, or one of their recovery codes.
 func (f *Factors) ShowCode(r *http.Request, p Principal, code string) error {
 	return f.limited(r, p, func() error {
-		code := strings.Map(func(c rune) rune {
-			if c == ' ' || c == '-' || c == '\t' {
-				return -1
-			}
-			return c
-		}, strings.ToLower(code))
+		code := plainCode(code)
 		if len(code) == codeDigits {
 			return f.takeCode(r.Context(), p.UserID, code)
 		}
@@ -191,6 +186,16 @@ func (f *Factors) ShowCode(r *http.Request, p Principal, code string) error {
 		}
 		return nil
 	})
+}
+
+// plainCode is a code without what apps and people put between its letters.
+func plainCode(code string) string {
+	return strings.Map(func(c rune) rune {
+		if c == ' ' || c == '-' || c == '\t' {
+			return -1
+		}
+		return c
+	}, strings.ToLower(code))
 }
 
 // recoveryCodes is how many a user has.

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
@@ -57,11 +60,12 @@ func (f *Factors) passkeyUser(ctx context.Context, p Principal) (passkeyUser, er
 
 // CanHavePasskeys says whether browsers make passkeys for the address of a request: a name, and HTTPS or this machine.
 func CanHavePasskeys(r *http.Request) bool {
-	host := hostOf(r)
+	host := HostOf(r)
 	return net.ParseIP(host) == nil && (IsHTTPS(r) || host == "localhost")
 }
 
-func hostOf(r *http.Request) string {
+// HostOf is the name by which a browser reaches this console.
+func HostOf(r *http.Request) string {
 	if host, _, err := net.SplitHostPort(r.Host); err == nil {
 		return host
 	}
@@ -75,7 +79,7 @@ func party(r *http.Request) (*webauthn.WebAuthn, error) {
 	if IsHTTPS(r) {
 		scheme = "https://"
 	}
-	w, err := webauthn.New(&webauthn.Config{RPID: hostOf(r), RPDisplayName: "Punctual", RPOrigins: []string{scheme + r.Host}})
+	w, err := webauthn.New(&webauthn.Config{RPID: HostOf(r), RPDisplayName: "Punctual", RPOrigins: []string{scheme + r.Host}})
 	if err != nil {
 		return nil, fmt.Errorf("passkeys for this address: %w", err)
 	}
@@ -145,30 +149,64 @@ func (f *Factors) AddPasskey(r *http.Request, p Principal, token, answer, name s
 	return f.add(r.Context(), p.UserID, FactorPasskey, name, string(text), 0)
 }
 
-// AskPasskey is what a browser is asked for a passkey at the login, as JSON; "" if the user has none. The question is kept with the
-// sign-in, and answered once.
-func (f *Factors) AskPasskey(r *http.Request, p *Pending) (string, error) {
+// PasskeyQuestion is what a browser is asked for a passkey at the login.
+type PasskeyQuestion struct {
+	Options   string   // JSON; "" if the user has none for this address
+	Elsewhere []string // the names for which the user's passkeys are, where none is for this one
+}
+
+// AskPasskey asks a browser for a passkey at the login. The question is kept with the sign-in, and answered once.
+func (f *Factors) AskPasskey(r *http.Request, p *Pending) (q PasskeyQuestion, err error) {
 	u, err := f.passkeyUser(r.Context(), p.Who)
-	if err != nil || len(u.keys) == 0 {
-		return "", err
+	if err != nil {
+		return q, err
+	}
+	all := u.keys
+	u.keys = slices.DeleteFunc(slices.Clone(all), func(key webauthn.Credential) bool {
+		name := madeFor(key)
+		return !CanHavePasskeys(r) || name != "" && !strings.EqualFold(name, HostOf(r))
+	})
+	if len(u.keys) == 0 {
+		for _, key := range all {
+			if name := madeFor(key); name != "" && !slices.Contains(q.Elsewhere, name) {
+				q.Elsewhere = append(q.Elsewhere, name)
+			}
+		}
+		return q, nil
 	}
 	w, err := party(r)
 	if err != nil {
-		return "", err
+		return q, err
 	}
 	options, session, err := w.BeginLogin(u)
 	if err != nil {
-		return "", fmt.Errorf("ask for a passkey: %w", err)
+		return q, fmt.Errorf("ask for a passkey: %w", err)
 	}
 	kept, err := json.Marshal(session)
 	if err != nil {
-		return "", err
+		return q, err
 	}
 	if err := f.queries.SetSignInChallenge(r.Context(), f.pool, db.SetSignInChallengeParams{ID: p.id, Challenge: db.Text(kept)}); err != nil {
-		return "", fmt.Errorf("keep a question for a passkey: %w", db.Error(err))
+		return q, fmt.Errorf("keep a question for a passkey: %w", db.Error(err))
 	}
 	text, err := json.Marshal(options.Response)
-	return string(text), err
+	q.Options = string(text)
+	return q, err
+}
+
+// madeFor is the name for which a browser made a passkey: it works for no other. "" if that is not known.
+func madeFor(key webauthn.Credential) string {
+	var made struct {
+		Origin string `json:"origin"`
+	}
+	if json.Unmarshal(key.Attestation.ClientDataJSON, &made) != nil {
+		return ""
+	}
+	u, err := url.Parse(made.Origin)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // ShowPasskey is the answer to [Factors.AskPasskey].

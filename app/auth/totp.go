@@ -78,7 +78,7 @@ func (f *Factors) AddCode(ctx context.Context, p Principal, token, code, name st
 	if f.codec.Decode(FactorCode, token, &s) != nil || s.UserID != p.UserID {
 		return ErrSetupExpired
 	}
-	step, err := f.stepOf(s.Secret, code)
+	step, err := f.stepOf(s.Secret, plainCode(code))
 	if err != nil {
 		return err
 	}

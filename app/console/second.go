@@ -55,7 +55,7 @@ func (c *factorPages) codeFormAgain(ec echo.Context, status int, errs map[string
 	if !c.users.HasSecondHere(who(ec).Provider) {
 		return ec.Redirect(http.StatusSeeOther, link.SecondPath)
 	}
-	code, err := c.codeSetup(who(ec), ec.FormValue(second.FieldToken))
+	code, err := c.codeSetup(ec.Request(), who(ec), ec.FormValue(second.FieldToken))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,8 +13,11 @@ import (
 	"github.com/punctual-job/punctual/views/second"
 )
 
-// issuer is what an app calls us.
-const issuer = "Punctual"
+// issuer is what an app calls us: by the address too, since people have the same name in several installations, and apps replace what has the
+// same name twice.
+func issuer(r *http.Request) string {
+	return "Punctual " + strings.ReplaceAll(auth.HostOf(r), ":", "-") // a colon ends it
+}
 
 // factorForms are the forms in which a second factor is set up, at the login or later.
 type factorForms struct {
@@ -37,11 +41,11 @@ func (c *entrance) secondStepAgain(ec echo.Context, status int, p *auth.Pending,
 	for _, f := range factors {
 		show.Codes = show.Codes || f.Kind == auth.FactorCode
 	}
-	if auth.CanHavePasskeys(ec.Request()) {
-		if show.Passkey, err = c.factors.AskPasskey(ec.Request(), p); err != nil {
-			return err
-		}
+	asked, err := c.factors.AskPasskey(ec.Request(), p)
+	if err != nil {
+		return err
 	}
+	show.Passkey, show.Elsewhere = asked.Options, strings.Join(asked.Elsewhere, ", ")
 	return render(ec, status, login.Second(show))
 }
 
@@ -73,11 +77,15 @@ func (c *entrance) secondShown(ec echo.Context, p *auth.Pending) error {
 	case errors.Is(err, auth.ErrFactorSealed):
 		return c.secondStepAgain(ec, http.StatusServiceUnavailable, p, nil, page.T("second.error.sealed"))
 	case errors.Is(err, auth.ErrWrongCode):
+		wrong := "second.error.code"
+		if errors.Is(err, auth.ErrWrongRecovery) {
+			wrong = "second.error.recovery"
+		}
 		c.logger.Info("second factor refused", "user", who.Name, "remote", ec.RealIP(), "error", err)
 		if field == manage.FactorKey {
 			return c.secondStepAgain(ec, http.StatusUnprocessableEntity, p, nil, page.T("second.error.credential"))
 		}
-		return c.secondStepAgain(ec, http.StatusUnprocessableEntity, p, map[string]string{login.FieldCode: page.T("second.error.code")}, "")
+		return c.secondStepAgain(ec, http.StatusUnprocessableEntity, p, map[string]string{login.FieldCode: page.T(wrong)}, "")
 	}
 	return err
 }
@@ -92,7 +100,7 @@ func (c *entrance) setupStepAgain(ec echo.Context, status int, p *auth.Pending, 
 	page.Errors, page.Problem = errs, why
 	show := login.SetupPage{StepPage: page}
 	var err error
-	if show.Code, err = c.codeSetup(p.Who, token); err != nil {
+	if show.Code, err = c.codeSetup(ec.Request(), p.Who, token); err != nil {
 		return err
 	}
 	if auth.CanHavePasskeys(ec.Request()) {
@@ -106,15 +114,15 @@ func (c *entrance) setupStepAgain(ec echo.Context, status int, p *auth.Pending, 
 }
 
 // codeSetup is a new setup of codes, or the one of a token that still counts.
-func (c *factorForms) codeSetup(p auth.Principal, token string) (second.Code, error) {
-	setup, err := c.factors.AgainCode(p, issuer, token)
+func (c *factorForms) codeSetup(r *http.Request, p auth.Principal, token string) (second.Code, error) {
+	setup, err := c.factors.AgainCode(p, issuer(r), token)
 	if err != nil {
-		if setup, err = c.factors.SetUpCode(p, issuer); err != nil {
+		if setup, err = c.factors.SetUpCode(p, issuer(r)); err != nil {
 			return second.Code{}, err
 		}
 	}
 	picture, err := qrCode(setup.URL)
-	return second.Code{Secret: setup.Secret, Token: setup.Token, Picture: picture}, err
+	return second.Code{Secret: setup.Secret, URL: setup.URL, Token: setup.Token, Picture: picture}, err
 }
 
 // setUp takes what was set up at the login.
@@ -146,7 +154,7 @@ func (c *entrance) showCodes(ec echo.Context, p *auth.Pending, codes []string) e
 // setUpAgain answers a form that is sent once more after it was taken, as by a double click: the browser has let go of the answer with the recovery
 // codes. Only who holds what was set up in this sign-in gets others.
 func (c *entrance) setUpAgain(ec echo.Context, p *auth.Pending) error {
-	if _, err := c.factors.AgainCode(p.Who, issuer, ec.FormValue(second.FieldToken)); err != nil || !p.Strong {
+	if _, err := c.factors.AgainCode(p.Who, issuer(ec.Request()), ec.FormValue(second.FieldToken)); err != nil || !p.Strong {
 		return c.goOn(ec, p)
 	}
 	return c.showCodesAgain(ec, p)

@@ -45,6 +45,7 @@ func (f fakes) secondPages() []page {
 		{"user-second", "/users/3/second", users.ResetSecond(users.AskPage{Page: f.page("/users/3/second"), ID: 3, Name: "jonas"})},
 		{"profile-provider", "/profile?provider", users.Profile(f.profileOfProvider())},
 		{"login-second", "/login/second", login.Second(login.SecondPage{StepPage: step("/login/second"), Codes: true, Passkey: question})},
+		{"login-second-elsewhere", "/login/second?elsewhere", login.Second(login.SecondPage{StepPage: step("/login/second"), Codes: true, Elsewhere: "jobs.example.com"})},
 		{"login-second-refused", "/login/second?refused", login.Second(login.SecondPage{StepPage: refused, Codes: true})},
 		{"login-second-sealed", "/login/second?sealed", login.Second(login.SecondPage{StepPage: sealed, Codes: true})},
 		{"login-setup", "/login/setup", login.Setup(login.SetupPage{StepPage: step("/login/setup"), Code: f.secondCode(), Passkey: second.Passkey{Options: question, Token: "x"}})},
@@ -86,7 +87,7 @@ func (f fakes) secondCode() second.Code {
 			}
 		}
 	}
-	return second.Code{Secret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", Token: "x", Picture: second.Picture{Size: size, Path: path.String()}}
+	return second.Code{Secret: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", URL: "otpauth://totp/x", Token: "x", Picture: second.Picture{Size: size, Path: path.String()}}
 }
 
 func recoveryCodes() []string {

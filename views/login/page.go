@@ -52,6 +52,8 @@ type SecondPage struct {
 	StepPage
 	Codes   bool   // there is an app with codes
 	Passkey string // what the browser is asked for a passkey, as JSON; empty: there is none, or none for this address
+	// Elsewhere names the addresses for which the passkeys are, where none is for this one.
+	Elsewhere string
 }
 
 // SetupPage leads somebody who must have a second factor to one ([Setup]).

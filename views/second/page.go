@@ -39,6 +39,7 @@ type Factor struct {
 // Code is an app's secret before its first code was shown.
 type Code struct {
 	Secret  string
+	URL     string // the same as otpauth: address
 	Token   string
 	Picture Picture
 }
