@@ -67,7 +67,15 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 				var asked atomic.Int64
 				b := setup(t, pool, quick, addressA)
-				b.executors.idle = func(string) (wire.Answer, error) { asked.Add(1); return tt.idle() }
+				told := make(chan struct{})
+				b.executors.idle = func(string) (wire.Answer, error) {
+					select {
+					case <-told:
+					case <-t.Context().Done():
+					}
+					asked.Add(1)
+					return tt.idle()
+				}
 				id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 })
 				if tt.ours {
 					b.executors.remembers = time.Hour
@@ -89,6 +97,7 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 				if !tt.has {
 					b.forgets(run)
 				}
+				close(told) // before it is asked about: what was refused is to be in its history
 				if tt.reason == "" {
 					b.await("it was asked often enough", func() bool { return asked.Load() > 8 })
 					if r := b.run(run); r.HandleCode != 0 {
