@@ -29,7 +29,8 @@ import (
 //   - It has failed meanwhile, and a retry follows: the retry is ended in its place.
 //
 // A wish that takes longer than somebody may be kept waiting stays on record, and is carried out by the admins. So does one whose executor cannot
-// be reached, until the run has ended, and for [owedFor] beyond that of a run that was given up: it may go on at an executor that comes back.
+// be reached, if that executor ends only this run, until the run has ended, and for [owedFor] beyond that of a run that was given up: it may go on
+// at an executor that comes back.
 
 // killEvery is how often a node looks for wishes.
 const killEvery = 500 * time.Millisecond
@@ -196,7 +197,7 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 	}
 	failed := event.List{event.New(e.now(), event.KillFailed, address, faultOf(err), err)}
 	told := db.MarkKillingParams{ID: run.ID, Events: failed.Stored()}
-	if faultOf(err) != wire.FaultAnswer {
+	if faultOf(err) != wire.FaultAnswer && e.endsOnlyOne(run.JobGroup, address) {
 		told.AskedAt = now.UnixMilli()
 		if err := e.queries.InsertKill(ctx, e.cfg.Pool, db.InsertKillParams{LogID: run.ID, AskedBy: user, AskedAt: told.AskedAt}); err != nil {
 			e.log.Warn("keep that a run is to be ended, whose executor cannot be reached", "log_id", run.ID, "error", err)
@@ -207,6 +208,12 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 		e.log.Warn("tell that a run could not be ended", "log_id", run.ID, "error", err)
 	}
 	return &ExecutorError{Address: address, Err: err, Kept: told.AskedAt != 0}
+}
+
+// endsOnlyOne reports whether an executor ends the run it is asked to end and no other. One that is not ours ends what it has of the job, which
+// later is another run.
+func (e *Engine) endsOnlyOne(group int64, address string) bool {
+	return wire.Pulls(address) || e.directory.takesEnvironment(group, address)
 }
 
 // askKillOf has the executor of a run end it. The error says that it could not be asked, or what it answered.
@@ -374,8 +381,7 @@ func (e *Engine) carryOutLeft(ctx context.Context, w db.Kill) error {
 // owedFor is how long an executor that is away is to end a run that was given up, should it come back with it.
 const owedFor = 24 * time.Hour
 
-// killLost has an executor that is back end a run that was given up while it could not be asked. One that is not ours would end whatever it has
-// of the job. Nothing is written: what the executor reports of the run is.
+// killLost has an executor that is back end a run that was given up while it could not be asked. Nothing is written: what the executor reports of the run is.
 func (e *Engine) killLost(ctx context.Context, w db.Kill) error {
 	run, err := e.readable(ctx, w.LogID)
 	if errors.Is(err, ErrRunNotFound) {
@@ -386,7 +392,7 @@ func (e *Engine) killLost(ctx context.Context, w db.Kill) error {
 	events, address := event.Parse(string(run.Events)), string(run.ExecutorAddress)
 	_, lost := events.Last(event.LostRun)
 	_, reported := events.Last(event.Result)
-	if !lost || reported || !wire.Pulls(address) && !e.directory.takesEnvironment(run.JobGroup, address) || e.now().Sub(time.UnixMilli(w.AskedAt)) > owedFor {
+	if !lost || reported || !e.endsOnlyOne(run.JobGroup, address) || e.now().Sub(time.UnixMilli(w.AskedAt)) > owedFor {
 		return nil
 	}
 	if _, err = e.askKillOf(ctx, &run); err == nil {

@@ -487,19 +487,17 @@ func TestAKillIsKeptWhileItsExecutorIsAway(t *testing.T) {
 func TestAKillReachesARunThatWasGivenUpMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		address string
-		back    time.Duration
-		want    int64 // how often it is asked when it is back
+		back time.Duration
+		want int64 // how often it is asked when it is back
 	}{
-		"it asks for its calls":            {"pull://orders-1", time.Hour, 1},
-		"it comes back after days":         {"pull://orders-1", owedFor + time.Hour, 0},
-		"it would end others of its job's": {addressA, time.Hour, 0},
+		"it asks for its calls":    {time.Hour, 1},
+		"it comes back after days": {owedFor + time.Hour, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 				clock := newHandClock()
-				b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = 100 * time.Hour }, tt.address)
+				b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = 100 * time.Hour }, "pull://orders-1")
 				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 2 }))
 				b.await("it is sent", func() bool { return b.run(id).TriggerCode == wire.CodeSuccess })
 				var back atomic.Bool
@@ -514,7 +512,7 @@ func TestAKillReachesARunThatWasGivenUpMeanwhile(t *testing.T) {
 				if err := b.engine.Kill(t.Context(), id, "ada"); !kept(err) {
 					t.Fatalf("who asked is told %v", err)
 				}
-				lost := event.List{event.New(clock.now(), event.LostRun, event.LostGone, tt.address)}
+				lost := event.List{event.New(clock.now(), event.LostRun, event.LostGone, "pull://orders-1")}
 				if err := b.engine.complete(t.Context(), []finishing{{id: id, code: wire.CodeFail, given: event.Lost, why: lost}}); err != nil {
 					t.Fatal(err)
 				}
@@ -531,6 +529,37 @@ func TestAKillReachesARunThatWasGivenUpMeanwhile(t *testing.T) {
 					t.Errorf("its executor was asked %d times, want %d", n, tt.want)
 				}
 			})
+		})
+	}
+}
+
+// TestAKillIsNotKeptForAnExecutorThatEndsOthers: one that is not ours ends whatever it runs of the job, which when it is back is the next run.
+func TestAKillIsNotKeptForAnExecutorThatEndsOthers(t *testing.T) {
+	t.Parallel()
+	for _, ours := range []bool{false, true} {
+		dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+			b := setup(t, pool, func(c *Config) { c.AskAfter = 100 * time.Hour }, addressA)
+			if ours {
+				if err := b.engine.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA, TakesEnvironment: true}); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.engine.directory.reload(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			id := b.trigger(b.addJob(nil))
+			b.await("it is sent", func() bool { return b.run(id).TriggerCode == wire.CodeSuccess })
+			b.executors.kill = func(wire.KillRequest) (wire.Answer, error) {
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageDial, Err: errRefused}
+			}
+			err := b.engine.Kill(t.Context(), id, "ada")
+			wishes, wishesErr := b.engine.wishes(t.Context())
+			if wishesErr != nil {
+				t.Fatal(wishesErr)
+			}
+			if kept(err) != ours || (len(wishes) == 1) != ours || (b.run(id).KillAskedAt != 0) != ours {
+				t.Errorf("ours: %v; who asked is told %v, of which %d are on record: %s", ours, err, len(wishes), b.dump())
+			}
 		})
 	}
 }
