@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"hash/fnv"
@@ -313,7 +314,7 @@ func (p *Pool) EndSessions(ctx context.Context, list string) (ended int, err err
 		return 0, err
 	}
 	defer conn.Close()
-	var server, account string
+	var server, account, database string
 	var own []int64 // this pool's own are never meant
 	err = conn.Raw(func(c any) error {
 		server = c.(*session).server
@@ -327,7 +328,7 @@ func (p *Pool) EndSessions(ctx context.Context, list string) (ended int, err err
 	if len(meant) == 0 {
 		return 0, nil
 	}
-	if err := conn.QueryRowContext(ctx, "SELECT USER()").Scan(&account); err != nil {
+	if err := conn.QueryRowContext(ctx, "SELECT USER(), DATABASE()").Scan(&account, &database); err != nil {
 		return 0, err
 	}
 	if at := strings.LastIndexByte(account, '@'); at >= 0 {
@@ -346,15 +347,17 @@ func (p *Pool) EndSessions(ctx context.Context, list string) (ended int, err err
 	for rows.Next() {
 		var id, seconds int64
 		var user, command string
+		var at sql.NullString
 		into := make([]any, len(columns)) // Id, User, Host, db, Command, Time, and more
 		for i := range into {
 			into[i] = new(any)
 		}
-		into[0], into[1], into[4], into[5] = &id, &user, &command, &number{&seconds}
+		into[0], into[1], into[3], into[4], into[5] = &id, &user, &at, &command, &number{&seconds}
 		if err := rows.Scan(into...); err != nil {
 			return 0, err
 		}
-		if user == account && command == "Sleep" && seconds >= idleTx && slices.Contains(meant, id) {
+		// A database that was restored beside the one it was copied from knows the sessions of the admins there.
+		if user == account && strings.EqualFold(at.String, database) && command == "Sleep" && seconds >= idleTx && slices.Contains(meant, id) {
 			idle = append(idle, id)
 		}
 	}

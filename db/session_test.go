@@ -144,6 +144,10 @@ func awaitRow(t *testing.T, pool *db.Pool) {
 func TestEndSessions(t *testing.T) {
 	t.Parallel()
 	holder, other := twoPools(t)
+	elsewhere := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)}) // as the database that this one was copied from
+	if err := elsewhere.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	var tx *sql.Tx
 	var list string
 	for busy := true; busy; {
@@ -172,6 +176,9 @@ func TestEndSessions(t *testing.T) {
 		}
 		return err
 	})
+	if n, err := other.EndSessions(t.Context(), elsewhere.Sessions()); err != nil || n != 0 || elsewhere.Sessions() == "" { // idle for longer than those
+		t.Errorf("ended %d sessions of another database on the server, %v", n, err)
+	}
 	awaitRow(t, other)
 	if err := tx.Commit(); err == nil {
 		t.Error("the transaction that was ended commits")
