@@ -2018,16 +2018,14 @@ func (q *Queries) ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRu
 const listSlowRuns = `-- name: ListSlowRuns :many
 SELECT r.id, r.job_id, r.job_group, r.planned_at, r.sent_at, r.executor_address, j.warn_after_seconds
 FROM xxl_job_log AS r JOIN xxl_job_info AS j ON j.id = r.job_id
-WHERE r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0 AND r.trigger_type <> 'TRIAL'
-  AND r.id > ?
+WHERE r.id IN (/*SLICE:ids*/?) AND r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0 AND r.trigger_type <> 'TRIAL'
   AND r.sent_at + j.warn_after_seconds * CAST(1000 AS SIGNED) <= CAST(? AS SIGNED)
-ORDER BY r.id LIMIT ?
+ORDER BY r.id
 `
 
 type ListSlowRunsParams struct {
-	AfterID int64
-	NowMs   int64
-	Limit   int32
+	Ids   []int64
+	NowMs int64
 }
 
 type ListSlowRunsRow struct {
@@ -2040,9 +2038,20 @@ type ListSlowRunsRow struct {
 	WarnAfterSeconds int64
 }
 
-// Open runs of jobs that want to be told, longer under way than the job allows.
+// Those of the open runs whose jobs want it to be told, longer under way than the job allows.
 func (q *Queries) ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error) {
-	rows, err := db.QueryContext(ctx, listSlowRuns, arg.AfterID, arg.NowMs, arg.Limit)
+	query := listSlowRuns
+	var queryParams []interface{}
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.NowMs)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}

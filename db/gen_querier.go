@@ -703,7 +703,7 @@ type Querier interface {
 	ListKills(ctx context.Context, db DBTX, arg ListKillsParams) ([]Kill, error)
 	// Copies of runs that were going on and have ended since.
 	ListLiveOutputsToEnd(ctx context.Context, db DBTX, arg ListLiveOutputsToEndParams) ([]ListLiveOutputsToEndRow, error)
-	// Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.
+	// Those of the open runs that were sent a while ago.
 	ListLongRuns(ctx context.Context, db DBTX, arg ListLongRunsParams) ([]ListLongRunsRow, error)
 	ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error)
 	ListMembersOfTeam(ctx context.Context, db DBTX, teamID int64) ([]ListMembersOfTeamRow, error)
@@ -737,6 +737,8 @@ type Querier interface {
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
+	// ListOpenRuns of those that were open a sweep ago: read one by one, where the walk from the oldest on passes every run since that could not be sent.
+	ListOpenRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListOpenRunsByIDRow, error)
 	// The runs of a broadcast that is a step, which go on: a walk along the index of its job from its first on.
 	ListOpenRunsOfStep(ctx context.Context, db DBTX, arg ListOpenRunsOfStepParams) ([]int64, error)
 	ListOutputBlobs(ctx context.Context, db DBTX, arg ListOutputBlobsParams) ([]ListOutputBlobsRow, error)
@@ -854,7 +856,7 @@ type Querier interface {
 	// The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
 	// The caller bounds both stretches. group_ids counts unless all_groups is 1.
 	ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsParams) ([]ListSlowJobsRow, error)
-	// Open runs of jobs that want to be told, longer under way than the job allows.
+	// Those of the open runs whose jobs want it to be told, longer under way than the job allows.
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
 	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)

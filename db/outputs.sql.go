@@ -671,14 +671,13 @@ func (q *Queries) ListLiveOutputsToEnd(ctx context.Context, db DBTX, arg ListLiv
 const listLongRuns = `-- name: ListLongRuns :many
 SELECT l.id, l.job_group, l.job_id, l.executor_address, l.trigger_time, l.planned_at, l.sent_at, COALESCE(j.keep_output, '') AS keep_output
 FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id
-WHERE l.handle_code = 0 AND l.trigger_code = 200 AND l.id > ? AND l.sent_at > 0 AND l.sent_at <= ?
-ORDER BY l.id LIMIT ?
+WHERE l.id IN (/*SLICE:ids*/?) AND l.handle_code = 0 AND l.trigger_code = 200 AND l.sent_at > 0 AND l.sent_at <= ?
+ORDER BY l.id
 `
 
 type ListLongRunsParams struct {
-	AfterID    int64
+	Ids        []int64
 	SentBefore int64
-	Limit      int32
 }
 
 type ListLongRunsRow struct {
@@ -692,9 +691,20 @@ type ListLongRunsRow struct {
 	KeepOutput      string
 }
 
-// Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.
+// Those of the open runs that were sent a while ago.
 func (q *Queries) ListLongRuns(ctx context.Context, db DBTX, arg ListLongRunsParams) ([]ListLongRunsRow, error) {
-	rows, err := db.QueryContext(ctx, listLongRuns, arg.AfterID, arg.SentBefore, arg.Limit)
+	query := listLongRuns
+	var queryParams []interface{}
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.SentBefore)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}

@@ -189,6 +189,69 @@ func (q *Queries) ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsPar
 	return items, nil
 }
 
+const listOpenRunsByID = `-- name: ListOpenRunsByID :many
+SELECT id, job_group, job_id, executor_address, trigger_type, trigger_time, trigger_code, planned_at, sent_at
+FROM xxl_job_log
+WHERE id IN (/*SLICE:ids*/?) AND handle_code = 0 AND trigger_code IN (0, 200)
+ORDER BY id
+`
+
+type ListOpenRunsByIDRow struct {
+	ID              int64
+	JobGroup        int64
+	JobID           int64
+	ExecutorAddress Text
+	TriggerType     jobspec.TriggerType
+	TriggerTime     sql.NullTime
+	TriggerCode     int64
+	PlannedAt       int64
+	SentAt          int64
+}
+
+// ListOpenRuns of those that were open a sweep ago: read one by one, where the walk from the oldest on passes every run since that could not be sent.
+func (q *Queries) ListOpenRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListOpenRunsByIDRow, error) {
+	query := listOpenRunsByID
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListOpenRunsByIDRow
+	for rows.Next() {
+		var i ListOpenRunsByIDRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.ExecutorAddress,
+			&i.TriggerType,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.PlannedAt,
+			&i.SentAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listReportedRunsOfNode = `-- name: ListReportedRunsOfNode :many
 SELECT id, executor_address FROM xxl_job_log
 WHERE id >= ? AND id <= ? AND owner_node = ? AND trigger_code = 0 AND handle_code <> 0

@@ -320,13 +320,12 @@ DELETE FROM punctual_alarm_delivery WHERE state IN (2, 3) AND created_at < ? LIM
 UPDATE xxl_job_log SET alarm_status = sqlc.arg(alarm_status) WHERE id IN (sqlc.slice(ids));
 
 -- name: ListSlowRuns :many
--- Open runs of jobs that want to be told, longer under way than the job allows.
+-- Those of the open runs whose jobs want it to be told, longer under way than the job allows.
 SELECT r.id, r.job_id, r.job_group, r.planned_at, r.sent_at, r.executor_address, j.warn_after_seconds
 FROM xxl_job_log AS r JOIN xxl_job_info AS j ON j.id = r.job_id
-WHERE r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0 AND r.trigger_type <> 'TRIAL'
-  AND r.id > sqlc.arg(after_id)
+WHERE r.id IN (sqlc.slice(ids)) AND r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0 AND r.trigger_type <> 'TRIAL'
   AND r.sent_at + j.warn_after_seconds * CAST(1000 AS SIGNED) <= CAST(sqlc.arg(now_ms) AS SIGNED)
-ORDER BY r.id LIMIT ?;
+ORDER BY r.id;
 
 -- name: ListExpectedJobs :many
 -- Started jobs of which a success is expected every so often.

@@ -82,11 +82,11 @@ FROM punctual_output o JOIN xxl_job_log l ON l.id = o.log_id LEFT JOIN xxl_job_i
 WHERE o.state = 1 AND l.handle_code <> 0 AND l.finished_at < sqlc.arg(before_ms) ORDER BY o.log_id LIMIT ?;
 
 -- name: ListLongRuns :many
--- Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.
+-- Those of the open runs that were sent a while ago.
 SELECT l.id, l.job_group, l.job_id, l.executor_address, l.trigger_time, l.planned_at, l.sent_at, COALESCE(j.keep_output, '') AS keep_output
 FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id
-WHERE l.handle_code = 0 AND l.trigger_code = 200 AND l.id > sqlc.arg(after_id) AND l.sent_at > 0 AND l.sent_at <= sqlc.arg(sent_before)
-ORDER BY l.id LIMIT ?;
+WHERE l.id IN (sqlc.slice(ids)) AND l.handle_code = 0 AND l.trigger_code = 200 AND l.sent_at > 0 AND l.sent_at <= sqlc.arg(sent_before)
+ORDER BY l.id;
 
 -- name: InsertOutputObject :execlastid
 INSERT INTO punctual_output_object (store, name, created_at) VALUES (?, ?, ?);

@@ -95,6 +95,13 @@ FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > sqlc.arg(after_id)
 ORDER BY id LIMIT ?;
 
+-- name: ListOpenRunsByID :many
+-- ListOpenRuns of those that were open a sweep ago: read one by one, where the walk from the oldest on passes every run since that could not be sent.
+SELECT id, job_group, job_id, executor_address, trigger_type, trigger_time, trigger_code, planned_at, sent_at
+FROM xxl_job_log
+WHERE id IN (sqlc.slice(ids)) AND handle_code = 0 AND trigger_code IN (0, 200)
+ORDER BY id;
+
 -- name: ListWholeRuns :many
 -- Runs with all of their texts. The caller asks for few at a time.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,

@@ -209,7 +209,8 @@ type Engine struct {
 	archive   *archive.Service // nil: outputs are not kept
 	backfills *backfill.Service
 	rates     rates
-	openFrom  atomic.Int64 // see Load.OpenFrom
+	openFrom  atomic.Int64            // see Load.OpenFrom
+	open      atomic.Pointer[[]int64] // see OpenRuns
 	refusals  *refusals
 	rests     killRests
 	pending   pendingSet // runs of this node that are committed but not recorded as sent

@@ -74,7 +74,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		return err
 	}
 	if e.memory.gone.Swap(false) { // runs that had ended are open again
-		s.low, s.top = 0, 0
+		s.low, s.top, s.known = 0, 0, 0
 	}
 	// Not the top of now: a lower id may be in a transaction that is not committed yet.
 	lowest := s.top
@@ -84,42 +84,39 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	running := make(map[seriesKey]int)
 	s.planned, s.theirs = make(map[int64]time.Time), make(map[int64]bool)
 	var unsent []int64 // by an XXL-JOB admin
-	for after := s.low - 1; ; {
-		rows, err := e.queries.ListOpenRuns(ctx, e.cfg.Pool, db.ListOpenRunsParams{AfterID: after, Limit: 1000})
-		if err != nil {
-			return err
+	var known, all []int64
+	err = e.eachOpen(ctx, s, func(r *db.ListOpenRunsRow) {
+		lowest = min(lowest, r.ID)
+		if all = append(all, r.ID); r.ID <= s.top {
+			known = append(known, r.ID)
 		}
-		for i := range rows {
-			r := &rows[i]
-			lowest = min(lowest, r.ID)
-			theirs := r.PlannedAt == 0
-			if !mine(r.JobID) || theirs && (e.beside() || e.foreignSeen()) {
-				continue
-			}
-			if r.TriggerCode == wire.CodeSuccess {
-				running[seriesKey{r.JobGroup, r.JobID}]++
-			}
-			age := e.now().Sub(e.startOf(r))
-			if theirs && r.TriggerCode == 0 && age >= e.cfg.Limits().LostAfter {
-				unsent = append(unsent, r.ID)
-			}
-			if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || awaited[r.ID] || age < e.cfg.AskAfter {
-				continue
-			}
-			q := question{group: r.JobGroup, job: calledJob(r.TriggerType, r.JobID, r.ID), address: string(r.ExecutorAddress)}
-			if runs[q] == nil {
-				order = append(order, q)
-			}
-			runs[q] = append(runs[q], r.ID)
-			s.planned[r.ID], s.theirs[r.ID] = e.plannedOf(r), theirs
+		theirs := r.PlannedAt == 0
+		if !mine(r.JobID) || theirs && (e.beside() || e.foreignSeen()) {
+			return
 		}
-		if len(rows) < 1000 {
-			break
+		if r.TriggerCode == wire.CodeSuccess {
+			running[seriesKey{r.JobGroup, r.JobID}]++
 		}
-		after = rows[len(rows)-1].ID
+		age := e.now().Sub(e.startOf(r))
+		if theirs && r.TriggerCode == 0 && age >= e.cfg.Limits().LostAfter {
+			unsent = append(unsent, r.ID)
+		}
+		if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || awaited[r.ID] || age < e.cfg.AskAfter {
+			return
+		}
+		q := question{group: r.JobGroup, job: calledJob(r.TriggerType, r.JobID, r.ID), address: string(r.ExecutorAddress)}
+		if runs[q] == nil {
+			order = append(order, q)
+		}
+		runs[q] = append(runs[q], r.ID)
+		s.planned[r.ID], s.theirs[r.ID] = e.plannedOf(r), theirs
+	})
+	if err != nil {
+		return err
 	}
-	s.low, s.top = lowest, top
+	s.low, s.top, s.known, s.open = lowest, top, s.top, known
 	e.openFrom.Store(lowest)
+	e.open.Store(&all)
 	e.measured.setRunning(running)
 	e.close(ctx, unsent, nil)
 	if len(order) > asksPerSweep { // the rest in the next sweeps
@@ -128,6 +125,50 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	}
 	e.judge(ctx, s, order, runs)
 	return e.callbacks.end(ctx, late)
+}
+
+// walkEvery is how often the log is walked from the oldest open run on. Nothing but that run may be open in it, while every run since that could
+// not be sent stands there without a result: beside one that takes weeks that is a second and more on a big log.
+const walkEvery = 5 * time.Minute
+
+// eachOpen shows the runs that are open, in their order: those that were at the last sweep and what has come since, and now and then all.
+func (e *Engine) eachOpen(ctx context.Context, s *sweeper, see func(*db.ListOpenRunsRow)) error {
+	after := s.low - 1
+	if now := e.now(); s.known == 0 || now.Sub(s.walked) >= walkEvery || now.Before(s.walked) {
+		s.walked = now
+	} else {
+		for ids := range slices.Chunk(s.open, db.MaxBatch) {
+			rows, err := e.queries.ListOpenRunsByID(ctx, e.cfg.Pool, ids)
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				see((*db.ListOpenRunsRow)(&rows[i]))
+			}
+		}
+		after = s.known
+	}
+	for {
+		rows, err := e.queries.ListOpenRuns(ctx, e.cfg.Pool, db.ListOpenRunsParams{AfterID: after, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			see(&rows[i])
+		}
+		if len(rows) < 1000 {
+			return nil
+		}
+		after = rows[len(rows)-1].ID
+	}
+}
+
+// OpenRuns are the runs that were open at the last sweep, in their order.
+func (e *Engine) OpenRuns() []int64 {
+	if ids := e.open.Load(); ids != nil {
+		return *ids
+	}
+	return nil
 }
 
 // judge asks the questions and gives up the runs that have shown no sign for too long.

@@ -116,6 +116,44 @@ func TestManyRunsWithoutAResultAreAskedAboutInTurn(t *testing.T) {
 	})
 }
 
+// TestASweepLooksAtWhatIsOpen and not at all that has come since the oldest open run, but now and then: beside one that takes weeks, that is
+// every run since which could not be sent.
+func TestASweepLooksAtWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) {
+			byHand(c)
+			c.SweepEvery, c.AskAfter, c.LostAfter = time.Hour, time.Hour, 24*time.Hour
+		})
+		s := &sweeper{}
+		sweep := func(what string, want ...int64) {
+			t.Helper()
+			if err := b.engine.sweepLost(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, b.engine.OpenRuns()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+		}
+		job := b.addJob(nil)
+		ids := b.sentLongAgo(job, 4)
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?)", ids[1], ids[3])
+		sweep("at first", ids[0], ids[2])
+		sweep("once what is committed late is there", ids[0], ids[2])
+		b.exec("UPDATE xxl_job_log SET handle_code = 0 WHERE id = ?", ids[1]) // whoever walks comes by it
+		sweep("what is known", ids[0], ids[2])
+		late := b.sentLongAgo(job, 2)
+		sweep("with what has come", ids[0], ids[2], late[0], late[1])
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?)", ids[2], late[0])
+		sweep("without what has ended", ids[0], late[1])
+		s.walked = s.walked.Add(-walkEvery)
+		sweep("all", ids[0], ids[1], late[1])
+		if s.low != ids[0] {
+			t.Errorf("the oldest that is open is said to be %d, want %d", s.low, ids[0])
+		}
+	})
+}
+
 // TestWhatHasEndedOtherwiseIsRememberedNoMore: its result comes while it is watched, or its executor says that it has its log.
 func TestWhatHasEndedOtherwiseIsRememberedNoMore(t *testing.T) {
 	t.Parallel()

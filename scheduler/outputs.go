@@ -49,7 +49,7 @@ func newArchive(e *Engine) (*archive.Service, error) {
 	}
 	return archive.New(archive.Config{
 		Pool: e.cfg.Pool, Logger: e.log, Registerer: e.cfg.Registerer, Store: out.Store, Seal: out.Seal, Limits: out.Limits, Now: e.now,
-		Node: e.node.ID, Alive: e.node.Alive, Mine: e.node.Mine, Leads: e.node.Leading, OpenFrom: e.openFrom.Load, Ready: e.node.MayAct,
+		Node: e.node.ID, Alive: e.node.Alive, Mine: e.node.Mine, Leads: e.node.Leading, Open: e.OpenRuns, Ready: e.node.MayAct,
 		CallLimit: func() time.Duration { return e.cfg.Limits().CallTimeout },
 		Keeps: func(group int64) jobspec.Keep {
 			if g := e.directory.get(group); g != nil {

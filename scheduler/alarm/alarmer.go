@@ -62,6 +62,9 @@ type Config struct {
 	// Defaults says what holds now, where people may change it while the alarmer runs; nil: Language, DenyPrivate and Window.
 	Defaults func() Defaults
 
+	// Open are the runs without a result, in the order of their ids; what has ended since may be among them. nil: none are told to take long.
+	Open func() []int64
+
 	// Now is the clock that stamps rows and decides what is due; time.Now when nil.
 	Now func() time.Time
 
@@ -121,6 +124,9 @@ func (c Config) withDefaults() Config {
 		c.Defaults = func() Defaults { return fixed }
 	}
 	c.Tick = cmp.Or(c.Tick, time.Second)
+	if c.Open == nil {
+		c.Open = func() []int64 { return nil }
+	}
 	c.WatchEvery = cmp.Or(c.WatchEvery, 15*time.Second)
 	c.Keep = cmp.Or(c.Keep, 30*24*time.Hour)
 	return c

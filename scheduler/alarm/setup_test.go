@@ -73,12 +73,21 @@ func setup(t *testing.T, pool *db.Pool, configure func(*Config)) *bundle {
 	return b
 }
 
+// openRuns are the runs that have no result, as a sweep finds them; none when the test is over.
+func (b *bundle) openRuns() (ids []int64) {
+	rows, _ := db.New().ListOpenRuns(b.t.Context(), b.pool, db.ListOpenRunsParams{Limit: 1000})
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
 // alarmer is another alarmer on the same database, as another admin or the next start has.
 func (b *bundle) alarmer(configure func(*Config)) *Alarmer {
 	b.t.Helper()
 	cfg := Config{
 		Pool: b.pool, Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Key: key,
-		Printer: catalogue, Languages: locales.Languages(), Language: "en", Link: link, Now: b.clock.now, RootCAs: trusted, Calm: -1,
+		Printer: catalogue, Languages: locales.Languages(), Language: "en", Link: link, Now: b.clock.now, RootCAs: trusted, Calm: -1, Open: b.openRuns,
 	}
 	if configure != nil {
 		configure(&cfg)

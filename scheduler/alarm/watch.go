@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -62,13 +63,12 @@ func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
 // watchSlow raises an event for each open run that takes longer than its job allows, once.
 func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) (err error) {
 	still := make(map[int64]struct{})
-	for after := int64(0); ; {
-		rows, failed := a.queries.ListSlowRuns(ctx, a.cfg.Pool, db.ListSlowRunsParams{AfterID: after, NowMs: now.UnixMilli(), Limit: watchPage})
+	for ids := range slices.Chunk(a.cfg.Open(), db.MaxBatch) {
+		rows, failed := a.queries.ListSlowRuns(ctx, a.cfg.Pool, db.ListSlowRunsParams{Ids: ids, NowMs: now.UnixMilli()})
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
 		for _, r := range rows {
-			after = r.ID
 			if _, told := a.watch.told[r.ID]; told {
 				still[r.ID] = struct{}{}
 				continue
@@ -88,11 +88,9 @@ func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) (err error) {
 				return err
 			}
 		}
-		if len(rows) < watchPage {
-			a.watch.told = still
-			return err
-		}
 	}
+	a.watch.told = still
+	return err
 }
 
 // goesOn reports whether there is a point in doing the next thing after one that failed: a row that the database refuses keeps nothing of the others.

@@ -68,14 +68,14 @@ type Config struct {
 	Read   func(ctx context.Context, run Run, from int) (wire.LogResult, error)
 	Limits func() Limits
 
-	Now      func() time.Time
-	Node     func() int64                   // this admin's id in the cluster
-	Alive    func() []int64                 // those that live
-	Mine     func() func(runID int64) bool  // which long runs this admin follows
-	Leads    func() bool                    // whether this admin looks after what nobody else does
-	OpenFrom func() int64                   // no run below this id is open
-	Keeps    func(group int64) jobspec.Keep // what a group wants kept
-	Ready    func() bool                    // whether this admin may act; nil: it may
+	Now   func() time.Time
+	Node  func() int64                   // this admin's id in the cluster
+	Alive func() []int64                 // those that live
+	Mine  func() func(runID int64) bool  // which long runs this admin follows
+	Leads func() bool                    // whether this admin looks after what nobody else does
+	Open  func() []int64                 // the runs without a result, in the order of their ids; what has ended since may be among them
+	Keeps func(group int64) jobspec.Keep // what a group wants kept
+	Ready func() bool                    // whether this admin may act; nil: it may
 
 	// CallLimit is how long a call to an executor may take, where people decide that while the service runs; nil: nobody does.
 	CallLimit func() time.Duration
@@ -183,8 +183,8 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Leads == nil {
 		cfg.Leads = func() bool { return true }
 	}
-	if cfg.OpenFrom == nil {
-		cfg.OpenFrom = func() int64 { return 0 }
+	if cfg.Open == nil {
+		cfg.Open = func() []int64 { return nil }
 	}
 	if cfg.Keeps == nil {
 		cfg.Keeps = func(int64) jobspec.Keep { return jobspec.KeepInherit }

@@ -120,13 +120,26 @@ func newBench(t *testing.T, pool *db.Pool, options ...func(*Config)) *bench {
 	return b
 }
 
+// open are the runs that have no result, as a sweep finds them.
+func (b *bench) open() (ids []int64) {
+	b.t.Helper()
+	rows, err := db.New().ListOpenRuns(b.t.Context(), b.pool, db.ListOpenRunsParams{Limit: 1000})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
 // service is another start of an admin on the same database.
 func (b *bench) service(options ...func(*Config)) *Service {
 	b.t.Helper()
 	cfg := Config{
 		Pool: b.pool, Logger: slog.New(slog.DiscardHandler), Store: b.store, Read: b.host.read, Limits: func() Limits { return b.limit },
 		Now: func() time.Time { return b.now }, Node: func() int64 { return b.node }, Alive: func() []int64 { return b.alive },
-		Mine: func() func(int64) bool { return func(int64) bool { return true } },
+		Mine: func() func(int64) bool { return func(int64) bool { return true } }, Open: b.open,
 	}
 	for _, o := range options {
 		o(&cfg)

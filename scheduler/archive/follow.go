@@ -92,8 +92,8 @@ func (s *Service) followOnce(ctx context.Context) error {
 	open := make(map[int64]bool)
 	left := 0
 	mine := s.cfg.Mine()
-	for after := s.cfg.OpenFrom() - 1; ; {
-		rows, err := s.queries.ListLongRuns(ctx, s.cfg.Pool, db.ListLongRunsParams{AfterID: after, SentBefore: now.Add(-s.cfg.LiveAfter).UnixMilli(), Limit: 1000})
+	for ids := range slices.Chunk(s.cfg.Open(), db.MaxBatch) {
+		rows, err := s.queries.ListLongRuns(ctx, s.cfg.Pool, db.ListLongRunsParams{Ids: ids, SentBefore: now.Add(-s.cfg.LiveAfter).UnixMilli()})
 		if err != nil {
 			return err
 		}
@@ -109,10 +109,6 @@ func (s *Service) followOnce(ctx context.Context) error {
 			}
 			runs = append(runs, Run{ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress), LogDate: s.logDate(r.PlannedAt, r.TriggerTime)})
 		}
-		if len(rows) < 1000 {
-			break
-		}
-		after = rows[len(rows)-1].ID
 	}
 	s.following.shrink(s.stillWanted(open))
 	s.following.mu.Lock()
