@@ -156,6 +156,26 @@ func IsUnavailable(err error) bool {
 	return false
 }
 
+// Refusal is why a database that answers writes nothing, as far as what it answers with tells.
+type Refusal string
+
+// The refusals that somebody can do something about at once.
+const (
+	RefusalFull     Refusal = "full"      // there is no room left on its disk
+	RefusalReadOnly Refusal = "read_only" // it, or the file system of its file, is read-only
+)
+
+// RefusalOf is why the database refused to write; "" where that is not known, or it did not.
+func RefusalOf(err error) Refusal {
+	switch n, s := codes(err); {
+	case n == 3, n == 1021, n == 1026, n == 1114, n == 1878, s&0xff == sqlite3.SQLITE_FULL:
+		return RefusalFull
+	case n == 1290, n == 1792, n == 1836, s&0xff == sqlite3.SQLITE_READONLY:
+		return RefusalReadOnly
+	}
+	return ""
+}
+
 // isLostConn reports whether the connection to a server broke or was never made.
 func isLostConn(err error) bool {
 	if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 )
 
 // TestAServerWithoutRoomIsAway: what it cannot write now for want of disk or memory is not wrong, as a value is that is too long.
@@ -54,6 +55,41 @@ func TestWhatADriversErrorStandsFor(t *testing.T) {
 		if again := db.Error(db.Error(err)); again.Error() != err.Error() {
 			t.Errorf("%d says %q", number, again)
 		}
+	}
+}
+
+// TestWhyADatabaseWritesNothing, where it says so.
+func TestWhyADatabaseWritesNothing(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[uint16]db.Refusal{1021: db.RefusalFull, 1114: db.RefusalFull, 1290: db.RefusalReadOnly, 1836: db.RefusalReadOnly, 1213: "", 1053: ""} {
+		if got := db.RefusalOf(fmt.Errorf("step: %w", &mysql.MySQLError{Number: number})); got != want {
+			t.Errorf("%d: %q, want %q", number, got, want)
+		}
+	}
+	pool := dbtest.New(t, db.SQLite)
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	try := func(pragma, undo string) error {
+		if _, err := conn.ExecContext(t.Context(), pragma); err != nil {
+			t.Fatal(err)
+		}
+		_, err := conn.ExecContext(t.Context(), "CREATE TABLE more AS SELECT randomblob(1000000) AS x")
+		if _, err := conn.ExecContext(t.Context(), undo); err != nil {
+			t.Fatal(err)
+		}
+		return err
+	}
+	if err := try("PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000000"); db.RefusalOf(err) != db.RefusalFull {
+		t.Errorf("without room: %v", err)
+	}
+	if err := try("PRAGMA query_only = ON", "PRAGMA query_only = OFF"); db.RefusalOf(err) != db.RefusalReadOnly {
+		t.Errorf("read-only: %v", err)
+	}
+	if got := db.RefusalOf(nil); got != "" {
+		t.Errorf("of nothing: %q", got)
 	}
 }
 

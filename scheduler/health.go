@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // Whether an admin schedules is measured against the schedule, and not by its loops going round: fires that are due and not
@@ -51,6 +53,7 @@ type Condition struct {
 	Key   ConditionKey  `json:"key"`
 	Late  time.Duration `json:"late,omitempty"`
 	Count int           `json:"n,omitempty"`
+	Why   db.Refusal    `json:"why,omitempty"` // of ConditionDatabase: why the database takes nothing, where it says so
 }
 
 // Stops reports whether the admin does not schedule for it; otherwise it does, and somebody should look.
@@ -74,6 +77,9 @@ func (c Condition) String() string {
 	}
 	if c.Count != 0 {
 		fmt.Fprintf(&s, " (%d)", c.Count)
+	}
+	if c.Why != "" {
+		s.WriteString(" " + string(c.Why))
 	}
 	return s.String()
 }
@@ -129,7 +135,7 @@ func (e *Engine) conditions() (list []Condition) {
 		}
 	}
 	beat := e.node.Silence()
-	add(e.lastError() != nil || beat > answerBound, Condition{Key: ConditionDatabase, Late: beat})
+	add(e.lastError() != nil || beat > answerBound, Condition{Key: ConditionDatabase, Late: beat, Why: db.RefusalOf(e.lastError())})
 	acts := e.node.MayAct()
 	reading := e.claimer.sinceRead()
 	draining := e.draining.Load()
@@ -236,8 +242,8 @@ func (e *Engine) Conditions() (list []Condition) {
 		list = append(list, Condition{Key: ConditionLease})
 	}
 	standing := e.standing()
-	if e.lastError() != nil { // as sure as can be
-		list = append(list, Condition{Key: ConditionDatabase, Late: e.node.Silence()})
+	if err := e.lastError(); err != nil { // as sure as can be
+		list = append(list, Condition{Key: ConditionDatabase, Late: e.node.Silence(), Why: db.RefusalOf(err)})
 		for _, c := range standing {
 			if c.Key != ConditionDatabase {
 				list = append(list, c)

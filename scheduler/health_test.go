@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/punctual-job/punctual/db"
@@ -114,6 +115,21 @@ func TestReadyAnswersWhileTheDatabaseHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.await("it is over", func() bool { return b.engine.Ready() == nil })
+}
+
+// TestWhyTheDatabaseTakesNothingIsSaid to whoever asks: a full disk is another thing than a network that is gone.
+func TestWhyTheDatabaseTakesNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	for number, want := range map[uint16]string{1021: "database full", 1290: "database read_only", 1053: "database"} {
+		b.await(want, func() bool {
+			b.engine.setErr(&mysql.MySQLError{Number: number})
+			return slices.ContainsFunc(b.engine.Conditions(), func(c Condition) bool {
+				c.Late = 0
+				return c.String() == want
+			})
+		})
+	}
 }
 
 // TestResultsThatWaitAreSaidAlthoughEachWriteIsQuick has more results come than are written, some milliseconds each.

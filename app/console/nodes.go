@@ -98,7 +98,7 @@ func nodeConditions(page layout.Page, n manage.Node) []nodes.Condition {
 		list = append(list, nodes.Condition{
 			Node: n.Name, ID: n.ID, Stops: c.Stops(),
 			Text: page.T("nodes.condition."+string(c.Key), "Late", format.Duration(page.Printer, c.Late.Abs().Round(100*time.Millisecond)),
-				"Count", c.Count), // the number itself, by which the catalogue chooses the words
+				"Why", string(c.Why), "Count", c.Count), // the number itself, by which the catalogue chooses the words
 		})
 	}
 	return list
