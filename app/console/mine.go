@@ -113,5 +113,5 @@ func (f *frame) endOf(r *db.RunRow) time.Time {
 	case r.HandleTime.Valid:
 		return f.wall.FromWall(r.HandleTime.Time)
 	}
-	return f.wall.FromWall(r.TriggerTime.Time)
+	return f.wall.InstantOf(r.TriggerTime)
 }

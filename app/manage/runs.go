@@ -155,12 +155,12 @@ func (q *runQuery) addNumbered(ctx context.Context, id int64, list *RunList) err
 
 // fits says whether an open run is in a filter, as the queries of the list would.
 func (s *Runs) fits(r db.RunRow, f RunFilter) bool {
-	at := s.cfg.Pool.FromWall(r.TriggerTime.Time)
+	at := s.cfg.Pool.InstantOf(r.TriggerTime)
 	text := strings.ToLower(f.Text)
 	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
 	return (f.Group == 0 || r.JobGroup == f.Group) && (f.Job == 0 || r.JobID == f.Job) &&
 		(f.Result == AnyResult || f.Result == Open) && (f.State == "" || f.State == runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, r.HandleNote)) && (f.Trigger == "" || r.TriggerType == f.Trigger) && f.Longer == 0 &&
-		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || !at.After(f.Until)) &&
+		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || !at.IsZero() && !at.After(f.Until)) &&
 		strings.Contains(strings.ToLower(string(r.ExecutorAddress)), strings.ToLower(f.Executor)) &&
 		(text == "" || strconv.FormatInt(r.ID, 10) == text || has(string(r.ExecutorAddress)) || has(string(r.ExecutorParam)) || has(r.TriggerNote) || has(r.HandleNote))
 }

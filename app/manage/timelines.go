@@ -284,16 +284,16 @@ func (s *Timelines) within(runs []db.RunRow, f TimelineFilter) []db.RunRow {
 			end = s.cfg.Pool.FromWall(r.HandleTime.Time)
 		}
 		open := r.HandleCode == 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess)
-		return !start.Before(f.Until) || start.Before(f.From) && !open && end.Before(f.From)
+		return start.IsZero() || !start.Before(f.Until) || start.Before(f.From) && !open && end.Before(f.From)
 	})
 	slices.SortFunc(runs, func(a, b db.RunRow) int { return cmp.Or(s.startOf(&a).Compare(s.startOf(&b)), cmp.Compare(a.ID, b.ID)) })
 	return runs
 }
 
-// startOf is when a run was planned.
+// startOf is when a run was planned; zero where the admin that made it has not said.
 func (s *Timelines) startOf(r *db.RunRow) time.Time {
 	if r.PlannedAt > 0 {
 		return time.UnixMilli(r.PlannedAt)
 	}
-	return s.cfg.Pool.FromWall(r.TriggerTime.Time)
+	return s.cfg.Pool.InstantOf(r.TriggerTime)
 }

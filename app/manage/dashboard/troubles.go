@@ -264,14 +264,15 @@ func (s *Dashboard) nameTroubles(ctx context.Context, now time.Time, t *troubles
 		if r.SentAt > 0 {
 			return time.UnixMilli(r.SentAt)
 		}
-		return s.cfg.Pool.FromWall(r.TriggerTime.Time)
+		return s.cfg.Pool.InstantOf(r.TriggerTime)
 	}
 	t.Long = slices.DeleteFunc(t.Long, func(r db.RunRow) bool {
 		limit := LongAfter
 		if own := t.jobs[r.JobID].WarnAfterSeconds; own > 0 {
 			limit = time.Duration(own) * time.Second
 		}
-		return now.Sub(began(r)) <= limit
+		at := began(r)
+		return at.IsZero() || now.Sub(at) <= limit // since when, nobody has written down
 	})
 	slices.SortStableFunc(t.Long, func(a, b db.RunRow) int { return began(a).Compare(began(b)) })
 	return nil
