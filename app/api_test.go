@@ -343,6 +343,12 @@ func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
 				r.Logf("bye")
 				return nil
 			},
+			"talk": func(_ context.Context, r *executor.Run) error {
+				for range 40 {
+					r.Logf("%s", strings.Repeat("x", 200_000))
+				}
+				return nil
+			},
 			"hang": func(ctx context.Context, r *executor.Run) error {
 				select {
 				case <-ctx.Done():
@@ -386,6 +392,20 @@ func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
 		}
 		if rest := c.do("GET", at+"/output?from_line="+output.header.Get("Next-Line"), ""); rest.status != 200 || rest.body != "" {
 			t.Errorf("the rest of the output: %+v", rest)
+		}
+		// A long one comes in parts, of which many programs may ask for one at once.
+		long := trigger("talk")
+		c.json(200, &r, "GET", long+"?wait=60s", "")
+		var lines int
+		for from, end := "1", false; !end; {
+			part := c.do("GET", long+"/output?from_line="+from, "")
+			lines += strings.Count(part.body, "xx\n")
+			if from, end = part.header.Get("Next-Line"), part.header.Get("Output-End") == "true"; part.status != 200 || len(part.body) > 2<<20 {
+				t.Fatalf("a part of %d bytes, status %d", len(part.body), part.status)
+			}
+		}
+		if lines != 40 {
+			t.Errorf("%d lines in all, want 40", lines)
 		}
 		var again struct{ Runs []int }
 		c.json(201, &again, "POST", at+"/rerun", "", "Idempotency-Key", "again")
@@ -434,7 +454,7 @@ func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
 		}
 		c.json(200, &dry, "POST", "/runs/clear?dry_run=true", `{"group_id":1,"keep":"nothing"}`)
 		c.json(200, &done, "POST", "/runs/clear", `{"group_id":1,"keep":"nothing"}`)
-		if dry.Runs != 3 || dry.Done || !done.Done {
+		if dry.Runs != 4 || dry.Done || !done.Done {
 			t.Errorf("clear: %+v %+v", dry, done)
 		}
 	})

@@ -234,8 +234,9 @@ const (
 	sourceCopy     = "copy"
 )
 
-// maxOutput bounds what is read of a run's output for one answer; the rest is asked for with from_line.
-const maxOutput = 8 << 20
+// maxOutput bounds what is read of a run's output for one answer; the rest is asked for with from_line. An answer is in memory several times over
+// while it is made, and many programs ask at once.
+const maxOutput = 1 << 20
 
 func (a *API) runOutput(ctx context.Context, p auth.Principal, id int64, from int) (*outputAnswer, error) {
 	r, err := a.Manage.Runs.Get(ctx, p, id)
