@@ -125,11 +125,13 @@ const lastLines = time.Second
 
 // handler writes the log.
 func (s *serve) handler(to io.Writer) slog.Handler {
-	options := &slog.HandlerOptions{Level: s.LogLevel}
-	if s.LogFormat == "json" {
-		return slog.NewJSONHandler(to, options)
-	}
-	return slog.NewTextHandler(to, options)
+	return logpipe.Handler(func(to io.Writer) slog.Handler {
+		options := &slog.HandlerOptions{Level: s.LogLevel}
+		if s.LogFormat == "json" {
+			return slog.NewJSONHandler(to, options)
+		}
+		return slog.NewTextHandler(to, options)
+	}, to)
 }
 
 // Run runs jobs until SIGTERM or SIGINT, then drains; a second signal ends the program at once.

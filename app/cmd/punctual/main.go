@@ -335,11 +335,13 @@ func wholeVersion() string {
 func (d database) handler(to io.Writer) slog.Handler {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(d.LogLevel)) // see options
-	options := &slog.HandlerOptions{Level: level}
-	if d.LogFormat == "json" {
-		return slog.NewJSONHandler(to, options)
-	}
-	return slog.NewTextHandler(to, options)
+	return logpipe.Handler(func(to io.Writer) slog.Handler {
+		options := &slog.HandlerOptions{Level: level}
+		if d.LogFormat == "json" {
+			return slog.NewJSONHandler(to, options)
+		}
+		return slog.NewTextHandler(to, options)
+	}, to)
 }
 
 // options turns the database's settings into the app's.

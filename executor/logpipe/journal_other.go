@@ -1,0 +1,5 @@
+//go:build !linux
+
+package logpipe
+
+func toJournal() bool { return false }
