@@ -58,6 +58,11 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 				return err
 			}
 		}
+		for _, g := range plan.empty {
+			if _, err := w.group(ctx, g); err != nil {
+				return err
+			}
+		}
 		done = w.items
 		return nil
 	})

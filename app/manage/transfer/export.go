@@ -53,10 +53,12 @@ type Export struct {
 	Orphans int // jobs left out because their executor is gone: nothing could name it
 }
 
-// Export puts jobs into a file: those with the ids, or without ids those under the filter. Jobs that the principal may not see
+// Export puts jobs into a file: those with the ids, or without ids those under the filter. All jobs, or those of a group, come with the groups
+// that have none. Jobs that the principal may not see
 // are left out as if they did not exist.
 func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilter, ids []int64) (Export, error) {
 	var out Export
+	whole := len(ids) == 0 && f == manage.JobFilter{Group: f.Group, Status: manage.AnyStatus}
 	if len(ids) == 0 {
 		f.Limit, f.Offset = jobfile.MaxJobs+1, 0
 		var err error
@@ -79,9 +81,6 @@ func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilt
 		}
 		kids, _, _ := jobspec.ChildIDs(string(j.ChildJobIDs))
 		children = append(children, kids...)
-	}
-	if len(stored) == 0 {
-		return out, problem.New(problem.NotFound, "problem.export.none")
 	}
 	family, err := s.cfg.Jobs.ByID(ctx, children)
 	if err != nil {
@@ -119,9 +118,12 @@ func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilt
 				out.Scripts++
 			}
 		}
-		if out.Jobs += len(group.Jobs); len(group.Jobs) > 0 {
+		if out.Jobs += len(group.Jobs); len(group.Jobs) > 0 || whole && (f.Group == 0 || f.Group == g.ID) {
 			out.File.Groups = append(out.File.Groups, group)
 		}
+	}
+	if len(stored) == 0 && len(out.File.Groups) == 0 {
+		return out, problem.New(problem.NotFound, "problem.export.none")
 	}
 	out.Orphans = len(stored) - out.Jobs
 	return out, nil

@@ -92,6 +92,7 @@ type Plan struct {
 	Digest string
 
 	incoming manage.Incoming
+	empty    []executor // those of NewGroups that no job of the file is for
 }
 
 // Count is how many jobs have an outcome.
@@ -176,7 +177,11 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 	if err := m.prune(ctx); err != nil {
 		return Plan{}, err
 	}
-	return m.plan(), nil
+	empty, err := m.emptyGroups(f)
+	if err != nil {
+		return Plan{}, err
+	}
+	return m.plan(empty), nil
 }
 
 // read gathers the items, and everything of the database that matters to them.
@@ -357,9 +362,31 @@ func (g executor) input() manage.GroupInput {
 	return manage.GroupInput{AppName: g.app, Title: cmp.Or(g.title, g.app)}
 }
 
+// emptyGroups are the executors to be created that have no jobs in the file. Where none are, or by whom may not, they are passed over: there is
+// nothing that would miss them.
+func (m *importer) emptyGroups(f jobfile.File) (list []executor, err error) {
+	if !m.opts.CreateGroups || !m.p.Admin {
+		return nil, nil
+	}
+	for _, g := range f.Groups {
+		is := func(app string) bool { return app == g.AppName }
+		if len(g.Jobs) > 0 || slices.ContainsFunc(m.groups, func(o db.Group) bool { return is(o.AppName) }) ||
+			slices.ContainsFunc(f.Groups, func(o jobfile.Group) bool { return is(o.AppName) && len(o.Jobs) > 0 }) ||
+			slices.ContainsFunc(list, func(o executor) bool { return is(o.app) }) {
+			continue
+		}
+		e := executor{app: g.AppName, title: g.Title}
+		if wrong := m.s.cfg.Groups.Check(e.input()); len(wrong) > 0 {
+			return nil, problem.InvalidFields(wrong...)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // plan ends the planning.
-func (m *importer) plan() Plan {
-	out := Plan{Items: m.items, incoming: m.incoming()}
+func (m *importer) plan(empty []executor) Plan {
+	out := Plan{Items: m.items, incoming: m.incoming(), empty: empty}
 	var all strings.Builder
 	fmt.Fprintf(&all, "%+v", m.opts)
 	for i := range m.items {
@@ -374,6 +401,10 @@ func (m *importer) plan() Plan {
 		}
 		fmt.Fprintf(&all, "|%s:%d %s %d %s %d %v %v %q %v %q", item.From, item.Line, item.Outcome, item.ID, version, item.old.TriggerStatus, item.start, item.stop,
 			fmt.Sprintf("%+v", item.in), item.children, item.Changes)
+	}
+	for _, e := range empty {
+		out.NewGroups = append(out.NewGroups, e.app)
+		fmt.Fprintf(&all, "|%q %q", e.app, e.title)
 	}
 	sum := sha256.Sum256([]byte(all.String()))
 	out.Digest = hex.EncodeToString(sum[:8])

@@ -254,6 +254,62 @@ func TestImportIntoAnEmptyInstallation(t *testing.T) {
 	})
 }
 
+// TestAGroupWithoutJobsIsInTheFile of a whole installation, and made by an import that may make groups: its executors have somewhere to go
+// before their first job.
+func TestAGroupWithoutJobsIsInTheFile(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		b.create(t, nil)
+		names := func(p auth.Principal, f manage.JobFilter, ids ...int64) string {
+			t.Helper()
+			out, err := b.files.Export(t.Context(), p, f, ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list []string
+			for _, g := range out.File.Groups {
+				list = append(list, fmt.Sprintf("%s %d", g.AppName, len(g.Jobs)))
+			}
+			return strings.Join(list, ", ")
+		}
+		all := manage.JobFilter{Status: manage.AnyStatus}
+		for _, c := range []struct{ what, got, want string }{
+			{"all", names(b.admin, all), "orders 1, secret 0"},
+			{"what somebody sees", names(b.user, all), "orders 1"},
+			{"a group", names(b.admin, manage.JobFilter{Status: manage.AnyStatus, Group: b.closed}), "secret 0"},
+			{"under a filter", names(b.admin, manage.JobFilter{Status: manage.AnyStatus, Author: "ann"}), "orders 1"},
+			{"by its number", names(b.admin, all, 1), "orders 1"},
+		} {
+			if c.got != c.want {
+				t.Errorf("%s: %s, want %s", c.what, c.got, c.want)
+			}
+		}
+		f := parsed(t, jobfile.File{Groups: []jobfile.Group{{AppName: "orders"}, {AppName: "billing", Title: "Bills"}}}, jobfile.YAML)
+		for _, opts := range []Options{{}, {CreateGroups: true}} {
+			if plan := b.plan(t, b.user, f, opts); len(plan.NewGroups) > 0 {
+				t.Errorf("by somebody, %+v: %v", opts, plan.NewGroups)
+			}
+		}
+		if plan := b.plan(t, b.admin, f, Options{}); len(plan.NewGroups) > 0 {
+			t.Errorf("without being asked to: %v", plan.NewGroups)
+		}
+		if plan := b.apply(t, b.admin, f, Options{CreateGroups: true}); !slices.Equal(plan.NewGroups, []string{"billing"}) || plan.Work() != 0 {
+			t.Errorf("%+v", plan)
+		}
+		if got := names(b.admin, all); got != "billing 0, orders 1, secret 0" {
+			t.Errorf("afterwards: %s", got)
+		}
+		if plan := b.plan(t, b.admin, f, Options{CreateGroups: true}); len(plan.NewGroups) > 0 {
+			t.Errorf("again: %v", plan.NewGroups)
+		}
+		bad := jobfile.File{Groups: []jobfile.Group{{AppName: "x"}}}
+		if _, err := b.files.Plan(t.Context(), b.admin, bad, Options{CreateGroups: true}); err == nil {
+			t.Error("an app name that is too short is taken")
+		}
+	})
+}
+
 func ids(p Plan) []int64 {
 	var ids []int64
 	for _, item := range p.Items {
