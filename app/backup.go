@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 )
 
@@ -29,5 +30,5 @@ func Restore(ctx context.Context, o Options, from string, overNewer bool) (kept 
 	if o.DatabaseURL != "" {
 		return "", &OptionsError{Err: errNotEmbedded}
 	}
-	return db.Restore(ctx, o.DataDir, from, overNewer)
+	return db.Restore(ctx, o.DataDir, from, db.RestoreNote{By: commandLine, Action: string(manage.ActionRestore), Kind: manage.ObjectDatabase}, overNewer)
 }

@@ -113,10 +113,16 @@ func backupState(ctx context.Context, path string, quiet bool) (s state, err err
 // given again, an executor would take a new run for an old one, and a late result for that of another run.
 const runGap = 1_000_000
 
+// RestoreNote is what the audit log of a restored database says of it, beside the name of the backup.
+type RestoreNote struct{ By, Action, Kind string }
+
+// auditSince is the migration that made the audit log.
+const auditSince = 31
+
 // Restore puts the backup at from in the place of the embedded database in dir, which nobody may be using. What was there is kept
 // beside it under the name that is returned ("": there was nothing). It does so with a database that is newer than the backup only if
-// overNewer says so; otherwise the error is [ErrNewer].
-func Restore(ctx context.Context, dir, from string, overNewer bool) (kept string, err error) {
+// overNewer says so; otherwise the error is [ErrNewer]. The audit log gets the note.
+func Restore(ctx context.Context, dir, from string, note RestoreNote, overNewer bool) (kept string, err error) {
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
 		return "", fmt.Errorf("%s-wal is beside it: that is a copy of a database in use and not a backup; copy both into a folder, and start there or back up from it", from)
 	}
@@ -163,6 +169,11 @@ func Restore(ctx context.Context, dir, from string, overNewer bool) (kept string
 	}
 	err = sqlite.Plain(ctx, part, nil, func(conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'xxl_job_log'", runGap)
+		if err != nil || backup.migration < auditSince {
+			return err
+		}
+		_, err = conn.ExecContext(ctx, "INSERT INTO punctual_audit (made_at, user_name, action, object_kind, object_name) VALUES (?, ?, ?, ?, ?)",
+			time.Now().UnixMilli(), note.By, note.Action, note.Kind, filepath.Base(from))
 		return err
 	})
 	if err != nil {

@@ -26,6 +26,9 @@ func embedded(t *testing.T, dir string) *Pool {
 	return pool
 }
 
+// note is who restores a database, in the words of the use cases.
+var note = RestoreNote{By: "somebody", Action: "restore", Kind: "database"}
+
 func addRun(t *testing.T, pool *Pool) (id int64) {
 	t.Helper()
 	result, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code) VALUES (1, 1, 200, 200)")
@@ -79,7 +82,7 @@ func TestABackupBesideAnAdminIsOfOneMoment(t *testing.T) {
 			t.Errorf("beside the backup: %v, %v", left, err)
 		}
 		restored := filepath.Join(t.TempDir(), "data")
-		if kept, err := Restore(t.Context(), restored, to, false); err != nil || kept != "" {
+		if kept, err := Restore(t.Context(), restored, to, note, false); err != nil || kept != "" {
 			t.Fatalf("%q, %v", kept, err)
 		}
 		copied := embedded(t, restored)
@@ -106,25 +109,30 @@ func TestARestoreRefuses(t *testing.T) {
 	if _, err := Backup(t.Context(), t.TempDir(), to+"2"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of nothing: %v", err)
 	}
-	if _, err := Restore(t.Context(), dir, to, true); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := Restore(t.Context(), dir, to, note, true); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("over a database in use: %v", err)
 	}
 	last := addRun(t, pool)
 	if err := pool.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), dir, to, false); !errors.Is(err, ErrNewer) || !strings.HasSuffix(err.Error(), "its last run has the number 2, the backup's 1") {
+	if _, err := Restore(t.Context(), dir, to, note, false); !errors.Is(err, ErrNewer) || !strings.HasSuffix(err.Error(), "its last run has the number 2, the backup's 1") {
 		t.Errorf("over a newer one: %v", err)
 	}
-	kept, err := Restore(t.Context(), dir, to, true)
+	kept, err := Restore(t.Context(), dir, to, note, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(kept); err != nil || info.Size() == 0 {
 		t.Errorf("what was there: %v, %v", info, err)
 	}
-	if next := addRun(t, embedded(t, dir)); next <= last {
+	pool = embedded(t, dir)
+	if next := addRun(t, pool); next <= last {
 		t.Errorf("a run of before the restore had the number %d, the next one has %d", last, next)
+	}
+	var who, what string
+	if err := pool.QueryRowContext(t.Context(), "SELECT user_name, action || ' ' || object_kind || ' ' || object_name FROM punctual_audit").Scan(&who, &what); err != nil || who != "somebody" || what != "restore database "+filepath.Base(to) {
+		t.Errorf("the audit log says %q by %q (%v)", what, who, err)
 	}
 
 	text := filepath.Join(t.TempDir(), "text")
@@ -135,14 +143,14 @@ func TestARestoreRefuses(t *testing.T) {
 	if err := copyFile(text, filepath.Join(damaged, fileName), text); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), damaged, to, false); !errors.Is(err, ErrUnread) {
+	if _, err := Restore(t.Context(), damaged, to, note, false); !errors.Is(err, ErrUnread) {
 		t.Errorf("over a damaged one: %v", err)
 	}
-	if _, err := Restore(t.Context(), damaged, to, true); err != nil {
+	if _, err := Restore(t.Context(), damaged, to, note, true); err != nil {
 		t.Errorf("over a damaged one, when it was said: %v", err)
 	}
 	empty := t.TempDir()
-	if _, err := Restore(t.Context(), empty, text, false); err == nil {
+	if _, err := Restore(t.Context(), empty, text, note, false); err == nil {
 		t.Error("a text is restored")
 	}
 	newer := embedded(t, t.TempDir())
@@ -152,7 +160,7 @@ func TestARestoreRefuses(t *testing.T) {
 	if _, err := Backup(t.Context(), filepath.Dir(newer.String()), text+".newer"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), empty, text+".newer", false); err == nil || !strings.Contains(err.Error(), "newer program") {
+	if _, err := Restore(t.Context(), empty, text+".newer", note, false); err == nil || !strings.Contains(err.Error(), "newer program") {
 		t.Errorf("of a newer program: %v", err)
 	}
 	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {

@@ -46,7 +46,7 @@ func TestWhatRootMakesIsTheServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, way := range []string{"restored in the place of one,", "restored in an empty folder,"} {
-		if _, err := Restore(t.Context(), dir, to, true); err != nil {
+		if _, err := Restore(t.Context(), dir, to, note, true); err != nil {
 			t.Fatal(err)
 		}
 		ofService(way, fileName, lockName)

@@ -49,9 +49,10 @@ const (
 	ActionPropose      Action = "propose" // a script waits for a second person
 	ActionApprove      Action = "approve"
 	ActionReject       Action = "reject"
-	ActionFinish       Action = "finish" // there is no way back to XXL-JOB any more
-	ActionMove         Action = "move"   // a group's jobs are Punctual's, beside XXL-JOB
-	ActionReturn       Action = "return" // and XXL-JOB's again
+	ActionRestore      Action = "restore" // a backup was put in the place of the database
+	ActionFinish       Action = "finish"  // there is no way back to XXL-JOB any more
+	ActionMove         Action = "move"    // a group's jobs are Punctual's, beside XXL-JOB
+	ActionReturn       Action = "return"  // and XXL-JOB's again
 
 	ActionAcknowledge   Action = "acknowledge" // somebody looks after the alarms of a job
 	ActionUnacknowledge Action = "unacknowledge"
@@ -64,7 +65,7 @@ const (
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionBackfill, ActionKill, ActionClear, ActionGlue, ActionTry,
-		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn, ActionAcknowledge, ActionUnacknowledge, ActionSkip, ActionSucceed, ActionRerun}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionRestore, ActionFinish, ActionMove, ActionReturn, ActionAcknowledge, ActionUnacknowledge, ActionSkip, ActionSucceed, ActionRerun}
 }
 
 // Kinds of things that are changed.
@@ -89,11 +90,12 @@ const (
 	ObjectPause    = "pause"
 	ObjectWebhook  = "webhook"
 	ObjectNote     = "note"
+	ObjectDatabase = "database"
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption, ObjectCalendar, ObjectPause, ObjectWebhook, ObjectNote}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption, ObjectCalendar, ObjectPause, ObjectWebhook, ObjectNote, ObjectDatabase}
 }
 
 // Snapshot is what the audit log keeps of a thing before or after a change: fields by name. What is secret is never put in.
