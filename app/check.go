@@ -128,7 +128,23 @@ func (r *CheckFindings) say(key, text string, of []string) {
 
 func (r *CheckFindings) sayOf(key, text string, of []string) {
 	if len(of) > 0 {
-		r.say(key, fmt.Sprintf(text, len(of)), of)
+		r.say(key, counted(text, len(of)), of)
+	}
+}
+
+// counted is a text about so many, in which "{one|more}" stands for the words that depend on it.
+func counted(text string, n int) string {
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		words, after, whole := strings.Cut(rest, "}")
+		one, more, two := strings.Cut(words, "|")
+		if !ok || !whole || !two {
+			return fmt.Sprintf(text, n)
+		}
+		if n != 1 {
+			one = more
+		}
+		text = before + one + after
 	}
 }
 

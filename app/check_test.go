@@ -19,6 +19,25 @@ var oldTables = []string{
 	"CREATE TABLE xxl_job_user (id INT PRIMARY KEY AUTO_INCREMENT, username VARCHAR(50) NOT NULL, password VARCHAR(50) NOT NULL, role TINYINT NOT NULL, permission VARCHAR(255))",
 }
 
+// TestWordsFollowTheNumber of what they are about.
+func TestWordsFollowTheNumber(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"%d {folder is|folders are} full: make room in {it|them}", 1, "1 folder is full: make room in it"},
+		{"%d {folder is|folders are} full: make room in {it|them}", 2, "2 folders are full: make room in them"},
+		{"jobs: %d {as they are}", 1, "jobs: 1 {as they are}"},
+		{"%d", 3, "3"},
+	} {
+		if got := counted(c.text, c.n); got != c.want {
+			t.Errorf("%q of %d: %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
 // TestACheckOnlyReads and tells everything that an adoption would mean.
 func TestACheckOnlyReads(t *testing.T) {
 	t.Parallel()

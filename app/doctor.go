@@ -76,7 +76,7 @@ func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
 	}
 	r.settings(found.Variables)
 	r.disks(o)
-	r.sayOf("indexes", "%d indexes are missing, so that whole tables are read", found.MissingIndexes)
+	r.sayOf("indexes", "%d {index is|indexes are} missing, so that whole tables are read", found.MissingIndexes)
 	q := db.New()
 	return r, errors.Join(r.nodes(ctx, q, pool, o.Version, now), r.jobsAtRisk(ctx, q, pool, now), r.calendars(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now),
 		r.certificates(ctx, named, q, pool, now, r.databaseTLS(found.TLS, "database "+r.Database)), r.reach(ctx, o, q, pool))
@@ -153,13 +153,13 @@ func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, 
 		}
 		r.Nodes = append(r.Nodes, one)
 	}
-	r.failOf("nodes.silent", "%d admins are gone, or cannot write to the database: they schedule nothing, and the last sign of life is of", dead)
+	r.failOf("nodes.silent", "%d {admin is gone, or cannot write to the database: it schedules|admins are gone, or cannot write to the database: they schedule} nothing, and the last sign of life is of", dead)
 	if len(r.Nodes) == 0 {
 		r.say("nodes.none", "no admin works on this database: nothing is scheduled", nil)
 	}
-	r.sayOf("nodes.clock", "%d admins have a clock that is off", clocks)
-	r.sayOf("nodes.conditions", "%d admins have something that is not as it should be", troubled)
-	r.sayOf("nodes.version", "%d other versions than this program's ("+strings.ReplaceAll(version, "%", "")+") are at work", versions)
+	r.sayOf("nodes.clock", "%d {admin has|admins have} a clock that is off", clocks)
+	r.sayOf("nodes.conditions", "%d {admin has|admins have} something that is not as it should be", troubled)
+	r.sayOf("nodes.version", "%d other {version|versions} than this program's ("+strings.ReplaceAll(version, "%", "")+") {is|are} at work", versions)
 	return nil
 }
 
@@ -256,11 +256,11 @@ func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.P
 			alone = append(alone, id)
 		}
 	}
-	r.sayOf("executors.lost", "%d addresses have not registered for more than a minute and a half", lost)
-	r.sayOf("executors.away", "%d addresses that somebody typed do not answer", away)
-	r.sayOf("jobs.overdue", "%d started jobs are overdue by more than a minute: nobody claims them", overdue)
-	r.sayOf("jobs.unread", "%d started jobs have a schedule that is not understood: they stop at their next fire", unread)
-	r.sayOf("jobs.alone", "%d started jobs belong to a group without an executor", alone)
+	r.sayOf("executors.lost", "%d {address has|addresses have} not registered for more than a minute and a half", lost)
+	r.sayOf("executors.away", "%d {address that somebody typed does|addresses that somebody typed do} not answer", away)
+	r.sayOf("jobs.overdue", "%d started {job is|jobs are} overdue by more than a minute: nobody claims {it|them}", overdue)
+	r.sayOf("jobs.unread", "%d started {job has|jobs have} a schedule that is not understood: {it stops at its|they stop at their} next fire", unread)
+	r.sayOf("jobs.alone", "%d started {job belongs|jobs belong} to a group without an executor", alone)
 	return nil
 }
 
@@ -289,7 +289,7 @@ func (r *DoctorReport) calendars(ctx context.Context, q *db.Queries, pool *db.Po
 			missing = append(missing, fmt.Sprintf("%s knows no days of %d; %d jobs use it", c.Name, year, jobs[c.Name]))
 		}
 	}
-	r.sayOf("calendars.missing", "%d calendars do not know the days of a year that has begun, or begins soon", missing)
+	r.sayOf("calendars.missing", "%d {calendar does|calendars do} not know the days of a year that has begun, or begins soon", missing)
 	return nil
 }
 
@@ -329,8 +329,8 @@ func (r *DoctorReport) doctorTokens(ctx context.Context, q *db.Queries, pool *db
 			unused = append(unused, name)
 		}
 	}
-	r.sayOf("tokens.endless", "%d tokens of programs never expire", endless)
-	r.sayOf("tokens.unused", "%d tokens of programs were not used for three months: revoke them", unused)
+	r.sayOf("tokens.endless", "%d {token of a program never expires|tokens of programs never expire}", endless)
+	r.sayOf("tokens.unused", "%d {token of a program was|tokens of programs were} not used for three months: revoke {it|them}", unused)
 	adopted, err := pool.GroupTokens(ctx)
 	if err != nil {
 		return err
@@ -342,6 +342,6 @@ func (r *DoctorReport) doctorTokens(ctx context.Context, q *db.Queries, pool *db
 		}
 	}
 	slices.Sort(known)
-	r.sayOf("tokens.known", "%d groups have a token of XXL-JOB's that everybody knows: give their executors another", known)
+	r.sayOf("tokens.known", "%d {group has|groups have} a token of XXL-JOB's that everybody knows: give {its|their} executors another", known)
 	return nil
 }

@@ -67,7 +67,7 @@ func (r *DoctorReport) certificates(ctx context.Context, o Options, q *db.Querie
 	found = append(found, askedCerts(ctx, servers, nil, denied, now)...)
 	r.Certificates = len(found)
 	r.judgeCerts(found, now)
-	r.sayOf("certs.unread", "%d files of certificates cannot be read", unread)
+	r.sayOf("certs.unread", "%d {file|files} of certificates cannot be read", unread)
 	return nil
 }
 
@@ -113,8 +113,8 @@ func (r *DoctorReport) judgeCerts(found []placedCert, now time.Time) {
 			soon = append(soon, fmt.Sprintf("%s: ends %s, in %d days", name, ends, int(c.NotAfter.Sub(now).Hours()/24)))
 		}
 	}
-	r.failOf("certs.invalid", "%d certificates have ended, or do not count yet: who checks them does not connect", wrong)
-	r.sayOf("certs.soon", "%d certificates end within 30 days", soon)
+	r.failOf("certs.invalid", "%d {certificate has ended, or does not count yet: who checks it|certificates have ended, or do not count yet: who checks them} does not connect", wrong)
+	r.sayOf("certs.soon", "%d {certificate ends|certificates end} within 30 days", soon)
 }
 
 // worstOf is the certificate of a chain that decides: one that does not count yet, or else the one that ends first.

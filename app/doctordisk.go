@@ -59,6 +59,6 @@ func (r *DoctorReport) disks(o Options) {
 			low = append(low, place+" "+trouble)
 		}
 	}
-	r.failOf("disk.full", "%d folders cannot be written to: make room, and what waits goes on by itself", full)
-	r.sayOf("disk.low", "%d folders are on a disk that is nearly full, or cannot be looked at", low)
+	r.failOf("disk.full", "%d {folder|folders} cannot be written to: make room, and what waits goes on by itself", full)
+	r.sayOf("disk.low", "%d {folder is|folders are} on a disk that is nearly full, or cannot be looked at", low)
 }

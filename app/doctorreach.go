@@ -74,7 +74,7 @@ func (r *DoctorReport) proxies(ctx context.Context, proxy func(*http.Request) (*
 			}
 		}
 	}
-	r.failOf("proxies", "%d proxies of the environment do not answer, and alarms and webhooks leave by them: mend HTTP_PROXY and HTTPS_PROXY, or name in NO_PROXY what is reached without", failed)
+	r.failOf("proxies", "%d {proxy of the environment does|proxies of the environment do} not answer, and alarms and webhooks leave by {it|them}: mend HTTP_PROXY and HTTPS_PROXY, or name in NO_PROXY what is reached without", failed)
 }
 
 func dials(ctx context.Context, address string) error {
@@ -134,7 +134,7 @@ func (r *DoctorReport) mailServers(ctx context.Context, o Options, q *db.Queries
 		return err
 	}
 	r.MailServers = tried
-	r.failOf("mail", "%d mail servers of alarm channels do not take the login, so that alarms do not arrive: mend the channel, or the way to its server", failed)
+	r.failOf("mail", "%d mail {server of alarm channels does|servers of alarm channels do} not take the login, so that alarms do not arrive: mend the channel, or the way to its server", failed)
 	return nil
 }
 

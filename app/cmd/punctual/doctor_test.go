@@ -94,7 +94,7 @@ func TestTheDoctorSaysByItsExitCode(t *testing.T) {
 	for _, p := range r.Points {
 		keys = append(keys, p.Key)
 	}
-	if text := look(4, "text"); r.Verdict != app.CheckLook || r.Jobs != 1 || !slices.Contains(keys, "jobs.overdue") || !strings.Contains(text, "Verdict    look\n") || !strings.Contains(text, "jobs.overdue: 1 started jobs") {
+	if text := look(4, "text"); r.Verdict != app.CheckLook || r.Jobs != 1 || !slices.Contains(keys, "jobs.overdue") || !strings.Contains(text, "Verdict    look\n") || !strings.Contains(text, "jobs.overdue: 1 started job is overdue") {
 		t.Errorf("with a job that is overdue: %+v\n%s", r, text)
 	}
 
