@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
@@ -444,6 +446,64 @@ func TestAJobLeavesAPause(t *testing.T) {
 			if n := report.Counts[class]; n != 0 {
 				t.Errorf("%d fires are %s: %+v", n, class, report)
 			}
+		}
+	})
+}
+
+// TestAPauseIsUndone: that it was set, and that it was ended, which a click beside the one that was meant does to any pause of the list.
+func TestAPauseIsUndone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, _ := apiCaller(t, o)
+		b := open(t, a).mustLogin()
+		active := func() (list []string) {
+			rows, err := a.pool.QueryContext(t.Context(), "SELECT scope, target, strategy, cron, length_s, zone, reason, until_at FROM punctual_pause WHERE ended_at = 0 ORDER BY id")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = rows.Close() }()
+			for rows.Next() {
+				var scope, strategy, cron, zone, reason string
+				var target, length, until int64
+				if err := rows.Scan(&scope, &target, &strategy, &cron, &length, &zone, &reason, &until); err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, fmt.Sprint(scope, target, strategy, cron, length, zone, reason, until))
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			return list
+		}
+		undo := func() {
+			t.Helper()
+			v := url.Values{}
+			form := b.get("/pauses").document(t).Find(".toast .undo")
+			form.Find("input").Each(func(_ int, s *goquery.Selection) { v.Set(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+			if got := b.post(form.AttrOr("action", "/none"), v); got.status != http.StatusSeeOther {
+				t.Fatalf("undone by %q: %d %s", form.AttrOr("action", ""), got.status, got.body)
+			}
+		}
+		until := time.Now().Add(50 * time.Hour).Truncate(time.Second)
+		for name, form := range map[string]url.Values{
+			"of an executor":  {"scope": {"group"}, "group": {"1"}, "strategy": {"once"}, "reason": {"the move"}, "until": {until.Format(time.RFC3339)}},
+			"of everything":   {"scope": {"all"}, "strategy": {"skip"}, "reason": {"更换数据库"}},
+			"with windows":    {"scope": {"group"}, "group": {"1"}, "strategy": {"all"}, "reason": {"x"}, "cron": {"0 0 * * * ?"}, "length": {"59"}, "zone": {"Asia/Shanghai"}},
+			"that is planned": {"scope": {"all"}, "strategy": {"skip"}, "reason": {"x"}, "from": {until.Format(time.RFC3339)}},
+		} {
+			if got := b.post("/pauses", form); got.status != http.StatusSeeOther {
+				t.Fatal(name, got.status, got.body)
+			}
+			set := active()
+			undo()
+			if len(set) != 1 || len(active()) != 0 {
+				t.Fatalf("%s: set %v, and undone %v", name, set, active())
+			}
+			undo() // that it was ended
+			if diff := cmp.Diff(set, active()); diff != "" {
+				t.Errorf("%s: the end undone (-want +got):\n%s", name, diff)
+			}
+			undo()
 		}
 	})
 }

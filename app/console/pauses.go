@@ -31,6 +31,7 @@ func (c *pausePages) routes(g *echo.Group) {
 	g.POST("/pauses", c.pauseCreate)
 	g.GET(link.PauseJobsPath, c.pauseJobs)
 	g.POST("/pauses/:id/end", c.pauseEnd)
+	g.POST("/pauses/:id/again", c.pauseAgain)
 }
 
 func (c *pausePages) pauseList(ec echo.Context) error {
@@ -147,10 +148,10 @@ func (c *pausePages) pauseCreate(ec echo.Context) error {
 		return err
 	}
 	in, fields := c.pauseInput(&v)
-	err := error(problem.InvalidFields(fields...))
+	made, err := int64(0), error(problem.InvalidFields(fields...))
 	var before bool
 	if len(fields) == 0 {
-		_, before, err = c.pauses.CreateOnce(ec.Request().Context(), who(ec), in, v.Batch)
+		made, before, err = c.pauses.CreateOnce(ec.Request().Context(), who(ec), in, v.Batch)
 	}
 	if err != nil {
 		page := pauses.ListPage{Page: c.Page(ec), Values: v}
@@ -164,7 +165,12 @@ func (c *pausePages) pauseCreate(ec echo.Context) error {
 	if before {
 		return c.goTo(ec, link.PausesPath, done("pauses.flash.made.before"))
 	}
-	return c.goTo(ec, link.PausesPath, done("pauses.flash.made"))
+	return c.goTo(ec, link.PausesPath, pauseMade(made))
+}
+
+// pauseMade says that a pause is set, and offers to end it.
+func pauseMade(id int64) flash {
+	return done("pauses.flash.made").undoneBy(layout.Undo{URL: link.PauseEnd(id)})
 }
 
 // pauseInput reads what was typed. Times are those of the installation's zone.
@@ -205,8 +211,37 @@ func (c *pausePages) pauseEnd(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.pauses.End(ec.Request().Context(), who(ec), pauseID); err != nil {
+	ctx, p := ec.Request().Context(), who(ec)
+	was, err := c.pauses.Get(ctx, p, pauseID)
+	if err != nil {
 		return err
 	}
-	return c.goTo(ec, link.PausesPath, done("pauses.flash.ended"))
+	if err := c.pauses.End(ctx, p, pauseID); err != nil {
+		return err
+	}
+	until := ""
+	if !was.Until.IsZero() {
+		until = was.Until.UTC().Format(time.RFC3339Nano)
+	}
+	back := layout.Undo{URL: link.PauseAgain(pauseID), Fields: []layout.Field{{Name: manage.PauseUntil, Value: until}}}
+	return c.goTo(ec, link.PausesPath, done("pauses.flash.ended").undoneBy(back))
+}
+
+// pauseAgain takes back that a pause was ended.
+func (c *pausePages) pauseAgain(ec echo.Context) error {
+	pauseID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	until := time.Time{}
+	if text := ec.FormValue(manage.PauseUntil); text != "" {
+		if until, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return &problem.Error{Kind: problem.Invalid, Key: "pauses.error.moment", Err: err}
+		}
+	}
+	made, err := c.pauses.Again(ec.Request().Context(), who(ec), pauseID, until)
+	if err != nil {
+		return err
+	}
+	return c.goTo(ec, link.PausesPath, pauseMade(made))
 }

@@ -315,9 +315,13 @@ func rightsTo(pause Pause, p auth.Principal) Pause {
 		pause.seen = p.Admin || pause.Scope == jobspec.PauseAll
 		return pause
 	}
-	pause.CanEnd = pause.State != PauseOver && (p.Admin || pause.Group != 0 && p.Can(pause.Group, auth.RightSchedule))
+	pause.CanEnd = pause.State != PauseOver && pause.mayEnd(p)
 	pause.seen = p.Admin || pause.Group != 0 && p.CanUseGroup(pause.Group)
 	return pause
+}
+
+func (pause *Pause) mayEnd(p auth.Principal) bool {
+	return p.Admin || pause.Group != 0 && p.Can(pause.Group, auth.RightSchedule)
 }
 
 // target is the group and the name of what a pause is about; no group: it is gone.
@@ -586,6 +590,30 @@ func (s *Pauses) end(ctx context.Context, p auth.Principal, id, job int64) error
 		return fmt.Errorf("end pause: %w", err)
 	}
 	return nil
+}
+
+// Again takes back that a pause was ended: another one like it holds until then, or until somebody ends it.
+func (s *Pauses) Again(ctx context.Context, p auth.Principal, id int64, until time.Time) (again int64, err error) {
+	was, err := s.Get(ctx, p, id)
+	if err != nil {
+		return 0, err
+	}
+	now := s.cfg.Now()
+	if !was.mayEnd(p) {
+		return 0, forbidden()
+	}
+	if was.EndedAt.IsZero() || !until.IsZero() && !until.After(now) {
+		return 0, problem.New(problem.Conflict, "problem.pause.over")
+	}
+	in := PauseInput{Scope: was.Scope, Target: was.Target, Tag: was.Tag, From: was.From, Until: until, Strategy: was.Strategy, Cron: was.Cron, Length: was.Length, Zone: was.ZoneID, Reason: was.Reason}
+	if in.Cron == "" && in.From.Before(now) { // a window that goes on is known by when it began
+		in.From = now
+	}
+	if again, err = s.keep(ctx, p, in, nil); err != nil {
+		return 0, err
+	}
+	s.cfg.pausesChanged(ctx)
+	return again, nil
 }
 
 // endPausesOf ends the pauses of a job or a group in the transaction that deletes it: nobody else could, and a list would have them for ever.

@@ -12,5 +12,8 @@ func PauseJob(jobID int64) string { return PausesPath + "?scope=job&target=" + i
 // PauseGroup is the form of a pause of an executor group.
 func PauseGroup(groupID int64) string { return PausesPath + "?scope=group&target=" + id(groupID) }
 
+// PauseAgain takes back that a pause was ended.
+func PauseAgain(pauseID int64) string { return PausesPath + "/" + id(pauseID) + "/again" }
+
 // PauseEnd ends a pause.
 func PauseEnd(pauseID int64) string { return PausesPath + "/" + id(pauseID) + "/end" }
