@@ -46,7 +46,8 @@ func TestWhatIsMadeIsSentTwice(t *testing.T) {
 				return url.Values{"scope": {"job"}, "target": {"1"}, "reason": {"new disks"}, "strategy": {"skip"}, "batch": {batch(admin.get("/pauses"))}}
 			}, url.Values{"reason": {"new cables"}}, "had been made already"},
 			{"punctual_backfill", backfill, func() url.Values {
-				w := url.Values{"count": {"3"}, "batch": {batch(admin.post(backfill, plan))}}
+				shown := admin.post(backfill, plan)
+				w := url.Values{"shown": {shown.document(t).Find("main [name=shown]").AttrOr("value", "")}, "batch": {batch(shown)}}
 				for name := range plan {
 					w[name] = plan[name]
 				}

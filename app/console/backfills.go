@@ -117,12 +117,11 @@ func (c *backfillPages) create(ec echo.Context) error {
 		return err
 	}
 	in, fields := backfillInput(page.Values, c.zoneOf(j))
-	count, _ := strconv.Atoi(page.Values.Count) // 0 is no plan that was shown
 	var plan manage.BackfillPlan
 	var started int64
 	var before bool
 	if err = problem.InvalidFields(fields...); len(fields) == 0 {
-		started, plan, before, err = c.backfills.StartOnce(ctx, p, jobID, in, count, page.Values.Batch)
+		started, plan, before, err = c.backfills.StartOnce(ctx, p, jobID, in, page.Values.Shown, page.Values.Batch)
 	}
 	if err != nil {
 		var ok bool
@@ -138,7 +137,10 @@ func (c *backfillPages) create(ec echo.Context) error {
 		return c.goTo(ec, link.JobBackfill(jobID), done("backfill.flash.started", "Count", strconv.Itoa(plan.Count)))
 	}
 	page.Values.Batch = cmp.Or(page.Values.Batch, manage.NewBatch())
-	page.Plan = &backfills.Plan{Count: plan.Count, First: format.At(page.Printer, plan.First, c.now()), Last: format.At(page.Printer, plan.Last, c.now()), Param: plan.Param, Changed: page.Values.Count != ""}
+	page.Plan = &backfills.Plan{Count: plan.Count, First: format.At(page.Printer, plan.First, c.now()), Last: format.At(page.Printer, plan.Last, c.now()), Param: plan.Param, Shown: plan.Shown}
+	if key := plan.Changed(page.Values.Shown); key != "" {
+		page.Plan.Changed = page.T(key)
+	}
 	return c.page(ec, http.StatusOK, jobID, page)
 }
 

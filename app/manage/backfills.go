@@ -3,11 +3,13 @@ package manage
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -48,7 +50,35 @@ type BackfillPlan struct {
 	Count       int
 	First, Last time.Time // planned times, in the order of sending and in the job's zone
 	Param       string    // of the first, as its executor would get it
+	Shown       string    // stands for the planned times, and the parameter
 	rows        []db.BackfillRun
+}
+
+// shown stands for all that a plan would run: how often, when and like which runs, and with which parameter. In which order is part of the wish.
+func (p *BackfillPlan) shown(param string) string {
+	h := sha256.New()
+	for _, r := range slices.SortedFunc(slices.Values(p.rows), func(a, b db.BackfillRun) int {
+		return cmp.Or(cmp.Compare(a.PlannedFor, b.PlannedFor), cmp.Compare(a.LikeLogID, b.LikeLogID))
+	}) {
+		fmt.Fprintf(h, "%d %d\n", r.PlannedFor, r.LikeLogID)
+	}
+	of := sha256.Sum256([]byte(param))
+	return fmt.Sprintf("%d-%x-%x", len(p.rows), h.Sum(nil)[:8], of[:8])
+}
+
+// Changed says, by the key of a message, how a plan is not what was shown; empty when it is, or nothing was.
+func (p *BackfillPlan) Changed(shown string) string {
+	if shown == "" || shown == p.Shown {
+		return ""
+	}
+	was, now := strings.Split(shown, "-"), strings.Split(p.Shown, "-")
+	switch {
+	case was[0] != now[0]:
+		return "backfill.plan.changed"
+	case len(was) != len(now) || was[1] != now[1]:
+		return "backfill.plan.changed.times"
+	}
+	return "backfill.plan.changed.param"
 }
 
 // maxBackfills bounds the list of a job's backfills.
@@ -98,7 +128,7 @@ func (s *Backfills) Plan(ctx context.Context, p auth.Principal, job int64, in Ba
 	}
 	plan.First = time.UnixMilli(plan.rows[0].PlannedFor).In(schedule.Zone)
 	plan.Last = time.UnixMilli(plan.rows[plan.Count-1].PlannedFor).In(schedule.Zone)
-	plan.Param = expr.FillPlanned(param, plan.First, schedule.Zone)
+	plan.Param, plan.Shown = expr.FillPlanned(param, plan.First, schedule.Zone), plan.shown(param)
 	return plan, nil
 }
 
@@ -211,15 +241,15 @@ func (s *Backfills) Start(ctx context.Context, p auth.Principal, job int64, in B
 	return s.start(ctx, p, in, plan, nil)
 }
 
-// StartOnce starts a backfill if it is still of as many runs as a plan said, and returns the plan that holds now, with the number 0, if it is not.
+// StartOnce starts a backfill if it is still what a plan said ([BackfillPlan.Shown]), and returns the plan that holds now, with the number 0, if it is not.
 // A wish that comes again because its answer was lost is returned the backfill that was made for it before, without a plan.
-func (s *Backfills) StartOnce(ctx context.Context, p auth.Principal, job int64, in BackfillInput, count int, batch string) (id int64, plan BackfillPlan, before bool, err error) {
+func (s *Backfills) StartOnce(ctx context.Context, p auth.Principal, job int64, in BackfillInput, shown, batch string) (id int64, plan BackfillPlan, before bool, err error) {
 	if _, err := s.jobs.Need(ctx, p, job, auth.RightRun); err != nil {
 		return 0, plan, false, err
 	}
-	what := fmt.Sprintf("backfill:%d:%d:%d:%d:%v:%v:%d:%d", p.UserID, job, in.From.UnixMilli(), in.Until.UnixMilli(), in.Failed, in.Newest, in.AtOnce, count)
+	what := fmt.Sprintf("backfill:%d:%d:%d:%d:%v:%v:%d:%s", p.UserID, job, in.From.UnixMilli(), in.Until.UnixMilli(), in.Failed, in.Newest, in.AtOnce, shown)
 	id, before, err = s.cfg.onceOne(ctx, batch, what, func(ctx context.Context, remember within) (id int64, err error) {
-		if plan, err = s.Plan(ctx, p, job, in); err != nil || plan.Count != count {
+		if plan, err = s.Plan(ctx, p, job, in); err != nil || plan.Shown != shown {
 			return 0, err
 		}
 		return s.start(ctx, p, in, plan, remember)

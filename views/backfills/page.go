@@ -33,7 +33,7 @@ type Values struct {
 	Until  string `form:"until"`
 	Order  string `form:"order"`
 	AtOnce string `form:"at_once"`
-	Count  string `form:"count"` // how many planned times were shown before; empty: show them first
+	Shown  string `form:"shown"` // what was shown before (manage.BackfillPlan); empty: show it first
 	Batch  string `form:"batch"` // new for each plan that is shown: what is sent again is the same wish
 }
 
@@ -42,7 +42,8 @@ type Plan struct {
 	Count       int
 	First, Last format.Time
 	Param       string
-	Changed     bool // it is not what was shown before
+	Shown       string
+	Changed     string // how it is not what was shown before, ready to print; empty: it is
 }
 
 // Row is one backfill.
