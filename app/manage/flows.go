@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/document"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -41,7 +42,16 @@ func flowFaults(faults flow.Faults) []problem.Field {
 	for _, f := range faults[:min(len(faults), MaxFlowFaults)] {
 		fields = append(fields, FlowFault(f))
 	}
+	if more, is := MoreFlowFaults(faults); is {
+		fields = append(fields, more)
+	}
 	return fields
+}
+
+// MoreFlowFaults says how many faults are not told.
+func MoreFlowFaults(faults flow.Faults) (more problem.Field, is bool) {
+	left := len(faults) - MaxFlowFaults
+	return problem.Field{Name: jobspec.FieldSource, Key: document.CodeMore, Args: []any{"N", left}}, left > 0
 }
 
 // JudgeFlow reads the definition of a flow as somebody wants to save it, as the source of a job (with the id 0 a new one), and says all that is

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/document"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -208,4 +209,15 @@ func TestWhatPeopleDoToARunOfAFlowIsRecorded(t *testing.T) {
 			t.Errorf("a remark that is too long: %s", got)
 		}
 	})
+}
+
+// TestFaultsOfAFlowThatAreNotToldAreCounted in the order of the definition.
+func TestFaultsOfAFlowThatAreNotToldAreCounted(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{0: 0, MaxFlowFaults: 0, MaxFlowFaults + 3: 3} {
+		fields := flowFaults(make(flow.Faults, n))
+		if told := min(n, MaxFlowFaults); len(fields) != told && want == 0 || want > 0 && (len(fields) != told+1 || fields[told].Key != document.CodeMore || fields[told].Args[1] != want) {
+			t.Errorf("of %d faults: %v", n, fields)
+		}
+	}
 }

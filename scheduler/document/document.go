@@ -40,6 +40,7 @@ const (
 	CodeFlag      = "import.error.flag"    // Field
 	CodeList      = "import.error.list"    // Field
 	CodeMapping   = "import.error.mapping" // Field
+	CodeMore      = "import.error.more"    // N: how many faults are not told
 )
 
 const (
@@ -70,10 +71,13 @@ func (f Faults) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Sorted is the first of them in the order of their lines, as many as anybody reads.
+// Sorted is the first of them in the order of their lines, as many as anybody reads, and how many more there are.
 func (f Faults) Sorted() Faults {
 	slices.SortStableFunc(f, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
-	return f[:min(len(f), maxFaults)]
+	if left := len(f) - maxFaults; left > 0 {
+		return append(f[:maxFaults:maxFaults], *FaultAt(f[maxFaults].Line, CodeMore, "N", left))
+	}
+	return f
 }
 
 // Read reads a text of at most so many bytes, in the format that it looks like: JSON begins with a brace.

@@ -33,9 +33,8 @@ func (m *importer) refuseFlows(ctx context.Context) error {
 				return err
 			}
 			item.uses = uses
-			for _, f := range faults[:min(len(faults), manage.MaxFlowFaults)] {
-				m.flowFault(i, f)
-				item.Changes, again = nil, true
+			if m.flowFaults(i, faults) {
+				again = true
 			}
 		}
 		m.refuseParents()
@@ -57,11 +56,7 @@ func (m *importer) losesSteps(ctx context.Context, i int, in manage.Incoming) (b
 		return false, err // what was wrong before is nobody's business
 	}
 	faults, _, err := m.s.cfg.Jobs.JudgeIncoming(ctx, m.p, item.node(i), with)
-	for _, f := range faults[:min(len(faults), manage.MaxFlowFaults)] {
-		m.flowFault(i, f)
-		item.Changes = nil
-	}
-	return len(faults) > 0, err
+	return m.flowFaults(i, faults), err
 }
 
 // newDefinition says whether an item is a flow with another definition, or with other child jobs, than it has.
@@ -94,6 +89,18 @@ func (m *importer) incomingJob(i int) manage.IncomingJob {
 		job.Next = append(job.Next, m.node(t))
 	}
 	return job
+}
+
+// flowFaults refuses an item for the faults of its definition, if there are any.
+func (m *importer) flowFaults(i int, faults flow.Faults) bool {
+	for _, f := range faults[:min(len(faults), manage.MaxFlowFaults)] {
+		m.flowFault(i, f)
+		m.items[i].Changes = nil
+	}
+	if more, is := manage.MoreFlowFaults(faults); is {
+		m.faultAt(i, m.items[i].Line, more)
+	}
+	return len(faults) > 0
 }
 
 // flowFault refuses an item for a fault of its definition, on the line of the file where that is.
