@@ -91,7 +91,8 @@ type Report struct {
 	Token   string // its hash
 	Code    int    // wire.CodeSuccess, wire.CodeFail, or 0: the work goes on
 	Message string
-	From    string // an address
+	From    string        // an address
+	Waited  time.Duration // since the work ended, where its target says so: an earlier report did not arrive
 }
 
 // Report ends the run of a callback, or notes how far it is. The errors are [ErrNoCallback], [ErrCallbackUsed], [ErrCallbackExpired], or
@@ -122,7 +123,7 @@ func (c *Callbacks) Report(ctx context.Context, r Report) error {
 	}
 	used := false
 	err = c.cfg.Complete(ctx, []finishing{{
-		id: row.LogID, code: r.Code, msg: r.Message, callback: r.Token, used: &used,
+		id: row.LogID, code: r.Code, msg: r.Message, callback: r.Token, used: &used, received: now, waited: r.Waited,
 		why: event.List{event.New(now, event.Reported, r.From)},
 	}})
 	if err == nil && !used {

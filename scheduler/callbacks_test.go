@@ -57,6 +57,38 @@ func TestARunThatItsTargetHasIsNotLost(t *testing.T) {
 	})
 }
 
+// TestAReportThatWaitedSaysWhenTheWorkEnded: no admin was there for a while, and the target reported again and again.
+func TestAReportThatWaitedSaysWhenTheWorkEnded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		clock := newHandClock()
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = 100 * time.Hour }, addressA)
+		for name, tt := range map[string]struct{ waited, took time.Duration }{
+			"it says for how long":         {4 * time.Minute, 6 * time.Minute},
+			"it says nothing":              {0, 10 * time.Minute},
+			"longer than the run is there": {time.Hour, 10 * time.Minute},
+		} {
+			id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorHandler = httpcall.Handler })
+			run := b.trigger(id)
+			b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+			if err := b.engine.callbacks.HandOut(t.Context(), Callback{LogID: run, JobID: id, Token: name, Expires: b.engine.Now().Add(time.Hour)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.engine.callbacks.Await(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+			clock.pass(10 * time.Minute)
+			if err := b.engine.callbacks.Report(t.Context(), Report{Token: name, Code: wire.CodeSuccess, Waited: tt.waited}); err != nil {
+				t.Fatal(err)
+			}
+			r := b.run(run)
+			if took := time.Duration(r.FinishedAt-r.SentAt) * time.Millisecond; r.Outcome != event.Succeeded || took != tt.took {
+				t.Errorf("%s: the run took %v, want %v: %s", name, took, tt.took, b.eventsOf(run))
+			}
+		}
+	})
+}
+
 // A job may be deleted while the target of its run works: nothing waits for it any more once its time is over.
 func TestACallbackOutlivesNoDeletedRun(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,8 @@ const (
 	MaxReport = 64 << 10
 	// maxProgress is how many characters of progress are kept; the column holds no more.
 	maxProgress = 1000
+	// maxWaited is for how long a report can have waited: no address counts for longer than it takes to forget it.
+	maxWaited = 7 * 24 * time.Hour
 
 	guessPause = 3 * time.Second
 	guessBurst = 20
@@ -91,14 +93,15 @@ func (s *Callbacks) Report(ctx context.Context, address, token string, body []by
 	}
 }
 
-// ParseReport reads the body of a report: one JSON object with status and, if wanted, message.
+// ParseReport reads the body of a report: one JSON object with status and, if wanted, message and for how many seconds it has waited.
 func ParseReport(body []byte) (r scheduler.Report, err error) {
 	if !utf8.Valid(body) {
 		return r, problem.New(problem.Malformed, "problem.callback.body")
 	}
 	var in struct {
-		Status  string `json:"status"`
-		Message string `json:"message"`
+		Status  string  `json:"status"`
+		Message string  `json:"message"`
+		Waited  float64 `json:"waited"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -108,12 +111,16 @@ func ParseReport(body []byte) (r scheduler.Report, err error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return r, problem.New(problem.Malformed, "problem.callback.body")
 	}
+	if in.Waited < 0 || in.Waited > maxWaited.Seconds() {
+		return r, problem.InvalidFields(problem.Field{Name: "waited", Key: "problem.callback.waited", Args: []any{"Max", int64(maxWaited / time.Second)}})
+	}
+	waited := time.Duration(in.Waited * float64(time.Second))
 	message := strings.ReplaceAll(in.Message, "\x00", "")
 	switch in.Status {
 	case "success":
-		return scheduler.Report{Code: wire.CodeSuccess, Message: message}, nil
+		return scheduler.Report{Code: wire.CodeSuccess, Message: message, Waited: waited}, nil
 	case "failed":
-		return scheduler.Report{Code: wire.CodeFail, Message: message}, nil
+		return scheduler.Report{Code: wire.CodeFail, Message: message, Waited: waited}, nil
 	case "progress":
 		return scheduler.Report{Message: cutAt(message, maxProgress)}, nil
 	}
