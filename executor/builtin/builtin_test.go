@@ -3,6 +3,7 @@
 package builtin_test
 
 import (
+	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -144,6 +145,48 @@ func TestHTTPCallsPassTheTraceOn(t *testing.T) {
 		}
 		if got := <-headers; got != tc.want {
 			t.Errorf("%s in trace %q: the target sees %q, want %q", tc.param, tc.parent, got, tc.want)
+		}
+	}
+}
+
+// TestAnAnswerIsReadAndMaskedHoweverItIsPacked: a call that asks for a packed one, as browsers do, shows a text all the same, and no secret in it.
+func TestAnAnswerIsReadAndMaskedHoweverItIsPacked(t *testing.T) {
+	t.Parallel()
+	admin := executortest.NewAdmin(t)
+	ex := executortest.New(t, admin.URL, nil)
+	if err := builtin.Register(ex.Executor, builtin.Options{HTTP: true, HTTPAllow: rule(t, "127.0.0.0/8")}); err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			_, _ = w.Write([]byte("the token is hunter22, as it is"))
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = z.Write([]byte("the token is hunter22, packed"))
+		_ = z.Close()
+	}))
+	t.Cleanup(site.Close)
+	client := wire.NewExecutorClient(nil)
+	t.Cleanup(client.Close)
+	for i, tc := range []struct{ headers, want string }{
+		{`{}`, "the token is ***, packed"},
+		{`{"accept-encoding":"gzip, deflate, br"}`, "the token is ***, packed"},
+		{`{"Accept-Encoding":"identity"}`, "the token is ***, as it is"},
+	} {
+		id := int64(i + 1)
+		req := &wire.RunRequest{JobID: id, LogID: id, ExecutorHandler: "httpJobHandler", GlueType: wire.GlueBean, LogDateTime: 1_767_225_600_000, Masks: []string{"hunter22"},
+			ExecutorParams: `{"url":"` + site.URL + `","headers":` + tc.headers + `,"expectedText":"the token is"}`}
+		if answer, err := client.Run(t.Context(), ex.Target(), req); err != nil || !answer.OK() {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+		if cb := admin.Result(t, id); cb.HandleCode != wire.CodeSuccess {
+			t.Errorf("%s: result %d %q", tc.headers, cb.HandleCode, cb.HandleMsg)
+		}
+		log, _, err := client.Log(t.Context(), ex.Target(), wire.LogRequest{LogID: id, LogDateTime: req.LogDateTime, FromLineNum: 1})
+		if err != nil || !strings.Contains(log.LogContent, tc.want) {
+			t.Errorf("%s: output %q lacks %q (%v)", tc.headers, log.LogContent, tc.want, err)
 		}
 	}
 }

@@ -224,6 +224,9 @@ func (c *Call) Request(ctx context.Context) (*http.Request, error) {
 			req.Host = value // net/http takes it from here only
 			continue
 		}
+		if strings.EqualFold(name, "Accept-Encoding") && !strings.EqualFold(strings.TrimSpace(value), "identity") {
+			continue // net/http asks for what it reads; in what it does not, nobody finds a text or masks a secret
+		}
 		req.Header.Set(name, value)
 	}
 	for name, value := range c.Cookies {
