@@ -21,6 +21,7 @@ type JobFilter struct {
 	Status  *int64  // stopped, or anything else for those that are started, which have one of two statuses
 	Text    string  // LIKE patterns, in which ! escapes the wildcards; empty: any
 	TextID  int64   // the id, if the text is one; 0: it is none
+	TextIDs []int64 // jobs that the text means as well
 	Handler string
 	Author  string
 	Tag     string // a tag between commas
@@ -104,6 +105,8 @@ func (f JobFilter) where(walk bool) *where {
 	switch {
 	case f.Text != "" && f.TextID != 0:
 		w.and("(id = ? OR "+textMatch(f.dialect, "job_desc", f.Text)+")", f.TextID, f.Text)
+	case f.Text != "" && len(f.TextIDs) > 0:
+		w.and("(id IN ("+numbers(f.TextIDs)+") OR "+textMatch(f.dialect, "job_desc", f.Text)+")", f.Text)
 	case f.Text != "":
 		w.and(textMatch(f.dialect, "job_desc", f.Text), f.Text)
 	}

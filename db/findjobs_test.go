@@ -54,6 +54,8 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 		compare(db.JobFilter{Text: "%ODD%"}, 12)
 		compare(db.JobFilter{Text: "%odd 1%"}, 6)
 		compare(db.JobFilter{Text: "%neither%"}, 0)
+		compare(db.JobFilter{Text: "%odd 1%", TextIDs: []int64{1, 2, 3, 999}}, 8)
+		compare(db.JobFilter{Text: "%neither%", TextIDs: []int64{1}, Groups: []int64{1}}, 1)
 		compare(db.JobFilter{Text: "%odd%", Groups: []int64{1, 2}}, 12)
 		compare(db.JobFilter{Text: "% 1%"}, 7+4)
 		compare(db.JobFilter{Text: "%odd%", Below: 15}, 7)

@@ -343,11 +343,7 @@ func (w *where) and(condition string, args ...any) {
 
 func (w *where) in(column string, values []int64) {
 	if len(values) > maxPlaceholders {
-		text := make([]byte, 0, 8*len(values))
-		for _, v := range values {
-			text = strconv.AppendInt(append(text, ','), v, 10)
-		}
-		w.and(column + " IN (" + string(text[1:]) + ")")
+		w.and(column + " IN (" + numbers(values) + ")")
 		return
 	}
 	args := make([]any, len(values))
@@ -355,6 +351,15 @@ func (w *where) in(column string, values []int64) {
 		args[i] = v
 	}
 	w.and(column+" IN (?"+strings.Repeat(",?", len(values)-1)+")", args...)
+}
+
+// numbers are values as a list of a statement has them.
+func numbers(values []int64) string {
+	text := make([]byte, 0, 8*len(values))
+	for _, v := range values {
+		text = strconv.AppendInt(append(text, ','), v, 10)
+	}
+	return string(text[1:])
 }
 
 // maxPlaceholders is far below what a statement may have, 65,535; of more numbers the text itself is made.

@@ -37,6 +37,7 @@ type JobFilter struct {
 	Order   db.JobOrder
 	Desc    bool         // from the other end of the order
 	After   *db.JobPlace // the page behind it
+	Typed   bool         // Text finds Chinese names by how they are typed, too
 	Exact   bool         // count all of them, however many there are
 	History bool         // with the newest runs of each
 }
@@ -101,6 +102,11 @@ func (s *Jobs) Count(ctx context.Context, p auth.Principal, f JobFilter) (int64,
 // query is a filter as the database takes it, with the jobs that a number of the dashboard counts.
 func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.JobFilter, ok bool, err error) {
 	q, ok = jobQuery(p, f)
+	if ok && f.Typed {
+		if q.TextIDs, err = s.typed(ctx, p, f.Text, namesKept); err != nil {
+			return q, false, err
+		}
+	}
 	if ok && f.Paused {
 		book, err := db.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
 		if held := (Held{book: book, now: s.cfg.Now()}); err != nil || !held.filter(&q) {

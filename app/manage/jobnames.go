@@ -33,6 +33,19 @@ type typedName struct {
 // Typed are the jobs that the principal may see whose Chinese names are typed so, by name, at most so many. Of an installation with more
 // than [namesKept] jobs there are none; a name that was changed lately is found by its new spelling some seconds later.
 func (s *Jobs) Typed(ctx context.Context, p auth.Principal, text string, limit int) ([]db.ListJobsRow, error) {
+	ids, err := s.typed(ctx, p, text, limit)
+	if err != nil {
+		return nil, err
+	}
+	var list JobList
+	if err := s.read(ctx, p, ids, false, &list); err != nil {
+		return nil, db.Error(err)
+	}
+	return list.Jobs, nil
+}
+
+// typed are the ids of [Jobs.Typed].
+func (s *Jobs) typed(ctx context.Context, p auth.Principal, text string, limit int) (ids []int64, err error) {
 	if !pinyin.Typed(text) {
 		return nil, nil
 	}
@@ -40,7 +53,6 @@ func (s *Jobs) Typed(ctx context.Context, p auth.Principal, text string, limit i
 	if err != nil {
 		return nil, err
 	}
-	var ids []int64
 	for _, n := range names {
 		if p.CanUseGroup(n.group) && n.name.Has(text) {
 			if ids = append(ids, n.id); len(ids) == limit {
@@ -48,11 +60,7 @@ func (s *Jobs) Typed(ctx context.Context, p auth.Principal, text string, limit i
 			}
 		}
 	}
-	var list JobList
-	if err := s.read(ctx, p, ids, false, &list); err != nil {
-		return nil, db.Error(err)
-	}
-	return list.Jobs, nil
+	return ids, nil
 }
 
 func (s *Jobs) typedNames(ctx context.Context) ([]typedName, error) {
