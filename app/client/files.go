@@ -11,7 +11,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -354,6 +356,15 @@ type jobsExport struct {
 	Executor groupRef `placeholder:"GROUP" complete:"groups" help:"Only the jobs of this group of executors: its number, or its app name."`
 	Tag      string   `help:"Only jobs with this tag."`
 	Format   string   `default:"yaml" enum:"yaml,json" help:"yaml or json."`
+	Dir      string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name. A file that is there is replaced; those of groups without such jobs are left alone."`
+}
+
+// exportedJobs are jobs as a file, as the admin answers them.
+type exportedJobs struct {
+	Text    string `json:"text"`
+	Jobs    int    `json:"jobs"`
+	Scripts int    `json:"scripts_omitted"`
+	Orphans int    `json:"left_out"`
 }
 
 func (c jobsExport) Run(ctx context.Context, s Streams) error {
@@ -368,24 +379,92 @@ func (c jobsExport) Run(ctx context.Context, s Streams) error {
 	if err := c.Executor.narrow(ctx, a, query); err != nil {
 		return err
 	}
-	raw, err := a.do(ctx, http.MethodGet, "/jobs/export", query, nil)
+	if c.Dir != "" {
+		return c.intoDir(ctx, a, s, query)
+	}
+	out, err := exportJobs(ctx, a, query)
 	if err != nil {
 		return err
 	}
-	var out struct {
-		Text    string `json:"text"`
-		Scripts int    `json:"scripts_omitted"`
-		Orphans int    `json:"left_out"`
-	}
-	if err := json.Unmarshal(raw, &out); err != nil {
-		return fmt.Errorf("read what the admin said: %w", err)
-	}
-	if out.Scripts > 0 {
-		fmt.Fprintf(s.Err, "%d jobs are without their script, which the token may not read\n", out.Scripts)
-	}
-	if out.Orphans > 0 {
-		fmt.Fprintf(s.Err, "%d jobs are left out, since their group of executors does not exist\n", out.Orphans)
-	}
+	out.tell(s.Err)
 	_, err = io.WriteString(s.Out, out.Text)
 	return err
 }
+
+func exportJobs(ctx context.Context, a *api, query url.Values) (out exportedJobs, err error) {
+	raw, err := a.do(ctx, http.MethodGet, "/jobs/export", query, nil)
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, fmt.Errorf("read what the admin said: %w", err)
+	}
+	return out, nil
+}
+
+// tell says what is not in the file.
+func (e exportedJobs) tell(w io.Writer) {
+	if e.Scripts > 0 {
+		fmt.Fprintf(w, "%d jobs are without their script, which the token may not read\n", e.Scripts)
+	}
+	if e.Orphans > 0 {
+		fmt.Fprintf(w, "%d jobs are left out, since their group of executors does not exist\n", e.Orphans)
+	}
+}
+
+// intoDir writes a file for each group that has jobs, those of one group at a time: all of an installation may be more than one answer takes.
+func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Values) error {
+	items, err := a.list(ctx, "/groups", make(url.Values), 0)
+	if err != nil {
+		return err
+	}
+	type group struct {
+		ID      int64  `json:"id"`
+		AppName string `json:"app_name"`
+	}
+	groups, called := make([]group, len(items)), make(map[string]int)
+	for i, raw := range items {
+		if err := json.Unmarshal(raw, &groups[i]); err != nil {
+			return fmt.Errorf("read what the admin said: %w", err)
+		}
+		called[strings.ToLower(groups[i].AppName)]++ // folders of some systems know no capitals
+	}
+	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+		return err
+	}
+	var sum exportedJobs
+	files, only := 0, query.Get("group_id")
+	for _, g := range groups {
+		id := strconv.FormatInt(g.ID, 10)
+		if only != "" && only != id {
+			continue
+		}
+		query.Set("group_id", id)
+		out, err := exportJobs(ctx, a, query)
+		if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Status == http.StatusNotFound {
+			continue // it has no such jobs
+		} else if err != nil {
+			return fmt.Errorf("group %s: %w", plain(g.AppName), err)
+		}
+		name := g.AppName
+		if called[strings.ToLower(name)] > 1 {
+			name += "-" + id
+		}
+		if !fileName.MatchString(name) { // of a database of XXL-JOB, which takes any
+			name = "group-" + id
+		}
+		if err := os.WriteFile(filepath.Join(c.Dir, name+"."+c.Format), []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
+			return err
+		}
+		files, sum.Jobs, sum.Scripts, sum.Orphans = files+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts, sum.Orphans+out.Orphans
+	}
+	if files == 0 {
+		return errors.New("no job is there to export")
+	}
+	sum.tell(s.Err)
+	fmt.Fprintf(s.Out, "%d jobs in %d files\n", sum.Jobs, files)
+	return nil
+}
+
+// fileName is what an app name may be to be that of a file.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)

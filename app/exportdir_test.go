@@ -1,0 +1,76 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestJobsAreExportedIntoAFolder with a file for each executor that has jobs, as far as the token may see them. What stands there is what apply
+// takes; a name that is none for a file, or that two executors have, becomes one.
+func TestJobsAreExportedIntoAFolder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		for _, app := range []string{"stock", "empty", "strange", "double"} {
+			c.json(201, &struct{}{}, "POST", "/groups", fmt.Sprintf(`{"app_name":%q,"title":%q,"type":"auto"}`, app, app))
+		}
+		for group, name := range map[int]string{1: "pay", 2: "count", 4: "strange", 5: "double"} {
+			c.json(201, &struct{}{}, "POST", "/jobs", fmt.Sprintf(`{"group_id":%d,"description":%q,"author":"ann","handler":"work","schedule":"NONE"}`, group, name))
+		}
+		for id, app := range map[int]string{4: "../Órders", 5: "stock"} { // as XXL-JOB takes them
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_group SET app_name = ? WHERE id = ?", app, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dir := filepath.Join(t.TempDir(), "git", "jobs")
+		export := func(token string, args ...string) (string, error) {
+			return punctual(t, append([]string{"jobs", "export", "--dir", dir, "--url", c.base, "--token", token}, args...)...)
+		}
+		files := func() string {
+			t.Helper()
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			return strings.Join(names, " ")
+		}
+		out, err := export(c.token)
+		if err != nil || !strings.Contains(out, "4 jobs in 4 files") || files() != "group-4.yaml orders.yaml stock-2.yaml stock-5.yaml" {
+			t.Fatalf("%v %s: %s", err, out, files())
+		}
+		raw, err := os.ReadFile(filepath.Join(dir, "stock-2.yaml"))
+		if err != nil || !strings.Contains(string(raw), "description: count") || strings.Contains(string(raw), "double") {
+			t.Errorf("%v %s", err, raw)
+		}
+		if out, err := punctual(t, "diff", "-f", filepath.Join(dir, "orders.yaml"), "--source", "git", "--url", c.base, "--token", c.token); err != nil || !strings.Contains(out, "1 as they are") {
+			t.Errorf("diff: %v %s", err, out)
+		}
+		if out, err := export(c.token, "--executor", "orders", "--format", "json"); err != nil || !strings.Contains(out, "1 jobs in 1 files") || !strings.Contains(files(), "orders.json") {
+			t.Errorf("one alone: %v %s: %s", err, out, files())
+		}
+		if out, err := export(c.token, "--tag", "night"); err == nil {
+			t.Errorf("no job has the tag: %s", out)
+		}
+
+		form := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}
+		if got := root.post("/users", form); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		jonas := open(t, a)
+		jonas.login("jonas", testPassword)
+		dir = filepath.Join(t.TempDir(), "mine")
+		if out, err := export(makeToken(t, jonas, url.Values{"name": {"ci"}, "scope": {"view"}, "days": {"7"}})); err != nil || files() != "orders.yaml" {
+			t.Errorf("of somebody who sees one executor: %v %s: %s", err, out, files())
+		}
+	})
+}
