@@ -485,6 +485,7 @@ type Job struct {
 	KeepOutput             string
 	WhenLost               string
 	Runbook                string
+	ParamForm              string
 }
 
 type JobSchedule struct {

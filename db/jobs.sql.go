@@ -90,7 +90,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -147,6 +147,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.KeepOutput,
 		&i.WhenLost,
 		&i.Runbook,
+		&i.ParamForm,
 	)
 	return i, err
 }
@@ -222,8 +223,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -267,6 +268,7 @@ type InsertJobParams struct {
 	KeepOutput             string
 	WhenLost               string
 	Runbook                string
+	ParamForm              string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -312,6 +314,7 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.KeepOutput,
 		arg.WhenLost,
 		arg.Runbook,
+		arg.ParamForm,
 	)
 	if err != nil {
 		return 0, err
@@ -844,7 +847,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -918,6 +921,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.KeepOutput,
 			&i.WhenLost,
 			&i.Runbook,
+			&i.ParamForm,
 		); err != nil {
 			return nil, err
 		}
@@ -1622,7 +1626,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
     tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?,
     done_by = ?, misfire_more = ?, misfire_last = ?,
-    misfire_within = ?, runbook = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
+    misfire_within = ?, runbook = ?, param_form = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ? AND revision = ?
@@ -1662,6 +1666,7 @@ type UpdateJobParams struct {
 	MisfireLast            int64
 	MisfireWithin          int64
 	Runbook                string
+	ParamForm              string
 	KeepOutput             string
 	WhenLost               string
 	NewNextTime            int64
@@ -1709,6 +1714,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.MisfireLast,
 		arg.MisfireWithin,
 		arg.Runbook,
+		arg.ParamForm,
 		arg.KeepOutput,
 		arg.WhenLost,
 		arg.NewNextTime,

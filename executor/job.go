@@ -45,6 +45,7 @@ type Job struct {
 	ExpectSuccess time.Duration // within which a success is expected
 	DoneBy        string        // the time of day, such as "06:00", by which the run before it has to be done
 	Runbook       string        // the http or https address of what to do when it fails
+	ParamForm     string        // which fields Param, a JSON object, consists of, as in a job file
 	WhenLost      string        // what becomes of a run whose executor is gone: "FAIL", or "AGAIN" to run it once more
 	KeepOutput    string        // of which runs the output is kept beyond this executor: "ALL", "FAILED" or "NONE"
 	RetentionDays int
@@ -122,6 +123,7 @@ func (j Job) declared(appName string) wire.DeclaredJob {
 	set("done_by", j.DoneBy)
 	set("when_lost", j.WhenLost)
 	set("runbook", j.Runbook)
+	set("parameter_form", j.ParamForm)
 	set("keep_output", j.KeepOutput)
 	set("retention_days", strconv.Itoa(j.RetentionDays))
 	set("alarm_email", strings.Join(j.AlarmEmails, ","))

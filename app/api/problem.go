@@ -114,7 +114,8 @@ func newProblem(printer *locales.Printer, err error, names map[string]string) *P
 		doc.Detail = printer.T(kind.text)
 	}
 	for _, f := range p.Fields {
-		name := cmp.Or(names[f.Name], f.Name)
+		whole, part, _ := strings.Cut(f.Name, ".") // as a field of a parameter is named
+		name := strings.TrimSuffix(cmp.Or(names[whole], whole)+"."+part, ".")
 		code, at := faultOf(f)
 		doc.Errors = append(doc.Errors, FieldProblem{In: "body", Field: name, Pointer: pointer(name), Code: code, Detail: f.Text(printer), InFlow: at})
 	}

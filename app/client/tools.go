@@ -426,7 +426,7 @@ func (s *assistant) explainJob(ctx context.Context, in oneJob) (any, error) {
 		return nil, err
 	}
 	out := map[string]any{
-		"job": bounded(job.only(append([]string{"not_before", "not_after", "misfire", "block", "max_concurrent", "concurrency", "route"}, jobCells...)), maxText), "executors": addresses.Items, "last_runs": runs.Items,
+		"job": bounded(job.only(append([]string{"not_before", "not_after", "misfire", "block", "max_concurrent", "concurrency", "route", "parameter_form"}, jobCells...)), maxText), "executors": addresses.Items, "last_runs": runs.Items,
 	}
 	found := []reason{}
 	for _, code := range whyNot(job, of, addresses.Items, late, health, now) {

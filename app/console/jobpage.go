@@ -308,7 +308,7 @@ func (c *jobPage) jobFacts(page layout.Page, j db.Job, shown func(f *jobspec.Fie
 		if f.Name == jobspec.FieldCalendar {
 			address = link.Calendar(spec.Calendar, 0)
 		}
-		facts = append(facts, jobs.Fact{Label: page.T(f.Label), Value: value, URL: address, Code: f.Name == jobspec.FieldHandler || f.Name == jobspec.FieldParam || f.Name == jobspec.FieldBackoff || f.Name == jobspec.FieldCron})
+		facts = append(facts, jobs.Fact{Label: page.T(f.Label), Value: value, URL: address, Code: f.Name == jobspec.FieldHandler || f.Name == jobspec.FieldParam || f.Name == jobspec.FieldParamForm || f.Name == jobspec.FieldBackoff || f.Name == jobspec.FieldCron})
 	}
 	return facts
 }

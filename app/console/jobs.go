@@ -396,14 +396,30 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 			}
 		}
 	}
+	form, _ := jobspec.ReadParamForm(j.ParamForm)
+	values := form.Values(page.Param)
+	fill(&page, func(name string) string { return values[name] })
 	return renderPart(ec, http.StatusOK, jobs.RunOnce(page), ui.FragmentDialog)
 }
 
 func (c *jobPages) runOncePage(ec echo.Context, j db.Job) (page jobs.RunPage, err error) {
 	page = jobs.RunPage{Page: c.Page(ec), ID: j.ID, Name: j.JobDesc, Flow: j.GlueType == jobspec.GlueFlow}
 	page.Online = c.reachable(page.Page, who(ec), j.JobGroup)
-	page.OwnParam, err = c.jobs.OwnParam(ec.Request().Context(), who(ec), j)
-	return page, err
+	if page.OwnParam, err = c.jobs.OwnParam(ec.Request().Context(), who(ec), j); err != nil || page.OwnParam {
+		return page, err
+	}
+	form, _ := jobspec.ReadParamForm(j.ParamForm) // one that cannot be read asks for nothing
+	for _, f := range form {
+		page.Form = append(page.Form, jobs.RunField{ParamField: f})
+	}
+	return page, nil
+}
+
+// fill gives the fields of the parameter what was typed.
+func fill(page *jobs.RunPage, typed func(name string) string) {
+	for i := range page.Form {
+		page.Form[i].Value = typed(page.Form[i].Name)
+	}
 }
 
 // jobRun runs a job once and leads to the run, whose output can be followed there.
@@ -423,6 +439,10 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	}
 	// Those that were ticked come beside what was typed.
 	param, addresses := ec.FormValue(jobs.FieldParam), strings.TrimSpace(strings.Join(form[jobs.FieldAddresses], "\n"))
+	typedField := func(name string) string { return ec.FormValue(jobs.ParamField(name)) }
+	if fields, _ := jobspec.ReadParamForm(j.ParamForm); len(fields) > 0 && !form.Has(jobs.FieldParam) {
+		param = fields.Param(typedField)
+	}
 	typed := strings.TrimSpace(ec.FormValue(jobs.FieldPlanned))
 	meant := ec.FormValue(jobs.FieldMeant)
 	planned := plannedTime(typed, meant, c.zoneOf(j.TimeZone))
@@ -443,6 +463,7 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 		if !ok {
 			return err
 		}
+		fill(&page, typedField)
 		page.Param, page.Addresses, page.Planned, page.Meant, page.Batch, page.Errors = param, addresses, typed, meant, ec.FormValue(jobs.FieldBatch), errs
 		return renderPart(ec, http.StatusUnprocessableEntity, jobs.RunOnce(page), ui.FragmentDialog)
 	}

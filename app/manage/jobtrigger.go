@@ -23,7 +23,8 @@ type RunInput struct {
 	Planned   time.Time // what the runs mean by their planned time; zero: now
 	Type      jobspec.TriggerType
 
-	within within // [scheduler.TriggerRequest.Within]
+	within  within // [scheduler.TriggerRequest.Within]
+	repeats bool   // Param is that of a run, from whatever time: the job may ask for other fields since
 }
 
 // FieldRunAddresses is the name of RunInput.Addresses in a problem.Field.
@@ -69,6 +70,9 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	if err := s.checkParam(ctx, p, j, in.Param); err != nil {
 		return nil, err
 	}
+	if err := checkForm(j, in); err != nil {
+		return nil, err
+	}
 	if !in.Planned.IsZero() && (in.Planned.Before(earliestPlanned) || !in.Planned.Before(latestPlanned)) {
 		return nil, problem.InvalidFields(problem.Field{Name: FieldRunPlanned, Key: jobspec.CodeMoment})
 	}
@@ -108,6 +112,26 @@ func (s *Jobs) checkParam(ctx context.Context, p auth.Principal, j db.Job, param
 		return problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
 	}
 	return s.checkRunParam(ctx, p, j, *param)
+}
+
+// checkForm says whether a run by hand has the parameter that its job asks for. A field of it is named behind that of the whole and a point.
+func checkForm(j db.Job, in RunInput) error {
+	form, fault := jobspec.ReadParamForm(j.ParamForm)
+	if fault != nil || in.repeats {
+		return nil //nolint:nilerr // an older program may have written it
+	}
+	param := string(j.ExecutorParam)
+	if in.Param != nil {
+		param = *in.Param
+	}
+	faults := form.Check(param)
+	for i := range faults {
+		faults[i].Name = strings.TrimSuffix(jobspec.FieldParam+"."+faults[i].Name, ".")
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return problem.InvalidFields(faults...)
 }
 
 // joinIDs writes the first of a list of run ids.

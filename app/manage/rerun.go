@@ -197,7 +197,7 @@ func (s *Jobs) again(ctx context.Context, p auth.Principal, r db.ListRunsByIDRow
 		in.Planned = time.UnixMilli(at)
 	}
 	if !own {
-		in.Param = new(string(r.ExecutorParam))
+		in.Param, in.repeats = new(string(r.ExecutorParam)), true
 	}
 	return s.Trigger(ctx, p, r.JobID, in)
 }

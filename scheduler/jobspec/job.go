@@ -43,7 +43,8 @@ type Job struct {
 	Runbook       string // the address of what to do when it fails; "" for none
 	KeepOutput    Keep   // of which runs the output is kept
 	WhenLost      WhenLost
-	ParamFixed    bool // a run by hand goes with Param, and with no other
+	ParamFixed    bool   // a run by hand goes with Param, and with no other
+	ParamForm     string // what Param consists of, see [ReadParamForm]; "" for any text
 }
 
 // The names of the parts of a definition, by which a form has them and an [invalid.Field] finds its place.
@@ -62,6 +63,7 @@ const (
 	FieldHandler      = "handler"
 	FieldParam        = "param"
 	FieldParamFixed   = "param_fixed"
+	FieldParamForm    = "param_form"
 	FieldSource       = "source"
 	FieldRemark       = "remark"
 	FieldChildren     = "children"
@@ -131,6 +133,8 @@ var Fields = []*Field{
 		Kind: Text, Max: MaxParamBytes, check: param, part: text(func(j *Job) *string { return &j.Param })},
 	{Name: FieldParamFixed, Column: "param_fixed", File: "parameter_fixed", Label: "jobs.field.paramfixed", Since: 91,
 		Kind: Flag, part: flag(func(j *Job) *bool { return &j.ParamFixed })},
+	{Name: FieldParamForm, Column: "param_form", File: "parameter_form", API: "executorParamForm", Label: "jobs.field.paramform", Help: "jobs.field.paramform.help", Since: 349,
+		Kind: Text, Max: maxParamForm, check: paramForm, part: text(func(j *Job) *string { return &j.ParamForm })},
 	{Name: FieldSource, Column: "glue_source", File: "script", Wire: "glueSource", API: "glueSource", Label: "jobs.field.source", Help: "jobs.field.source.help",
 		Kind: Text, Max: MaxSourceBytes, check: bytes, part: text(func(j *Job) *string { return &j.GlueSource })},
 	{Name: FieldRemark, Column: "glue_remark", File: "script_remark", Wire: "glueRemark", API: "glueRemark", Label: "jobs.field.remark", Help: "jobs.field.remark.help",
@@ -174,7 +178,7 @@ var Fields = []*Field{
 // Normalize trims what people paste with blanks around it, and takes the carriage returns out of shell sources, where
 // bash would stumble over them. It comes before [Validate], and what it returns is what to store.
 func (j Job) Normalize() Job {
-	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Calendar, &j.Backoff, &j.Runbook} {
+	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Calendar, &j.Backoff, &j.Runbook, &j.ParamForm} {
 		*s = strings.TrimSpace(*s)
 	}
 	if j.Misfire != MisfireFireLast && j.MisfireLast > 0 {

@@ -81,7 +81,7 @@ func Unheeded(j Job, named func(f *Field) bool) []invalid.Field {
 }
 
 // manyLines are the texts of which a form has more than one line.
-var manyLines = map[string]bool{FieldParam: true, FieldSource: true}
+var manyLines = map[string]bool{FieldParam: true, FieldParamForm: true, FieldSource: true}
 
 // Unshown lists the texts that no form can show as they are, so that saving it would change them: whoever saves one is told. What a job has
 // already, old, it keeps; XXL-JOB takes any text.
@@ -192,7 +192,9 @@ func param(v *validation, f *Field, j *Job) {
 	bytes(v, f, j)
 	if fault := ParamFault(f.part.text(j)); fault != nil {
 		v.errors = append(v.errors, *fault)
+		return
 	}
+	v.asked(j)
 }
 
 // ParamFault is what cannot be read in the expressions of a parameter, nil when there is nothing.

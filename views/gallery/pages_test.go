@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/accounts"
 	"github.com/punctual-job/punctual/views/adoption"
@@ -102,6 +103,7 @@ func (f fakes) pages() []page {
 		{"job-account", "/jobs/7/account", accounts.Job(f.account(true))},
 		{"job-account-whole", "/jobs/7/account?range=1h", accounts.Job(f.account(false))},
 		{"job-run", "/jobs/7/run", jobs.RunOnce(f.runOnce())},
+		{"job-run-fields", "/jobs/7/run", jobs.RunOnce(f.runOnceAsked())},
 		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Uses: []string{f.zh("“日终批处理”将它设为子任务。", "“End of day” starts it as a child job."), f.zh("工作流“夜间结算”有步骤运行此任务，删除后该步骤会失败。", "A step of the flow “Nightly settlement” runs it, and fails without it.")}})},
 		{"job-chain", "/jobs/7/chain", jobs.Chain(f.chain(""))},
 		{"job-chain-none", "/jobs/7/chain?none", jobs.Chain(f.chain(f.T("problem.chain.parents", "Count", 2, "N", "2")))},
@@ -430,6 +432,20 @@ func (f fakes) jobInvalid() jobs.FormPage {
 		jobs.FieldCron: f.zh("分钟：61 超出范围 0–59。", "Minute: 61 lies outside 0–59."),
 	}
 	p.Preview = jobs.Preview{Zone: p.Zone, Error: p.Errors[jobs.FieldCron]}
+	return p
+}
+
+// runOnceAsked is a run by hand whose parameter consists of fields, one of which is wrong and one an expression.
+func (f fakes) runOnceAsked() jobs.RunPage {
+	p := f.runOnce()
+	p.Param, p.Errors = "", map[string]string{"param.limit": f.zh("“处理上限”应为数字。", "“Limit” takes a number.")}
+	p.Form = []jobs.RunField{
+		{ParamField: jobspec.ParamField{Name: "day", Label: f.zh("业务日期", "Business day"), Type: jobspec.ParamDate, Required: true}, Value: "2026-11-20"},
+		{ParamField: jobspec.ParamField{Name: "region", Label: f.zh("区域", "Region"), Type: jobspec.ParamText, Choices: []string{"eu", "us"}, Help: f.zh("留空则两者都处理。", "Both where it is left empty.")}, Value: "eu"},
+		{ParamField: jobspec.ParamField{Name: "limit", Label: f.zh("处理上限", "Limit"), Type: jobspec.ParamNumber}, Value: "many"},
+		{ParamField: jobspec.ParamField{Name: "until", Label: f.zh("截至", "Until"), Type: jobspec.ParamDate}, Value: "${{ planned | yyyy-MM-dd }}"},
+		{ParamField: jobspec.ParamField{Name: "dry", Label: f.zh("只说明会做什么", "Only say what would be done"), Type: jobspec.ParamFlag, Help: f.zh("不写入任何数据。", "Nothing is written.")}, Value: "true"},
+	}
 	return p
 }
 

@@ -27,6 +27,9 @@ const authExample = "Bearer ${{ secrets.TOKEN }}"
 // paramExample is shown in an empty parameter.
 const paramExample = "${{ planned | yyyy-MM-dd, -1d }}"
 
+// paramFormExample is shown where no fields are asked for.
+const paramFormExample = "date: {type: date, required: true}\nregion: {choices: [eu, us]}"
+
 var numeric = templ.Attributes{"inputmode": "numeric"}
 
 // field is the control for a field of a definition, as the table has it.
@@ -174,6 +177,35 @@ func (p RunPage) paramHelp() string {
 	}
 	return p.T("jobs.run.param.help")
 }
+
+// paramField is the control of a field of the parameter. What has its value only when it is sent is drawn as text, whatever it becomes.
+func (p RunPage) paramField(f RunField) ui.Field {
+	name := ParamField(f.Name)
+	c := ui.Field{Name: name, ID: "run-" + name, Label: f.Shown(), Help: f.Help, Value: f.Value, Error: p.Errors[name], Required: f.Required, Optional: !f.Required, Wrap: "narrow"}
+	if len(f.Choices) > 0 {
+		c.Options = append(c.Options, ui.Option{}) // also of one that has to be chosen
+		for _, choice := range f.Choices {
+			c.Options = append(c.Options, ui.Option{Value: choice, Label: choice, Selected: choice == f.Value})
+		}
+		if f.Value != "" && !slices.Contains(f.Choices, f.Value) {
+			c.Options = append(c.Options, ui.Option{Value: f.Value, Label: f.Value, Selected: true})
+		}
+	}
+	switch {
+	case jobspec.HasExpression(f.Value):
+		c.Class, c.Wrap = "mono", ""
+	case f.Type == jobspec.ParamDate:
+		c.Type = "date"
+	case f.Type == jobspec.ParamNumber:
+		c.Type, c.Data = "number", templ.Attributes{"step": "any"}
+	default:
+		c.Wrap = ""
+	}
+	return c
+}
+
+// ParamField is the name of the control of a field of the parameter, and what is wrong with it is called so.
+func ParamField(name string) string { return FieldParam + "." + name }
 
 // scriptWord is what leads to the editor of a job's script, or of a flow's definition.
 func scriptWord(glue string) string {

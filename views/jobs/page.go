@@ -165,6 +165,7 @@ const (
 	FieldHandler      = jobspec.FieldHandler
 	FieldParam        = jobspec.FieldParam
 	FieldParamFixed   = jobspec.FieldParamFixed // "1"
+	FieldParamForm    = jobspec.FieldParamForm
 	FieldSource       = jobspec.FieldSource
 	FieldRemark       = jobspec.FieldRemark
 	FieldChildren     = jobspec.FieldChildren
@@ -253,6 +254,7 @@ type RunPage struct {
 	Name      string
 	Param     string
 	OwnParam  bool             // the job can be run with its own parameter only
+	Form      []RunField       // what the parameter consists of, in place of Param; empty: any text
 	Flow      bool             // no executor runs it
 	Planned   string           // as typed, of a form's date and time; empty means now
 	Meant     string           // the moment of the run that is run again, epoch ms; empty: it is none
@@ -261,6 +263,12 @@ type RunPage struct {
 	Batch     string           // keeps it from being run twice when its answer is lost and it is sent again
 	Errors    FieldErrors
 	Problem   string
+}
+
+// RunField is a field of a parameter.
+type RunField struct {
+	jobspec.ParamField
+	Value string // as typed
 }
 
 // DeletePage asks before a job is deleted ([Delete]; fragment ui.FragmentDialog).
