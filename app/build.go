@@ -96,14 +96,22 @@ func (b *building) database(ctx context.Context) (err error) {
 	if err := migrate(ctx, b.pool); err != nil {
 		return err
 	}
-	b.settings = settings{pool: b.pool, queries: db.New(), now: time.Now, logger: b.logger}
+	b.settings = settings{pool: b.pool, queries: db.New(), now: b.now, logger: b.logger}
 	if err := b.keepZone(ctx); err != nil {
 		return err
 	}
-	if b.held, err = manage.NewSettings(b.pool, b.logger, time.Now, b.opts.fixed()); err != nil {
+	if b.held, err = manage.NewSettings(b.pool, b.logger, b.now, b.opts.fixed()); err != nil {
 		return &OptionsError{Err: err}
 	}
 	return b.held.Load(ctx)
+}
+
+// now is the time that all admins go by, and this machine's until there is an engine: what is made before it only stamps rows then.
+func (a *App) now() time.Time {
+	if a.engine == nil {
+		return time.Now()
+	}
+	return a.engine.Now()
 }
 
 // tokensAndKeys reads what is sealed and signed with, and the tokens of executors.
@@ -112,7 +120,7 @@ func (b *building) tokensAndKeys(ctx context.Context) (err error) {
 		return err
 	}
 	b.tokens = auth.NewTokens(auth.TokensConfig{
-		Pool: b.pool, Now: time.Now, Fixed: b.opts.AccessToken, Open: b.opts.NoAccessToken, Seal: b.sealing, Logger: b.logger,
+		Pool: b.pool, Now: b.now, Fixed: b.opts.AccessToken, Open: b.opts.NoAccessToken, Seal: b.sealing, Logger: b.logger,
 	})
 	if err := errors.Join(b.tokens.Adopt(ctx), b.tokens.Load(ctx)); err != nil {
 		return err
@@ -143,16 +151,15 @@ func (b *building) telling(context.Context) (err error) {
 		return err
 	}
 	b.onStop("hand over traces", b.tracer.Stop)
-	now := func() time.Time { return b.engine.Now() } // the engine is made after these, and before they run
 	b.webhooks, err = webhook.New(webhook.Config{
-		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Key: b.alarmKey, Now: now, Source: b.publicURL,
+		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Key: b.alarmKey, Now: b.now, Source: b.publicURL,
 		RunLink: func(id int64) string { return b.publicURL() + link.Run(id) }, DenyPrivate: func() bool { return b.held.AlarmDefaults().DenyPrivate },
 	})
 	if err != nil {
 		return err
 	}
 	b.alarmer, err = alarm.New(alarm.Config{
-		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Key: b.alarmKey, Webhooks: b.webhooks, Defaults: b.held.AlarmDefaults, Now: now,
+		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Key: b.alarmKey, Webhooks: b.webhooks, Defaults: b.held.AlarmDefaults, Now: b.now,
 		Open:    func() []int64 { return b.engine.OpenRuns() },
 		Printer: func(lang string) alarm.Printer { return b.catalogue.Printer(lang) }, Languages: locales.Languages(),
 		Link: func(jobID, logID int64) string {
@@ -203,7 +210,7 @@ func (b *building) schedule(context.Context) error {
 	}
 	b.back = newComeBack()
 	b.pulls = pull.New(pull.Config{
-		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Seal: b.sealing, Key: pullKey, Now: func() time.Time { return b.engine.Now() },
+		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Seal: b.sealing, Key: pullKey, Now: b.now,
 		Others: func() bool { return b.engine.Others() }, Admins: func() int { return b.engine.Admins() },
 	})
 	b.engine, err = scheduler.New(scheduler.Config{
@@ -212,7 +219,7 @@ func (b *building) schedule(context.Context) error {
 			ExecutorClient: wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(b.rule.Dial))),
 			pulls:          wire.NewExecutorClient(&http.Client{Transport: b.pulls}), http: b.http, sample: &b.sample, tokens: b.tokens, foreign: newForeign(b.logger),
 		},
-		Token: tokenFor(b.tokens), JobZone: b.pool.Zone(), MeasuredJobs: b.opts.measuredJobs, Traces: b.tracer, Local: b.http.address,
+		Clock: b.opts.clock, Token: tokenFor(b.tokens), JobZone: b.pool.Zone(), MeasuredJobs: b.opts.measuredJobs, Traces: b.tracer, Local: b.http.address,
 		Limits: b.held.Limits, Watching: b.held.Watching, Retention: b.held.Retention, Alarms: b.alarmer, Webhooks: b.webhooks, Secrets: b.secrets,
 		Output:     scheduler.Output{Store: outputs, Seal: b.sealing, Limits: b.held.Outputs},
 		Registered: func(ctx context.Context, appName, address string) { b.audit.Registered(ctx, appName, address) },
@@ -224,27 +231,26 @@ func (b *building) schedule(context.Context) error {
 func (b *building) people(context.Context) error {
 	// Half the processors: a burst of logins must not stop the engine.
 	b.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2).At(b.opts.PasswordCost).Keep(b.pool.WayBack)
-	now := b.engine.Now
-	b.sessions = auth.NewSessions(b.pool, b.signKey, b.encryptKey, time.Now, b.held.SignIn)
-	b.places = auth.NewPlaces(b.pool, b.signKey, now)
-	b.factors = auth.NewFactors(b.pool, b.signKey, b.sealing, b.places, now, b.logger)
-	loginNow := now
+	b.sessions = auth.NewSessions(b.pool, b.signKey, b.encryptKey, b.now, b.held.SignIn)
+	b.places = auth.NewPlaces(b.pool, b.signKey, b.now)
+	b.factors = auth.NewFactors(b.pool, b.signKey, b.sealing, b.places, b.now, b.logger)
+	loginNow := b.now
 	if b.opts.loginNow != nil {
 		loginNow = b.opts.loginNow
 	}
 	b.logins = auth.NewLogins(b.pool, b.passwords, b.places, loginNow)
-	directories, err := directory.New(b.opts.SignIn, time.Now)
+	directories, err := directory.New(b.opts.SignIn, b.now)
 	if err != nil {
 		return &OptionsError{Err: fmt.Errorf("sign-in: %w", err)}
 	}
 	b.manage = manage.New(manage.Config{
-		Pool: b.pool, Engine: b.engine, Upkeep: b.engine.Upkeep(), Now: now, Settings: b.held, Alarms: b.alarmer,
+		Pool: b.pool, Engine: b.engine, Upkeep: b.engine.Upkeep(), Now: b.now, Settings: b.held, Alarms: b.alarmer,
 		Passwords: b.passwords, Logins: b.logins, Sessions: b.sessions, Factors: b.factors, Logger: b.logger, Tokens: b.tokens, Alarmer: b.alarmer,
 		Secrets: b.secrets, Directories: directories, Webhooks: b.webhooks, Flows: b.engine.Flows(), Outputs: b.engine.Outputs(), Callbacks: b.engine.Callbacks(),
 	})
 	b.directories, b.audit = b.manage.Directories, b.manage.Audit
 	b.logins.Ask(b.manage.Directories, directories.OnlyBreakGlass())
-	b.signIns = auth.NewSignIns(auth.SignInConfig{Pool: b.pool, Sessions: b.sessions, Places: b.places, Now: time.Now, Policy: b.held.SignIn, Opened: b.signedIn})
+	b.signIns = auth.NewSignIns(auth.SignInConfig{Pool: b.pool, Sessions: b.sessions, Places: b.places, Now: b.now, Policy: b.held.SignIn, Opened: b.signedIn})
 	b.shipper = auditlog.NewShipper(b.audit.Chain(), b.opts.auditTargets, b.logger, b.registry)
 	b.onStop("write refusals", func(ctx context.Context) error {
 		b.audit.FlushCounted(ctx, true)
@@ -255,26 +261,26 @@ func (b *building) people(context.Context) error {
 
 // web makes what answers: the console, the executors' protocol, XXL-JOB's and API v1.
 func (b *building) web() {
-	now, service := b.engine.Now, b.manage
+	service := b.manage
 	streams, files := live.New(b.closing), jobFiles(service, b.pool)
 	pages := console.New(console.Config{
-		Manage: service, Files: files, Engine: b.engine, Sessions: b.sessions, Logins: b.logins, SignIns: b.signIns, Places: b.places, Factors: b.factors, Now: now,
+		Manage: service, Files: files, Engine: b.engine, Sessions: b.sessions, Logins: b.logins, SignIns: b.signIns, Places: b.places, Factors: b.factors, Now: b.now,
 		Pool: b.pool, Catalogue: b.catalogue, SignKey: b.signKey, EncryptKey: b.encryptKey, PublicURL: b.publicURL, Version: b.opts.Version, Zone: b.pool.Zone(),
 		Streams: streams, Logger: b.logger, FirstTime: b.firstTime, About: b.about, Weakness: b.tokens.Weakness, Shipping: b.shipper.Troubles,
 	})
-	apiTokens := auth.NewAPITokens(b.pool, time.Now, b.logger, service.Audit.TokenRefused)
+	apiTokens := auth.NewAPITokens(b.pool, b.now, b.logger, service.Audit.TokenRefused)
 	b.protocols = openapi.New(openapi.Config{
 		Engine: b.engine, Outputs: b.engine.Outputs(), Tokens: b.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: b.pulls, Resume: b.back.give,
-		Declared: declare.New(declare.Config{Pool: b.pool, Jobs: service.Jobs, Now: now}),
+		Declared: declare.New(declare.Config{Pool: b.pool, Jobs: service.Jobs, Now: b.now}),
 		Refuses:  func(address string) bool { return !b.http.is(address) && b.rule.Refuses(address) }, Printer: b.catalogue.Printer(locales.English), Logger: b.logger,
 		Settle: b.settle,
 	})
 	old := legacy.New(legacy.Config{
-		Manage: service, Sessions: b.sessions, Logins: b.logins, SignIns: b.signIns, Pool: b.pool, Catalogue: b.catalogue, Now: now, Logger: b.logger, Refused: b.noteRefusal,
+		Manage: service, Sessions: b.sessions, Logins: b.logins, SignIns: b.signIns, Pool: b.pool, Catalogue: b.catalogue, Now: b.now, Logger: b.logger, Refused: b.noteRefusal,
 	})
 	b.server = b.newServer(b.router(pages, b.protocols, old, func(e *echo.Echo) *api.API {
 		return api.Register(e, api.Config{
-			Manage: service, Files: files, Tokens: apiTokens, Pool: b.pool, Catalogue: b.catalogue, Now: now, Logger: b.logger, Refused: b.noteRefusal,
+			Manage: service, Files: files, Tokens: apiTokens, Pool: b.pool, Catalogue: b.catalogue, Now: b.now, Logger: b.logger, Refused: b.noteRefusal,
 			Closing: b.closing, Limit: b.opts.apiLimit, Conditions: b.engine.Conditions, Streams: streams, Engine: b.engine,
 		})
 	}))

@@ -69,6 +69,7 @@ type Options struct {
 	readOnly     bool             // the embedded database is only read
 	existing     bool             // and not made where there is none
 	apiLimit     api.Limit        // of requests, for tests; default that of api
+	clock        func() time.Time // of all admins, for tests; default the database's
 	loginNow     func() time.Time // by which attempts to log in come back, for tests; default the engine's
 	auditTargets []auditlog.Target
 	proxies      []*net.IPNet
