@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
@@ -172,7 +173,7 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 func (s *Jobs) CreateOnce(ctx context.Context, p auth.Principal, in JobInput, batch string) (id int64, before bool, err error) {
 	what := fmt.Sprintf("job:%d:%d", p.UserID, in.Group)
 	for _, f := range jobspec.Fields {
-		what += fmt.Sprintf(":%q", f.Text(&in.Job, jobspec.Notation{}))
+		what += fmt.Sprintf(":%q", f.Text(&in.Job, jobspec.Notation{Zone: time.UTC, Layout: time.RFC3339Nano, Yes: "yes"}))
 	}
 	return s.cfg.onceOne(ctx, batch, what, func(ctx context.Context, remember within) (int64, error) {
 		return s.create(ctx, p, in, remember)
