@@ -28,7 +28,7 @@ func (a *API) live() {
 	add(a, op{
 		method: http.MethodGet, path: "/runs/live", id: "watchRuns", tag: tag, media: eventStream, summary: "Follow the newest runs",
 		text: "Server-sent events: run for each of the newest 100 at the beginning, and then whenever one is new or has changed, with the run as lists have it; gone with the id of one that is not wanted any more; " +
-			"many when more came than are looked at, so that some were left out: list them. Runs that have not ended are followed when newer ones have pushed them off the newest, up to 100. A beat comes every 15s.",
+			"many when more came than are looked at, so that some were left out: list them. Runs that have not ended are followed when newer ones have pushed them off the newest, up to 100. A beat comes every 5s.",
 	}, func(ctx context.Context, p auth.Principal, in *RunsWanted) (*huma.StreamResponse, error) {
 		r := requestOf(ctx)
 		w := &runsWatch{api: a, who: p, filter: in.filter(), teller: a.teller(r), shown: make(map[int64]shownRun)}
@@ -42,7 +42,7 @@ func (a *API) live() {
 	add(a, op{
 		method: http.MethodGet, path: "/runs/{id}/live", id: "watchRun", tag: tag, media: eventStream, summary: "Follow a run and its output to their end",
 		text: "Server-sent events: run with the run when it has changed, output with its lines and the number of the first (the id of the event is the line after them, from which a client that comes again with Last-Event-ID goes on), " +
-			"note when there is no output at the moment, and end. A beat comes every 15s.",
+			"note when there is no output at the moment, and end. A beat comes every 5s.",
 	}, func(ctx context.Context, p auth.Principal, in *struct {
 		RunID
 		From int    `query:"from_line" minimum:"1" default:"1" doc:"The first line that is wanted."`

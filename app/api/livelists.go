@@ -18,7 +18,7 @@ func liveList(path, id, tag, summary, name string) op {
 	return op{
 		method: http.MethodGet, path: path, id: id, tag: tag, media: eventStream, summary: summary,
 		text: "Server-sent events: " + name + " for each item of the list at the beginning, and then whenever one is new or has changed; gone with the id of one that is in the list no more. " +
-			"The list is read anew every 2s. A beat comes every 15s.",
+			"The list is read anew every 2s. A beat comes every 5s.",
 	}
 }
 

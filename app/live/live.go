@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// heartbeat keeps proxies from closing a quiet stream, and finds clients that are gone.
-	heartbeat = 15 * time.Second
+	// heartbeat keeps proxies from closing a quiet stream, finds clients that are gone, and lets a page find an admin that is (stream.js).
+	heartbeat = 5 * time.Second
 	// paceMin is the least time between two looks at the database for one stream: changes come by the thousand.
 	paceMin           = 500 * time.Millisecond
 	maxStreams        = 500

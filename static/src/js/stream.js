@@ -5,7 +5,7 @@ import { source as liveSource } from "./live.js";
 
 const first = 1000;
 const most = 15000;
-const quiet = 35000; // ms without a word, in which the server sends two beats: then the connection is dead without having said so
+const quiet = 15000; // ms without a word, in which the server sends two beats: then the connection is dead without having said so
 
 export function stream({ address, events, onReturn }) {
   const live = liveSource(quiet);
