@@ -724,7 +724,7 @@ func (q *Queries) ListFlowRunsGoing(ctx context.Context, db DBTX, arg ListFlowRu
 }
 
 const listFlowRunsInState = `-- name: ListFlowRunsInState :many
-SELECT log_id, job_id, ends, failed_step FROM punctual_flow_run WHERE state = ? AND log_id > ? ORDER BY log_id LIMIT ?
+SELECT log_id, text_id, job_id, ends, failed_step FROM punctual_flow_run WHERE state = ? AND log_id > ? ORDER BY log_id LIMIT ?
 `
 
 type ListFlowRunsInStateParams struct {
@@ -735,6 +735,7 @@ type ListFlowRunsInStateParams struct {
 
 type ListFlowRunsInStateRow struct {
 	LogID      int64
+	TextID     int64
 	JobID      int64
 	Ends       int64
 	FailedStep string
@@ -751,6 +752,7 @@ func (q *Queries) ListFlowRunsInState(ctx context.Context, db DBTX, arg ListFlow
 		var i ListFlowRunsInStateRow
 		if err := rows.Scan(
 			&i.LogID,
+			&i.TextID,
 			&i.JobID,
 			&i.Ends,
 			&i.FailedStep,

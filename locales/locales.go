@@ -145,6 +145,20 @@ func (p *Printer) Who(name string) string {
 	return name
 }
 
+// Line is a name and what is said of it, as "Retry: nightly".
+func (p *Printer) Line(name, value string) string {
+	return p.T("list.line", "Name", name, "Value", value)
+}
+
+// Colon is what stands between the two where each is drawn by itself.
+func (p *Printer) Colon() string { return p.Line("", "") }
+
+// List names several things.
+func (p *Printer) List(words []string) string { return strings.Join(words, p.T("list.comma")) }
+
+// Gap stands between two sentences: a blank, which Chinese does without.
+func (p *Printer) Gap() string { return p.T("list.sentence", "First", "", "Then", "") }
+
 // T says the message of a key. The arguments are pairs of a name and its value; the value named Count also chooses the
 // plural form, and the one named User is said as [Printer.Who] does. A key that does not exist is shown as !key!, which the view tests look for.
 func (p *Printer) T(key string, args ...any) string {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // TestOneWordForOneThing: a thing has one word, which the glossary names, and English is no other language word by word. What people may
@@ -13,9 +15,9 @@ import (
 func TestOneWordForOneThing(t *testing.T) {
 	t.Parallel()
 	for lang, others := range map[string][]string{
-		Chinese:     {"报警", "终止任务", "回填", "过期补偿", "触发对账", "未来领取", "启动其他任务", "处理器", "准时自带"},
-		Traditional: {"報警", "終止任務", "回填", "觸發對帳", "未來領取", "啟動其他任務", "筆排程等", "處理器名稱", "通道", "存取權杖", "略過", "計劃", "表達式", "駁回", "批准", "簽名", "“"},
-		English:     {"Picked", "picked jobs", "picked runs", "As a table", `"Took`, "Going on", "anew after", "What fell in", "no longer counts", "counts for nothing", "2006-01-02"},
+		Chinese:     {"报警", "终止任务", "回填", "过期补偿", "触发对账", "未来领取", "启动其他任务", "处理器", "准时自带", "短横", "关键字", "执行结果", "下次执行", "调度中心处理到", "延迟 P99", "……"},
+		Traditional: {"報警", "終止任務", "回填", "觸發對帳", "未來領取", "啟動其他任務", "筆排程等", "處理器名稱", "通道", "存取權杖", "略過", "計劃", "表達式", "駁回", "批准", "簽名", "“", "工作流程的", "指令碼", "命令的", "這些命令", "步長", "短橫", "程式庫", "審批", "等待核准", "關鍵詞", "操作人", "接收方", "級別", "鏈路", "下線", "依逾期策略", "的逾期策略", "延遲 P99", "……"},
+		English:     {"Picked", "picked jobs", "picked runs", "As a table", `"Took`, "Going on", "anew after", "What fell in", "no longer counts", "counts for nothing", "2006-01-02", "Pick ", "Go on\"", "Take back", "Take out", "Put back", "Let it in", "Keep it out", "hears of", "Looked after by", "If it still runs", "When there are that many", "}} %", "99 %", "Delay p99", "outing strateg", "this admin", "its admin was", "its admin ended", "As a list"},
 	} {
 		for key, message := range messages(t, lang) {
 			raw, _ := json.Marshal(message)
@@ -50,7 +52,7 @@ func TestOneWordForOneDeed(t *testing.T) {
 	deeds := []struct{ english, simplified, traditional string }{
 		{"Approve", "批准", "核准"}, {"Acknowledge", "认领", "認領"}, {"Backfill", "补跑", "補跑"}, {"Compare", "对比", "比較"}, {"Copy", "复制", "複製"}, {"Create", "创建", "建立"},
 		{"Created", "创建", "建立"}, {"Delete", "删除", "刪除"}, {"Download", "下载", "下載"}, {"Edit", "编辑", "編輯"}, {"Export", "导出", "匯出"}, {"Import", "导入", "匯入"},
-		{"Kill", "终止", "終止"}, {"Move", "移", "移"}, {"Pick", "选中", "選取"}, {"Reject", "驳回", "退回"}, {"Reset", "重置", "重設"}, {"Restore", "恢复", "恢復"}, {"Revoke", "吊销", "撤銷"},
+		{"Kill", "终止", "終止"}, {"Move", "移", "移"}, {"Select", "选中", "選取"}, {"Reject", "驳回", "退回"}, {"Reset", "重置", "重設"}, {"Restore", "恢复", "恢復"}, {"Revoke", "吊销", "撤銷"},
 		{"Save", "保存", "儲存"}, {"Stop", "停止", "停止"},
 	}
 	english, simplified, traditional := messages(t, English), messages(t, Chinese), messages(t, Traditional)
@@ -105,6 +107,44 @@ func TestOneIsNotMany(t *testing.T) {
 		for _, found := range many.FindAllString(said, -1) {
 			if !always.MatchString(found) {
 				t.Errorf("%s: %q of one is %q", key, said, found)
+			}
+		}
+	}
+}
+
+// TestAFieldOfAJobHasOneName: the form, the description of API v1 and the command line take a field's name from one place; the audit log, and the
+// lists of changes, which show bare numbers, have the same and the unit behind it.
+func TestAFieldOfAJobHasOneName(t *testing.T) {
+	t.Parallel()
+	for _, lang := range Languages() {
+		words := messages(t, lang)
+		for _, f := range jobspec.Fields {
+			label, audited := words[f.Label].(string), words["audit.field."+f.Column]
+			if audited == nil || f.Column == "job_group" || f.Of == jobspec.FieldScheduleType { // its id; the cron text, the seconds and the moment are in one column
+				continue
+			}
+			if rest, ok := strings.CutPrefix(audited.(string), label); !ok || rest != "" && !strings.HasPrefix(rest, " (") && !strings.HasPrefix(rest, "（") {
+				t.Errorf("%s: %s is %q in the form and %q in the audit log", lang, f.Name, label, audited)
+			}
+		}
+	}
+}
+
+// TestChinesePunctuation: a Chinese text has the marks of Chinese, and no blank beside them.
+func TestChinesePunctuation(t *testing.T) {
+	t.Parallel()
+	faults := regexp.MustCompile(`[。；，：？！、）」”] [^ ]|[^ ] [。；，：？！、（）]|\p{Han}[,;!?](?: |$|\p{Han})|\p{Han}: |\([^()]*\p{Han}[^()]*\)|…{2}`)
+	literal := []string{"alarms.field.body", "job.error.planned.whole"} // what has to be typed like this
+	for _, lang := range []string{Chinese, Traditional} {
+		for key, message := range messages(t, lang) {
+			forms := map[string]any{"": message}
+			if plural, ok := message.(map[string]any); ok {
+				forms = plural
+			}
+			for _, form := range forms {
+				if at := faults.FindString(form.(string)); at != "" && !slices.Contains(literal, key) && !strings.HasPrefix(key, "palette.") {
+					t.Errorf("%s: %s has %q: %s", lang, key, at, form)
+				}
 			}
 		}
 	}

@@ -188,6 +188,28 @@ func TestAFailedStepFailsItsFlow(t *testing.T) {
 	})
 }
 
+// TestAStepIsToldByItsName: what people read of a step, in the console, in alarms and in XXL-JOB's column, is what they called it.
+func TestAStepIsToldByItsName(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		first := step("first", b.addJob(nil))
+		first.Name = "Load the ledger"
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{first}}, nil))
+		of := b.runOf(run, "first")
+		b.finish(of, 500, "no disk")
+		if r := b.ended(run); !strings.Contains(string(r.HandleMsg), "Load the ledger: no disk") {
+			t.Errorf("the flow ended with %s", r.HandleMsg)
+		}
+		if e, ok := b.events(run).Last(event.FlowFailed); !ok || e.Text(0) != first.Name {
+			t.Errorf("it does not name the step that failed: %s", b.events(run))
+		}
+		if e, ok := b.events(of).Last(event.FlowStep); !ok || e.Text(1) != first.Name {
+			t.Error("the run of the step does not name it")
+		}
+	})
+}
+
 func TestAStepThatIsRetriedToSuccessIsASuccess(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -77,7 +77,7 @@ func (fs *Flows) startStep(ctx context.Context, tx *sql.Tx, m *flowMove, f *flow
 		if fs.cfg.Alarms != nil && fs.cfg.Alarms.Wanted(AlarmApproval, f.row.JobID) {
 			m.asks = append(m.asks, AlarmEvent{
 				JobID: f.row.JobID, GroupID: f.row.JobGroup, LogID: f.row.LogID, Cause: AlarmApproval, At: m.now,
-				Events: event.List{event.New(m.now, event.Asks, step.ID, start.Text)},
+				Events: event.List{event.New(m.now, event.Asks, step.Title(), start.Text)},
 			})
 		}
 	case flow.KindWait:
@@ -316,7 +316,7 @@ func (fs *Flows) stepRuns(start *flowStart, now time.Time) []*dispatch {
 	})
 	for _, d := range runs {
 		d.of = start
-		d.events = append(d.events, event.New(now, event.FlowStep, f.row.LogID, s.Step))
+		d.events = append(d.events, event.New(now, event.FlowStep, f.row.LogID, step.Title()))
 	}
 	return runs
 }

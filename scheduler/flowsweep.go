@@ -36,7 +36,7 @@ func (fs *Flows) moved(m *flowMove) {
 	for _, f := range m.decided {
 		fs.kept.keep(f)
 		if f.row.State == flowDecided {
-			fs.ended.add(flowEnd{f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why, f.cause})
+			fs.ended.add(flowEnd{f.row.LogID, f.row.TextID, flow.State(f.row.Ends), f.row.FailedStep, f.why, f.cause})
 		}
 		fs.cfg.Changed(f.row.LogID)
 	}
@@ -45,6 +45,7 @@ func (fs *Flows) moved(m *flowMove) {
 // flowEnd is what a run of a flow ends as.
 type flowEnd struct {
 	log  int64
+	text int64 // the definition it goes by
 	ends flow.State
 	step string // the one that failed first; "": none
 	why  string // what that said; "": that is to be read, unless its cause is known
@@ -67,26 +68,41 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 	if end.step == "" || end.ends == flow.Success {
 		return item, nil
 	}
-	why := event.New(fs.cfg.Now(), event.FlowFailed, end.step)
+	step := fs.titleOf(ctx, end)
+	why := event.New(fs.cfg.Now(), event.FlowFailed, step)
 	if end.why == "" && end.cause == "" {
 		row, err := fs.queries.GetFlowStep(ctx, fs.cfg.Pool, db.GetFlowStepParams{FlowLogID: end.log, Step: end.step})
 		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return item, err
 		}
-		why, end.why = fs.failureOf(end.step, &row)
+		why, end.why = fs.failureOf(step, &row)
 		end.cause = flow.CauseOf(string(row.Output))
 	}
 	if end.cause != "" && (why.Key == event.FlowFailed || why.Key == event.FlowItems) { // which tells more than how many there are
-		why = flowCause(fs.cfg.Now(), end.step, end.cause)
+		why = flowCause(fs.cfg.Now(), step, end.cause)
 	}
 	item.why = append(item.why, why)
 	if why.Key == event.FlowCause {
 		happened, _ := event.IsCause(end.cause)
-		item.english = fmt.Sprintf("%s: %s", end.step, cmp.Or(end.why, happened.String()))
+		item.english = fmt.Sprintf("%s: %s", step, cmp.Or(end.why, happened.String()))
 	} else if end.why != "" {
-		item.msg = fmt.Sprintf("%s: %s", end.step, end.why)
+		item.msg = fmt.Sprintf("%s: %s", step, end.why)
 	}
 	return item, nil
+}
+
+// titleOf is what people call the step that failed first; its id where the definition cannot be read.
+func (fs *Flows) titleOf(ctx context.Context, end flowEnd) string {
+	plan, err := fs.planOf(ctx, fs.cfg.Pool, end.text)
+	if err != nil {
+		return end.step
+	}
+	for i := range plan.def.Steps {
+		if s := &plan.def.Steps[i]; s.ID == end.step {
+			return s.Title()
+		}
+	}
+	return end.step
 }
 
 // failureOf is why a step failed, and what was said about it.
@@ -331,7 +347,7 @@ func (fs *Flows) sweepDecided(ctx context.Context, mine func(int64) bool) (err e
 		for _, r := range rows {
 			after = r.LogID
 			if mine(r.LogID) {
-				ends = append(ends, flowEnd{r.LogID, flow.State(r.Ends), r.FailedStep, "", ""})
+				ends = append(ends, flowEnd{r.LogID, r.TextID, flow.State(r.Ends), r.FailedStep, "", ""})
 			}
 		}
 		failed = fs.end(ctx, ends)

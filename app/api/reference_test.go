@@ -212,7 +212,7 @@ func (r *reference) operation(o *huma.Operation, method, path string) {
 		}
 	}
 	if len(refusals) > 0 {
-		r.line("%s %s\n", r.either("Refuses also with", "还可能以下列状态拒绝："), strings.Join(refusals, r.either(", ", "、")))
+		r.line("%s%s\n", r.either("Refuses also with ", "还可能以下列状态拒绝："), strings.Join(refusals, r.either(", ", "、")))
 	}
 }
 

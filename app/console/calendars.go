@@ -79,7 +79,7 @@ func (c *calendarPages) show(ec echo.Context) error {
 	for _, name := range k.Week {
 		week = append(week, page.T("time.weekday."+strconv.Itoa(slices.Index(calendar.Weekdays, name))))
 	}
-	page.Week = strings.Join(week, page.T("list.comma"))
+	page.Week = page.List(week)
 	years := []int{page.Year}
 	for _, s := range k.Days {
 		if from, err := strconv.Atoi(s.From[:4]); err == nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -92,7 +91,7 @@ func (c *chainPages) page(ec echo.Context, status int, page jobs.ChainPage) erro
 		for i, id := range chain.Gone {
 			names[i] = "#" + format.Digits(id)
 		}
-		page.Changes = append(page.Changes, page.T("chain.gone", "Names", strings.Join(names, page.T("list.comma"))))
+		page.Changes = append(page.Changes, page.T("chain.gone", "Names", page.List(names)))
 	}
 	page.Changes = append(page.Changes, page.T("chain.kept"))
 	return render(ec, status, jobs.Chain(page))
@@ -103,7 +102,7 @@ func chainNames(page jobs.ChainPage, list []db.Job) string {
 	for i, j := range list {
 		names[i] = j.JobDesc
 	}
-	return strings.Join(names, page.T("list.comma"))
+	return page.List(names)
 }
 
 func (c *chainPages) create(ec echo.Context) error {

@@ -271,7 +271,7 @@ func (f *flowForm) drawn(ctx context.Context, all *manage.Jobs, p auth.Principal
 		form.OnFailure = def.OnFailure
 		for i := range def.Steps {
 			s, kind := &def.Steps[i], f.draft.Kind(def.Steps[i].ID)
-			step := flows.FormStep{ID: s.ID, Title: stepTitle(s), Needs: s.Needs, Unsure: s.ID == "" || slices.Index(ids, s.ID) != i || slices.Contains(ids[i+1:], s.ID)}
+			step := flows.FormStep{ID: s.ID, Title: s.Title(), Needs: s.Needs, Unsure: s.ID == "" || slices.Index(ids, s.ID) != i || slices.Contains(ids[i+1:], s.ID)}
 			if kind != "" {
 				step.Kind = f.page.T("flow.kind." + string(kind))
 			}

@@ -130,7 +130,7 @@ func flowGraph(ctx context.Context, page layout.Page, all *manage.Jobs, p auth.P
 	}
 	for i := range def.Steps {
 		s := &def.Steps[i]
-		n := flows.Node{ID: s.ID, Title: stepTitle(s), Kind: s.Kind(), Needs: s.Needs, Wrong: wrong[s.ID]}
+		n := flows.Node{ID: s.ID, Title: s.Title(), Kind: s.Kind(), Needs: s.Needs, Wrong: wrong[s.ID]}
 		switch ref := s.Ref(); {
 		case ref != nil && ref.ID != 0:
 			n.Note = "#" + format.Digits(ref.ID)
@@ -169,7 +169,7 @@ func flowDifference(page layout.Page, before, after string) *flows.Graph {
 	}
 	g := &flows.Graph{Label: page.T("flow.change.picture")}
 	for _, d := range flow.Differences(old, now) {
-		n := flows.Node{ID: d.ID, Title: stepTitle(d.Step), Kind: d.Kind(), Needs: d.Needs, Change: d.Change}
+		n := flows.Node{ID: d.ID, Title: d.Step.Title(), Kind: d.Kind(), Needs: d.Needs, Change: d.Change}
 		switch d.Change {
 		case flow.ChangeChanged:
 			n.Note = page.T("flow.change.changed", "Fields", strings.Join(d.Fields, ", "))
@@ -213,7 +213,7 @@ func flowPlan(page layout.Page, g flows.Graph, plan *flow.Plan, data flow.Data) 
 		for _, i := range started {
 			s := &def.Steps[i]
 			run.Steps[i].State = flow.Success
-			planned := flows.Planned{Title: stepTitle(s), Kind: page.T("flow.kind." + string(s.Kind())), What: g.Nodes[i].Note, If: s.If}
+			planned := flows.Planned{Title: s.Title(), Kind: page.T("flow.kind." + string(s.Kind())), What: g.Nodes[i].Note, If: s.If}
 			if s.Ref() == nil {
 				planned.Kind, planned.What = g.Nodes[i].Note, ""
 			}

@@ -49,6 +49,9 @@ func (c *timelines) flowOf(ctx context.Context, page layout.Page, p auth.Princip
 			return err
 		}
 		t.StepOf = &runs.StepOf{LogID: of.ID, Name: names[of.JobID].JobDesc, Step: step.Step}
+		if said, ok := event.Parse(string(r.Events)).Last(event.FlowStep); ok { // as it was called then
+			t.StepOf.Step = said.Text(1)
+		}
 		if step.Item >= 0 {
 			t.StepOf.Item = page.T("flow.item.n", "N", format.Digits(step.Item+1))
 		}
@@ -137,7 +140,12 @@ func (c *timelines) keptRuns(ctx context.Context, p auth.Principal, rows []db.Fl
 // step is a step as the page lists it. Of a job that the reader may not see only the state is told.
 func (v *flowView) step(i int) runs.FlowStep {
 	def, row := &v.f.Definition.Steps[i], &v.f.Steps[i]
-	s := runs.FlowStep{ID: def.ID, Title: stepTitle(def), Kind: def.Kind(), State: flow.State(row.State), Allowed: def.Allows(flow.State(row.State)), Needs: def.Needs, If: def.If}
+	s := runs.FlowStep{ID: def.ID, Title: def.Title(), Kind: def.Kind(), State: flow.State(row.State), Allowed: def.Allows(flow.State(row.State)), Needs: def.Needs, If: def.If}
+	for _, id := range def.Needs {
+		if at := slices.IndexFunc(v.f.Definition.Steps, func(other flow.Step) bool { return other.ID == id }); at >= 0 {
+			s.After = append(s.After, v.f.Definition.Steps[at].Title())
+		}
+	}
 	text := v.texts[def.ID]
 	if row.BeganAt > 0 {
 		s.Began = v.at(v.page, time.UnixMilli(row.BeganAt))
@@ -192,8 +200,6 @@ func shorten(text string) string {
 	}
 	return strings.ToValidUTF8(text[:maxShownText], "") + "…"
 }
-
-func stepTitle(s *flow.Step) string { return cmp.Or(s.Name, s.ID) }
 
 // deeds are what the reader may do to a step.
 func (v *flowView) deeds(s *runs.FlowStep) []runs.Deed {
@@ -276,7 +282,7 @@ func (v *flowView) time(out *runs.FlowRun) {
 func again(f manage.FlowRun, from string) []string {
 	var titles []string
 	for _, i := range f.Again(from) {
-		titles = append(titles, stepTitle(&f.Definition.Steps[i]))
+		titles = append(titles, f.Definition.Steps[i].Title())
 	}
 	return titles
 }

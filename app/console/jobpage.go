@@ -366,7 +366,7 @@ func (c *jobPage) jobHearing(ctx context.Context, page *jobs.DetailPage, p auth.
 		for i, cause := range t.Causes {
 			causes[i] = page.T("alarm.cause." + string(cause))
 		}
-		drawn.Causes = strings.Join(causes, page.T("list.comma"))
+		drawn.Causes = page.List(causes)
 		page.Hearing.Told = append(page.Hearing.Told, drawn)
 	}
 	return nil
@@ -393,7 +393,7 @@ func (c *frame) drawnChange(page layout.Page, change manage.JobChange) ui.Change
 	for _, f := range change.Fields[:min(len(change.Fields), pageFields)] {
 		names = append(names, page.Word("audit.field.", f))
 	}
-	drawn.Fields = strings.Join(names, page.T("list.comma"))
+	drawn.Fields = page.List(names)
 	if more := len(change.Fields) - pageFields; more > 0 {
 		drawn.Fields = page.T("job.changes.more", "Fields", drawn.Fields, "N", strconv.Itoa(more))
 	}

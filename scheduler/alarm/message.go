@@ -322,7 +322,7 @@ func (m *message) summary(it *item) string {
 	}
 	s := t("alarm.summary", "Cause", m.cause(it), "Job", job, "At", m.time(it.notice.LastAt))
 	if since := m.since(it); since != "" {
-		s = t("alarm.summary.since", "Alarm", s, "Since", t("alarm.line", "Name", t("alarm.fact.since"), "Value", since))
+		s = t("alarm.summary.since", "Alarm", s, "Since", t("list.line", "Name", t("alarm.fact.since"), "Value", since))
 	}
 	return s
 }
@@ -373,7 +373,7 @@ func (m *message) plain(limit int) string {
 func (m *message) usualText(limit int) string {
 	var b strings.Builder
 	t := m.words.T
-	put := func(f fact) { b.WriteString(t("alarm.line", "Name", f.Name, "Value", f.Value) + "\n") }
+	put := func(f fact) { b.WriteString(t("list.line", "Name", f.Name, "Value", f.Value) + "\n") }
 	if all := m.openAlarms(); all != "" { // first, since the end of a long list is cut off
 		b.WriteString(t("alarm.all.link") + "\n" + all + "\n\n")
 	}

@@ -216,7 +216,7 @@ func (t Trouble) English() string {
 // In is the trouble in a reader's language.
 func (t Trouble) In(p event.Printer) string {
 	teller := event.Teller{Printer: p, Book: Troubles, Family: "trouble."}
-	return t.lines(teller.Tell, func(who, why string) string { return p.T("alarm.line", "Name", who, "Value", why) })
+	return t.lines(teller.Tell, func(who, why string) string { return p.T("list.line", "Name", who, "Value", why) })
 }
 
 // lines puts each trouble of the column on a line. What is no list of troubles, as older versions wrote, stays as it is.

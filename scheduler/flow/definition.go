@@ -1,5 +1,7 @@
 package flow
 
+import "cmp"
+
 // Limits of a definition.
 const (
 	MaxSteps    = 200
@@ -101,6 +103,9 @@ func (s *Step) Ref() *JobRef {
 	}
 	return s.Flow
 }
+
+// Title is what people call the step: its name, and where it has none its id.
+func (s *Step) Title() string { return cmp.Or(s.Name, s.ID) }
 
 // Allows says whether a state of the step is a failure that counts as a success.
 func (s *Step) Allows(state State) bool { return s.ContinueOnError && state.IsFailure() }

@@ -55,3 +55,11 @@ type Job struct {
 	Finding string
 	Started bool
 }
+
+// retention says how long runs are kept.
+func (p Page) retention() string {
+	if p.Retention > 0 {
+		return p.T("adoption.kept.days", "Count", p.Retention, "N", format.Number(int64(p.Retention)))
+	}
+	return p.T("adoption.kept.ever")
+}

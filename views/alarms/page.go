@@ -2,8 +2,6 @@
 package alarms
 
 import (
-	"strings"
-
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -39,7 +37,7 @@ type Channel struct {
 
 // before says whose alarms escalate to the channel.
 func (c Channel) before(p layout.Page) string {
-	return p.T("alarms.before", "Channels", strings.Join(c.Before, p.T("list.comma")))
+	return p.T("alarms.before", "Channels", p.List(c.Before))
 }
 
 // Route is what leads to a channel.

@@ -104,7 +104,7 @@ func causeWords(p layout.Page, r Route) string {
 	for i, c := range r.Causes {
 		words[i] = p.Word("alarm.cause.", c)
 	}
-	return strings.Join(words, p.T("list.comma"))
+	return p.List(words)
 }
 
 func scopeIcon(scope string) string {

@@ -39,6 +39,11 @@ type FormStep struct {
 	Unsure bool     // its id is none of its own: it is changed in the text
 }
 
+// titles are what the steps of these ids are called.
+func (f Form) titles(ids []string) []string {
+	return titled(ids, f.Steps, func(s FormStep) (string, string) { return s.ID, s.Title })
+}
+
 // OpenStep are the fields of a step.
 type OpenStep struct {
 	Values StepValues

@@ -40,6 +40,25 @@ type Node struct {
 	NeedsNew, Left []string
 }
 
+// titles are what the steps of these ids are called.
+func (g Graph) titles(ids []string) []string {
+	return titled(ids, g.Nodes, func(n Node) (string, string) { return n.ID, n.Title })
+}
+
+// titled puts in the place of an id what the step of a list is called. One that is not there keeps its id.
+func titled[S any](ids []string, steps []S, names func(S) (id, title string)) []string {
+	titles := slices.Clone(ids)
+	for _, s := range steps {
+		id, title := names(s)
+		for i := range ids {
+			if ids[i] == id {
+				titles[i] = title
+			}
+		}
+	}
+	return titles
+}
+
 // Icon is of what the step does, or in a run of where it stands.
 func (n Node) Icon() string {
 	if n.Wrong != "" {

@@ -164,8 +164,8 @@ func (f fakes) alarmWords() alarms.FormPage {
 	p := f.alarmForm("wecom")
 	p.Page = f.page("/alarms/2/edit?words")
 	p.ID, p.Name, p.HasURL, p.Kinds = 2, f.zh("值班群", "On call"), true, nil
-	p.Values.Name, p.Values.Subject, p.Values.Text = p.Name, "{{causeName}}: {{jobName}}", "{{group}}, {{firstAt}}\n{{detail}}\n{{url}}"
-	p.Preview = &alarms.Preview{Title: f.zh("失败: 日终结算", "Failed: End of day settlement"), Text: "Payments (payments), 2026-03-02 03:00:12 +08:00\njava.lang.IllegalStateException: ledger closed\n\tat com.example.Settle.run(Settle.java:42)\nhttps://punctual.example.com/runs/90417", At: f.at(-3 * time.Hour)}
+	p.Values.Name, p.Values.Subject, p.Values.Text = p.Name, f.zh("{{causeName}}：{{jobName}}", "{{causeName}}: {{jobName}}"), "{{group}}, {{firstAt}}\n{{detail}}\n{{url}}"
+	p.Preview = &alarms.Preview{Title: f.zh("运行失败：日终结算", "Failed: End of day settlement"), Text: "Payments (payments), 2026-03-02 03:00:12 +08:00\njava.lang.IllegalStateException: ledger closed\n\tat com.example.Settle.run(Settle.java:42)\nhttps://punctual.example.com/runs/90417", At: f.at(-3 * time.Hour)}
 	return p
 }
 

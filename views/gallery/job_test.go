@@ -97,11 +97,11 @@ func (f fakes) jobHealthy() jobs.DetailPage {
 	}
 	p.Runs.Marks = []ui.BarMark{{Before: 30, Text: p.Notes[0].Text}}
 	p.Hearing.Told = []jobs.Told{
-		{Name: f.zh("支付值班群", "Payments on call"), Kind: f.T("alarms.kind.dingtalk"), Icon: "message-square", URL: link.Alarm(2), Why: []string{f.T("job.told.group", "Group", p.Row.Group)}, Causes: f.T("alarm.cause.failed") + ", " + f.T("alarm.cause.timeout")},
+		{Name: f.zh("支付值班群", "Payments on call"), Kind: f.T("alarms.kind.dingtalk"), Icon: "message-square", URL: link.Alarm(2), Why: []string{f.T("job.told.group", "Group", p.Row.Group)}, Causes: f.List([]string{f.T("alarm.cause.failed"), f.T("alarm.cause.timeout")})},
 		{Name: f.zh("运维邮件", "Operations mail"), Kind: f.T("alarms.kind.mail"), Icon: "mail", URL: link.Alarm(1), Broken: true, Why: []string{f.T("job.told.all", "Group", ""), f.T("job.told.own", "Addresses", "ops@example.com")}, Causes: f.T("alarm.cause.failed")},
 	}
 	p.Changes = []ui.Change{
-		{User: "mina", Action: "update", Fields: f.T("audit.field.schedule_conf") + ", " + f.T("audit.field.executor_timeout"), At: f.at(-3 * time.Hour), URL: "/audit/812"},
+		{User: "mina", Action: "update", Fields: f.List([]string{f.T("audit.field.schedule_conf"), f.T("audit.field.executor_timeout")}), At: f.at(-3 * time.Hour), URL: "/audit/812"},
 		{User: "jonas", Action: "start", At: f.at(-8 * 24 * time.Hour), URL: "/audit/790"},
 		{User: "jonas", Action: "stop", At: f.at(-9 * 24 * time.Hour), URL: "/audit/788"},
 	}

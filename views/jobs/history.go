@@ -59,5 +59,5 @@ func (s History) Label(p layout.Page) string {
 			parts = append(parts, p.T(of.key, "N", n))
 		}
 	}
-	return strings.Join(parts, p.T("list.comma"))
+	return p.List(parts)
 }

@@ -834,7 +834,7 @@ func importPlan(p ImportPage) templ.Component {
 			}
 		}
 		if len(p.Plan.NewGroups) > 0 {
-			templ_7745c5c3_Err = ui.Notice("info", p.T("import.newgroups", "Names", strings.Join(p.Plan.NewGroups, p.T("list.comma")))).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("info", p.T("import.newgroups", "Names", p.List(p.Plan.NewGroups))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

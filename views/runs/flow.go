@@ -28,8 +28,9 @@ type FlowStep struct {
 	Title    string
 	Kind     flow.Kind
 	State    flow.State
-	Allowed  bool // it failed, and that counts as a success
-	Needs    []string
+	Allowed  bool     // it failed, and that counts as a success
+	Needs    []string // ids
+	After    []string // what those steps are called
 	If       string
 	RunID    int64 // the newest attempt; 0 for none
 	RunGone  bool  // it has been deleted

@@ -2,8 +2,6 @@
 package tokens
 
 import (
-	"strings"
-
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -163,7 +161,7 @@ func (r Row) scope(p layout.Page) string {
 	for i, right := range r.Rights {
 		words[i] = p.Word("right.", right)
 	}
-	return strings.Join(words, p.T("list.comma"))
+	return p.List(words)
 }
 
 func stateTone(state string) string {

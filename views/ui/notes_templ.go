@@ -169,7 +169,7 @@ func Notes(p *locales.Printer, list []Note, add, back string) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var9 string
-						templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("notes.delete") + ": " + n.Text)
+						templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(p.Line(p.T("notes.delete"), n.Text))
 						if templ_7745c5c3_Err != nil {
 							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/ui/notes.templ`, Line: 43, Col: 121}
 						}

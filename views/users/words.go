@@ -101,7 +101,7 @@ func (p AskPage) signOutButton() templ.Component {
 // fewGroups is how many lines a list of executors or people may have without a search and a frame of its own.
 const fewGroups = 12
 
-func (p ListPage) list(names []string) string { return strings.Join(names, p.T("list.comma")) }
+func (p ListPage) list(names []string) string { return p.List(names) }
 
 // words are the names of rights, for people.
 func words(p layout.Page, rights []string) string {
@@ -109,7 +109,7 @@ func words(p layout.Page, rights []string) string {
 	for i, right := range rights {
 		list[i] = p.Word("right.", right)
 	}
-	return strings.Join(list, p.T("list.comma"))
+	return p.List(list)
 }
 
 func (p TeamPage) action() string {

@@ -3,7 +3,6 @@ package webhooks
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
@@ -69,12 +68,12 @@ func (r *Row) told(p layout.Page) string {
 	for i, t := range r.Types {
 		words[i] = p.Word("webhooks.type.", t)
 	}
-	return strings.Join(words, p.T("list.comma"))
+	return p.List(words)
 }
 
 // only is of whose jobs; empty: of all.
 func (r *Row) only(p layout.Page) string {
-	return strings.Join(slices.Concat(r.Groups, r.Tags), p.T("list.comma"))
+	return p.List(slices.Concat(r.Groups, r.Tags))
 }
 
 // because is why a try failed.
