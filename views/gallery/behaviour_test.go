@@ -202,6 +202,9 @@ func (c *console) printEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	_ = http.NewResponseController(w).Flush()
 	p := runs.LogPage{Page: c.page(""), LogID: 90432, Log: runs.Log{First: 61}}
+	if from, err := strconv.Atoi(r.FormValue("from")); err == nil {
+		p.Log.First = from
+	}
 	for {
 		select {
 		case n := <-c.prints:

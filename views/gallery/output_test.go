@@ -1,10 +1,11 @@
 package gallery
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
-	"context"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -52,6 +53,63 @@ func TestOutputLetsGoForReadersOnly(t *testing.T) {
 		chromedp.Evaluate(`window.at = `+box+`.scrollTop`, nil))
 	c.prints <- 40
 	do(t, last(180), chromedp.EmulateViewport(1440, 800), frames, until(box+`.scrollTop === window.at`))
+}
+
+// TestOutputKeepsToTheEndOfAFastWriter changes the window in every way that a reader may while more lines come than the page keeps. None
+// of it is a reader who scrolls up.
+func TestOutputKeepsToTheEndOfAFastWriter(t *testing.T) {
+	c, server := newConsole(t)
+	do := doer(open(t))
+	const (
+		box      = `document.querySelector("[data-log-lines]")`
+		lastLine = `document.querySelector("[data-log-lines] li:last-child").value`
+		followed = `document.querySelector("[data-follow]").hidden && ` + box + `.scrollHeight - ` + box + `.scrollTop - ` + box + `.clientHeight < 24`
+		// hide has the page believe that another tab is before it, as [document.hidden] says.
+		hide = `Object.defineProperty(document, "hidden", { configurable: true, get: () => %t }); document.dispatchEvent(new Event("visibilitychange"))`
+		each = 400
+	)
+	do(t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server.URL+"/runs/90432"), until(`window.htmx`), chromedp.Evaluate(`window.lost = 0; new MutationObserver(() => document.querySelector("[data-follow]").hidden || lost++).observe(document.querySelector("[data-follow]"), { attributes: true })`, nil))
+	printed := 60
+	write := func(chunks int) {
+		for range chunks {
+			select {
+			case c.prints <- each:
+				printed += each
+			case <-time.After(time.Minute):
+				t.Fatal("the page does not take the lines")
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change chromedp.Action
+	}{
+		{"as it is", chromedp.Tasks{}},
+		{"zoomed to 150 %", chromedp.EmulateViewport(960, 600, chromedp.EmulateScale(1.5))},
+		{"zoomed to 110 %, at which no line is a whole number of dots high", chromedp.EmulateViewport(1309, 818, chromedp.EmulateScale(1.1))},
+		{"zoomed to 67 %", chromedp.EmulateViewport(2149, 1343, chromedp.EmulateScale(0.67))},
+		{"a phone", chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulateScale(3))},
+		{"a phone whose keyboard or bar takes room", chromedp.EmulateViewport(390, 700, chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulateScale(3))},
+		{"a phone on its side", chromedp.EmulateViewport(844, 390, chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulateScale(3))},
+		{"a narrow window", chromedp.EmulateViewport(700, 500)},
+		{"lines that are not wrapped", chromedp.Evaluate(`document.querySelector("[data-wrap]").click()`, nil)},
+		{"wrapped again", chromedp.Evaluate(`document.querySelector("[data-wrap]").click()`, nil)},
+		{"errors only, which there are none of", chromedp.Evaluate(`{ const levels = document.querySelector("[data-levels]"); levels.value = "e"; levels.dispatchEvent(new Event("change")); levels.value = ""; levels.dispatchEvent(new Event("change")) }`, nil)},
+		{"the first window again", chromedp.EmulateViewport(1440, 900)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			write(2)
+			do(t, tt.change)
+			write(2)
+			do(t, until(fmt.Sprintf(`%s === %d`, lastLine, printed)), until(followed))
+		})
+	}
+	t.Run("a hidden tab, resized behind the other", func(t *testing.T) {
+		do(t, chromedp.Evaluate(fmt.Sprintf(hide, true), nil), chromedp.EmulateViewport(900, 500), chromedp.Evaluate(fmt.Sprintf(hide, false), nil))
+		write(3)
+		do(t, until(fmt.Sprintf(`%s === %d`, lastLine, printed)), until(followed))
+	})
+	do(t, until(`lost === 0`))
 }
 
 // awaited lets an evaluation wait for the promise it gives.
