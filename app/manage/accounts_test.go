@@ -179,7 +179,7 @@ func TestTheAccountOfADay(t *testing.T) {
 			b.at("02:30:00")
 			b.now = b.clock("04:30:00")
 			b.must(b.Jobs.Stop(t.Context(), b.admin, b.job))
-		}, []string{"ontime 2", "skipped 2", "skipped 05T03:00:00-05T04:00:00 2 the job was stopped at 2026-03-05 04:30:00 +0000, before anybody came to it"}},
+		}, []string{"ontime 2", "skipped 2", "skipped 05T03:00:00-05T04:00:00 2 the job was stopped at 2026-03-05 04:30:00 +0000, before it was scheduled"}},
 		{"another zone", func(b *accountBundle) {
 			b.must(b.Jobs.Update(t.Context(), b.admin, b.job, b.Service.Jobs.inputFor(b, func(in *JobInput) { in.ScheduleConf = "0 0 2,3,11 * * ?" })))
 			b.at("02:30:00")

@@ -60,8 +60,8 @@ const (
 
 // Reasons are the reasons above as events: their arguments and their English.
 var Reasons = event.BookOf([]event.Spec{
-	{Key: WhyEdited, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was changed at {At}, before anybody came to it"},
-	{Key: WhyStopped, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was stopped at {At}, before anybody came to it"},
+	{Key: WhyEdited, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was changed at {At}, before it was scheduled"},
+	{Key: WhyStopped, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was stopped at {At}, before it was scheduled"},
 	{Key: WhyRemoved, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was deleted at {At}, and its runs with it"},
 	{Key: WhyRetention, Args: []event.Arg{{Name: "Before", Kind: event.Moment}}, English: "deleted by retention: not all runs planned before {Before} are kept"},
 	{Key: WhyClearing, Args: []event.Arg{{Name: "User", Kind: event.Words}, {Name: "At", Kind: event.Moment}}, English: "cleared by {User} at {At}"},
