@@ -2,7 +2,9 @@ package groups
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
@@ -56,6 +58,23 @@ func typeWord(p layout.Page, manual bool) string {
 		return p.T("groups.type.manual")
 	}
 	return p.T("groups.type.auto")
+}
+
+// standings says how many addresses are in which state: of hundreds nobody sees by their rows that three are away.
+func standings(p *locales.Printer, list []Address) string {
+	var said []string
+	for _, s := range AddressStates {
+		n := 0
+		for _, a := range list {
+			if a.State == s {
+				n++
+			}
+		}
+		if n > 0 {
+			said = append(said, p.T("address."+string(s))+" "+format.Number(int64(n)))
+		}
+	}
+	return strings.Join(said, " · ")
 }
 
 func addressIcon(s AddressState) string {
