@@ -54,6 +54,10 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 		}
 		recovery := codes.First().Text()
 
+		if got := audited(t, a, "second"); len(got) != 1 || !strings.HasSuffix(got[0], ` {"factor":"totp"}`) {
+			t.Errorf("on record: %q", got)
+		}
+
 		next := open(t, a)
 		if got := next.login("admin", testPassword); got.header.Get("Location") != "/login/second" {
 			t.Fatalf("login: %d %s", got.status, got.header.Get("Location"))
@@ -99,6 +103,10 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 		}
 		if err := ResetSecondFactor(t.Context(), o, "admin"); err != nil {
 			t.Fatal(err)
+		}
+		var before string
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT before_json FROM punctual_audit WHERE action = 'second' ORDER BY id DESC LIMIT 1").Scan(&before); err != nil || before != `{"factor":"all"}` {
+			t.Errorf("the reset on record: %s, %v", before, err)
 		}
 		if got := again.post("/login/second", url.Values{"code": {recovery}}); got.header.Get("Location") != "/login" || b.get("/jobs").status != http.StatusSeeOther {
 			t.Errorf("after the reset what was begun goes on: %d %s", got.status, got.header.Get("Location"))

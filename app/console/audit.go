@@ -241,6 +241,8 @@ func factText(page layout.Page, name string, v any) string {
 		switch name {
 		case "reason":
 			return page.Word("audit.reason.", v)
+		case "factor":
+			return page.Word("second.kind.", v)
 		case "schedule_type":
 			return page.Word("schedule.", v)
 		case "misfire_strategy":

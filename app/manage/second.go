@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
@@ -19,6 +20,21 @@ const (
 
 // factorTurn is the kind of what is done to second factors: recovery codes go by how many of them there are.
 const factorTurn = "factor"
+
+// What else than a factor of one kind a change of second factors is about.
+const (
+	factorCodes = "codes" // the recovery codes, made anew
+	factorAll   = "all"   // everything, reset by somebody else
+)
+
+// factorSnapshot is a second factor in the audit log.
+func factorSnapshot(kind, name string) Snapshot {
+	s := Snapshot{"factor": kind}
+	if name = strings.TrimSpace(name); name != "" {
+		s["name"] = cut(name, 64)
+	}
+	return s
+}
 
 // HasSecondHere says whether people of a provider show a second factor here: whoever types a password here does, their own ("") or a
 // directory's. That of somebody who signs in at a provider is the provider's matter, and asked for there.
@@ -69,7 +85,7 @@ func (s *Users) AddCode(ctx context.Context, p auth.Principal, token, code, name
 	if err := s.requireSecondHere(p); err != nil {
 		return nil, err
 	}
-	return s.add(ctx, p, FactorCode, func(ctx context.Context) error { return s.cfg.Factors.AddCode(ctx, p, token, code, name) })
+	return s.add(ctx, p, FactorCode, factorSnapshot(auth.FactorCode, name), func(ctx context.Context) error { return s.cfg.Factors.AddCode(ctx, p, token, code, name) })
 }
 
 // AddPasskey gives somebody a passkey as a second factor, and recovery codes with the first one.
@@ -77,7 +93,7 @@ func (s *Users) AddPasskey(r *http.Request, p auth.Principal, token, answer, nam
 	if err := s.requireSecondHere(p); err != nil {
 		return nil, err
 	}
-	return s.add(r.Context(), p, FactorKey, func(ctx context.Context) error {
+	return s.add(r.Context(), p, FactorKey, factorSnapshot(auth.FactorPasskey, name), func(ctx context.Context) error {
 		return s.cfg.Factors.AddPasskey(r.WithContext(ctx), p, token, answer, name)
 	})
 }
@@ -100,7 +116,7 @@ func factorProblem(err error, field string) error {
 }
 
 // add gives somebody a second factor more, whose field is told of what is wrong, and recovery codes if they have none.
-func (s *Users) add(ctx context.Context, p auth.Principal, field string, keep func(context.Context) error) (codes []string, err error) {
+func (s *Users) add(ctx context.Context, p auth.Principal, field string, added Snapshot, keep func(context.Context) error) (codes []string, err error) {
 	err = s.cfg.Pool.InTurn(ctx, factorTurn, func(ctx context.Context, tx *sql.Tx) error {
 		codes = nil // of a try before
 		if err := keep(ctx); err != nil {
@@ -115,7 +131,7 @@ func (s *Users) add(ctx context.Context, p auth.Principal, field string, keep fu
 				return err
 			}
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name, After: added})
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +152,7 @@ func (s *Users) NewRecoveryCodes(ctx context.Context, p auth.Principal) (codes [
 		if codes, err = s.cfg.Factors.NewCodes(ctx, tx, p.UserID); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name, After: factorSnapshot(factorCodes, "")})
 	})
 	return codes, err
 }
@@ -144,11 +160,21 @@ func (s *Users) NewRecoveryCodes(ctx context.Context, p auth.Principal) (codes [
 // RemoveFactor drops one of somebody's second factors.
 func (s *Users) RemoveFactor(ctx context.Context, p auth.Principal, id int64) error {
 	return s.cfg.Pool.InTurn(ctx, factorTurn, func(ctx context.Context, tx *sql.Tx) error {
+		have, err := s.queries.ListFactors(ctx, tx, p.UserID)
+		if err != nil {
+			return err
+		}
+		var before Snapshot
+		for _, f := range have {
+			if f.ID == id {
+				before = factorSnapshot(f.Kind, f.Name)
+			}
+		}
 		removed, err := s.cfg.Factors.Remove(ctx, tx, p.UserID, id)
 		if err != nil || !removed {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name, Before: before})
 	})
 }
 
@@ -171,7 +197,7 @@ func (s *Users) ResetSecond(ctx context.Context, p auth.Principal, id int64) err
 		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: id, Name: u.Name})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: id, Name: u.Name, Before: factorSnapshot(factorAll, "")})
 	})
 	if err != nil {
 		return fmt.Errorf("reset second factor: %w", err)
