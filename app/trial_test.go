@@ -163,6 +163,10 @@ func TestATrialWaitsForASecondPersonToo(t *testing.T) {
 		if got := other.login("weili", testPassword); got.status != http.StatusSeeOther {
 			t.Fatalf("login: %d", got.status)
 		}
+		job := strings.TrimSuffix(editor, "/glue")
+		if page := other.get(job).document(t); page.Find(`.notice a[href="`+editor+`/waiting"]`).Length() != 1 {
+			t.Error("the job's page does not say that a change waits")
+		}
 		if page := other.get(editor + "/waiting").document(t); page.Find("#glue-address").Length() != 1 {
 			t.Error("the other person is offered no trial")
 		}

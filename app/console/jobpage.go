@@ -96,6 +96,11 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	if year := c.jobs.CalendarMissing(j.Calendar); year > 0 && j.ScheduleType.Schedules() {
 		page.Missing = page.T("job.calendar.missing", "Name", j.Calendar, "Year", strconv.Itoa(year))
 	}
+	if page.Row.CanScript && j.GlueType != jobspec.GlueFlow {
+		if _, _, page.Waits, err = c.jobs.ScriptChange(ctx, p, j.ID); err != nil {
+			return err
+		}
+	}
 	page.When = c.jobWhen(page.Page, j, &held)
 	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool {
 		return !elsewhere[f.Name] && !ofSchedule[f.Name] && (f.Name != jobspec.FieldRoute || j.GlueType != jobspec.GlueFlow)

@@ -22,6 +22,7 @@ type DetailPage struct {
 	Runbook     ui.Runbook
 	Paused      []string // what holds it back now, ready to print
 	Coming      []string // pauses that are to begin, ready to print
+	Waits       bool     // a change of its script waits for a second person, which its reader may look at
 	Missing     string   // which days to come its calendar does not know; empty: all is known
 	Failing     *Failing // nil while its newest run that counts did not fail
 	Runs        ui.RunBars
