@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestJobsAreExportedIntoAFolder with a file for each executor that has jobs, as far as the token may see them. What stands there is what apply
-// takes; a name that is none for a file, or that two executors have, becomes one.
+// TestJobsAreExportedIntoAFolder with a file for each executor, as far as the token may see them. What stands there is what apply takes; a name
+// that is none for a file, or that two executors have, becomes one. An executor that has lost its jobs has them in no file of an earlier day.
 func TestJobsAreExportedIntoAFolder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
@@ -45,12 +45,22 @@ func TestJobsAreExportedIntoAFolder(t *testing.T) {
 			return strings.Join(names, " ")
 		}
 		out, err := export(c.token)
-		if err != nil || !strings.Contains(out, "4 jobs in 4 files") || files() != "group-4.yaml orders.yaml stock-2.yaml stock-5.yaml" {
+		if err != nil || !strings.Contains(out, "4 jobs in 5 files") || files() != "empty.yaml group-4.yaml orders.yaml stock-2.yaml stock-5.yaml" {
 			t.Fatalf("%v %s: %s", err, out, files())
 		}
 		raw, err := os.ReadFile(filepath.Join(dir, "stock-2.yaml"))
 		if err != nil || !strings.Contains(string(raw), "description: count") || strings.Contains(string(raw), "double") {
 			t.Errorf("%v %s", err, raw)
+		}
+		if raw, err := os.ReadFile(filepath.Join(dir, "empty.yaml")); err != nil || !strings.Contains(string(raw), "app_name: empty") || strings.Contains(string(raw), "description") {
+			t.Errorf("of one without jobs: %v %s", err, raw)
+		}
+		missing := filepath.Join(t.TempDir(), "missing.yaml")
+		if err := os.WriteFile(missing, []byte("punctual_jobs: 1\nexecutors:\n  - app_name: nobody\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := punctual(t, "diff", "-f", missing, "--source", "git", "--create-executors", "--url", c.base, "--token", c.token); err == nil || !strings.Contains(out, "+ executor nobody") {
+			t.Errorf("an executor that there is not is no difference: %v %s", err, out)
 		}
 		if out, err := punctual(t, "diff", "-f", filepath.Join(dir, "orders.yaml"), "--source", "git", "--url", c.base, "--token", c.token); err != nil || !strings.Contains(out, "1 as they are") {
 			t.Errorf("diff: %v %s", err, out)

@@ -347,6 +347,8 @@ func (c DiffCmd) Run(ctx context.Context, s Streams) error {
 		return &ExitError{codeRefused, fmt.Errorf("%s would be refused%s", counted(p.count("refuse")), p.missing())}
 	case p.work() > 0:
 		return &ExitError{codeFailed, fmt.Errorf("the files say otherwise of %s", counted(p.work()))}
+	case len(p.NewGroups) > 0:
+		return &ExitError{codeFailed, errors.New("the files have groups of executors that there are not")}
 	}
 	return nil
 }
@@ -356,7 +358,7 @@ type jobsExport struct {
 	Executor groupRef `placeholder:"GROUP" complete:"groups" help:"Only the jobs of this group of executors: its number, or its app name."`
 	Tag      string   `help:"Only jobs with this tag."`
 	Format   string   `default:"yaml" enum:"yaml,json" help:"yaml or json."`
-	Dir      string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name. A file that is there is replaced; those of groups without such jobs are left alone."`
+	Dir      string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name. A file that is there is replaced. With --tag those of groups without such jobs are left alone."`
 }
 
 // exportedJobs are jobs as a file, as the admin answers them.
@@ -412,29 +414,24 @@ func (e exportedJobs) tell(w io.Writer) {
 	}
 }
 
-// intoDir writes a file for each group that has jobs, those of one group at a time: all of an installation may be more than one answer takes.
+// intoDir writes a file for each group, the jobs of one at a time: all of an installation may be more than one answer takes.
 func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Values) error {
 	items, err := a.list(ctx, "/groups", make(url.Values), 0)
 	if err != nil {
 		return err
 	}
-	type group struct {
-		ID      int64  `json:"id"`
-		AppName string `json:"app_name"`
-	}
-	groups, called := make([]group, len(items)), make(map[string]int)
+	groups := make([]exportedGroup, len(items))
 	for i, raw := range items {
 		if err := json.Unmarshal(raw, &groups[i]); err != nil {
 			return fmt.Errorf("read what the admin said: %w", err)
 		}
-		called[strings.ToLower(groups[i].AppName)]++ // folders of some systems know no capitals
 	}
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return err
 	}
 	var sum exportedJobs
-	files, only := 0, query.Get("group_id")
-	for _, g := range groups {
+	files, only, names := 0, query.Get("group_id"), fileNames(groups)
+	for i, g := range groups {
 		id := strconv.FormatInt(g.ID, 10)
 		if only != "" && only != id {
 			continue
@@ -446,14 +443,7 @@ func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Va
 		} else if err != nil {
 			return fmt.Errorf("group %s: %w", plain(g.AppName), err)
 		}
-		name := g.AppName
-		if called[strings.ToLower(name)] > 1 {
-			name += "-" + id
-		}
-		if !fileName.MatchString(name) { // of a database of XXL-JOB, which takes any
-			name = "group-" + id
-		}
-		if err := os.WriteFile(filepath.Join(c.Dir, name+"."+c.Format), []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
+		if err := os.WriteFile(filepath.Join(c.Dir, names[i]+"."+c.Format), []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
 			return err
 		}
 		files, sum.Jobs, sum.Scripts, sum.Orphans = files+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts, sum.Orphans+out.Orphans
@@ -466,5 +456,42 @@ func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Va
 	return nil
 }
 
-// fileName is what an app name may be to be that of a file.
-var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+// exportedGroup is a group of executors with a file of its own.
+type exportedGroup struct {
+	ID      int64  `json:"id"`
+	AppName string `json:"app_name"`
+}
+
+// fileNames are the names of the files of groups, each of which is another: the app name where it is one, or with the number. Folders of some
+// systems know no capitals.
+func fileNames(groups []exportedGroup) []string {
+	taken := make(map[string]int)
+	for _, g := range groups {
+		taken[strings.ToLower(g.AppName)]++
+	}
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		id := "-" + strconv.FormatInt(g.ID, 10)
+		switch named := fileName.MatchString(g.AppName) && !deviceName.MatchString(g.AppName); {
+		case named && taken[strings.ToLower(g.AppName)] == 1:
+			names[i] = g.AppName
+			continue
+		case named:
+			names[i] = g.AppName + id
+		default: // of a database of XXL-JOB, which takes any
+			names[i] = "group" + id
+		}
+		for taken[strings.ToLower(names[i])] > 0 { // another is called so
+			names[i] += id
+		}
+		taken[strings.ToLower(names[i])]++
+	}
+	return names
+}
+
+var (
+	// fileName is what an app name may be to be that of a file.
+	fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	// deviceName is what Windows takes for a device, with whatever ending.
+	deviceName = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+)
