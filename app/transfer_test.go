@@ -81,6 +81,10 @@ func TestJobsTravelAsFiles(t *testing.T) {
 				t.Errorf("%s: %v, %s", path, err, got.body)
 			}
 		}
+		b.post("/executors", url.Values{"app_name": {"newcomer"}, "title": {"Newcomer"}, "type": {"auto"}})
+		if all, some := b.get("/jobs/export/file").body, b.get("/jobs/export/file?q=second").body; !strings.Contains(all, "newcomer") || strings.Contains(some, "newcomer") {
+			t.Errorf("an executor without jobs: %s\nand under a filter: %s", all, some)
+		}
 		if got := b.get("/jobs/export/file?state=paused"); got.status != http.StatusNotFound {
 			t.Errorf("those that are paused, which none is: %d %s", got.status, got.body)
 		}

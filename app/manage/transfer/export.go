@@ -58,7 +58,7 @@ type Export struct {
 // are left out as if they did not exist.
 func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilter, ids []int64) (Export, error) {
 	var out Export
-	whole := len(ids) == 0 && f == manage.JobFilter{Group: f.Group, Status: manage.AnyStatus}
+	whole := len(ids) == 0 && f == manage.JobFilter{Group: f.Group, Status: manage.AnyStatus, Typed: f.Typed}
 	if len(ids) == 0 {
 		f.Limit, f.Offset = jobfile.MaxJobs+1, 0
 		var err error

@@ -276,6 +276,7 @@ func TestAGroupWithoutJobsIsInTheFile(t *testing.T) {
 		all := manage.JobFilter{Status: manage.AnyStatus}
 		for _, c := range []struct{ what, got, want string }{
 			{"all", names(b.admin, all), "orders 1, secret 0"},
+			{"all, as people look for jobs", names(b.admin, manage.JobFilter{Status: manage.AnyStatus, Typed: true}), "orders 1, secret 0"},
 			{"what somebody sees", names(b.user, all), "orders 1"},
 			{"a group", names(b.admin, manage.JobFilter{Status: manage.AnyStatus, Group: b.closed}), "secret 0"},
 			{"under a filter", names(b.admin, manage.JobFilter{Status: manage.AnyStatus, Author: "ann"}), "orders 1"},
