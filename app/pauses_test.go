@@ -475,13 +475,16 @@ func TestAPauseIsUndone(t *testing.T) {
 			}
 			return list
 		}
+		var pressed string
+		var sent url.Values
 		undo := func() {
 			t.Helper()
 			v := url.Values{}
 			form := b.get("/pauses").document(t).Find(".toast .undo")
 			form.Find("input").Each(func(_ int, s *goquery.Selection) { v.Set(s.AttrOr("name", ""), s.AttrOr("value", "")) })
-			if got := b.post(form.AttrOr("action", "/none"), v); got.status != http.StatusSeeOther {
-				t.Fatalf("undone by %q: %d %s", form.AttrOr("action", ""), got.status, got.body)
+			pressed, sent = form.AttrOr("action", "/none"), v
+			if got := b.post(pressed, sent); got.status != http.StatusSeeOther {
+				t.Fatalf("undone by %q: %d %s", pressed, got.status, got.body)
 			}
 		}
 		until := time.Now().Add(50 * time.Hour).Truncate(time.Second)
@@ -503,7 +506,11 @@ func TestAPauseIsUndone(t *testing.T) {
 			if diff := cmp.Diff(set, active()); diff != "" {
 				t.Errorf("%s: the end undone (-want +got):\n%s", name, diff)
 			}
+			again, with := pressed, sent
 			undo()
+			if got := b.post(again, with); got.status != http.StatusSeeOther || len(active()) != 0 {
+				t.Errorf("%s: the end undone twice, as by a double click: %d, %v", name, got.status, active())
+			}
 		}
 	})
 }

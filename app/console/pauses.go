@@ -239,9 +239,12 @@ func (c *pausePages) pauseAgain(ec echo.Context) error {
 			return &problem.Error{Kind: problem.Invalid, Key: "pauses.error.moment", Err: err}
 		}
 	}
-	made, err := c.pauses.Again(ec.Request().Context(), who(ec), pauseID, until)
+	made, before, err := c.pauses.Again(ec.Request().Context(), who(ec), pauseID, until)
 	if err != nil {
 		return err
+	}
+	if before {
+		return c.goTo(ec, link.PausesPath, done("pauses.flash.made.before"))
 	}
 	return c.goTo(ec, link.PausesPath, pauseMade(made))
 }

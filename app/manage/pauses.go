@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -592,28 +593,31 @@ func (s *Pauses) end(ctx context.Context, p auth.Principal, id, job int64) error
 	return nil
 }
 
-// Again takes back that a pause was ended: another one like it holds until then, or until somebody ends it.
-func (s *Pauses) Again(ctx context.Context, p auth.Principal, id int64, until time.Time) (again int64, err error) {
+// Again takes back that a pause was ended: another one like it holds until then, or until somebody ends it. An end is taken back once: of two
+// pauses alike somebody would end one, and not see why nothing starts.
+func (s *Pauses) Again(ctx context.Context, p auth.Principal, id int64, until time.Time) (again int64, before bool, err error) {
 	was, err := s.Get(ctx, p, id)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	now := s.cfg.Now()
 	if !was.mayEnd(p) {
-		return 0, forbidden()
+		return 0, false, forbidden()
 	}
 	if was.EndedAt.IsZero() || !until.IsZero() && !until.After(now) {
-		return 0, problem.New(problem.Conflict, "problem.pause.over")
+		return 0, false, problem.New(problem.Conflict, "problem.pause.over")
 	}
 	in := PauseInput{Scope: was.Scope, Target: was.Target, Tag: was.Tag, From: was.From, Until: until, Strategy: was.Strategy, Cron: was.Cron, Length: was.Length, Zone: was.ZoneID, Reason: was.Reason}
 	if in.Cron == "" && in.From.Before(now) { // a window that goes on is known by when it began
 		in.From = now
 	}
-	if again, err = s.keep(ctx, p, in, nil); err != nil {
-		return 0, err
+	again, before, err = s.cfg.onceOne(ctx, strconv.FormatInt(id, 10), "pause again", func(ctx context.Context, remember within) (int64, error) {
+		return s.keep(ctx, p, in, remember)
+	})
+	if err == nil {
+		s.cfg.pausesChanged(ctx)
 	}
-	s.cfg.pausesChanged(ctx)
-	return again, nil
+	return again, before, err
 }
 
 // endPausesOf ends the pauses of a job or a group in the transaction that deletes it: nobody else could, and a list would have them for ever.
