@@ -74,10 +74,14 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		return err
 	}
 	if e.memory.gone.Swap(false) { // runs that had ended are open again
-		s.low, s.top, s.known = 0, 0, 0
+		s.low, s.next, s.known = 0, 0, 0
 	}
 	// Not the top of now: a lower id may be in a transaction that is not committed yet.
-	lowest := s.top
+	upTo, next, marked := s.known, s.next, s.marked
+	if now := e.now(); upTo == 0 || now.Sub(marked) >= committedIn || now.Before(marked) {
+		upTo, next, marked = next, top, now
+	}
+	lowest := upTo
 	mine := e.node.Mine()
 	var order []question
 	runs := make(map[question][]int64)
@@ -87,7 +91,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	var known, all []int64
 	err = e.eachOpen(ctx, s, func(r *db.ListOpenRunsRow) {
 		lowest = min(lowest, r.ID)
-		if all = append(all, r.ID); r.ID <= s.top {
+		if all = append(all, r.ID); r.ID <= upTo {
 			known = append(known, r.ID)
 		}
 		theirs := r.PlannedAt == 0
@@ -114,7 +118,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	if err != nil {
 		return err
 	}
-	s.low, s.top, s.known, s.open = lowest, top, s.top, known
+	s.low, s.known, s.next, s.marked, s.open = lowest, upTo, next, marked, known
 	e.openFrom.Store(lowest)
 	e.open.Store(&all)
 	e.measured.setRunning(running)
@@ -126,6 +130,10 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	e.judge(ctx, s, order, runs)
 	return e.callbacks.end(ctx, late)
 }
+
+// committedIn is how long a transaction that inserts runs may take, as one of an admin that is frozen meanwhile: up to then a run is found by the
+// next sweep, whatever came before it.
+const committedIn = 30 * time.Second
 
 // walkEvery is how often the log is walked from the oldest open run on. Nothing but that run may be open in it, while every run since that could
 // not be sent stands there without a result: beside one that takes weeks that is a second and more on a big log.

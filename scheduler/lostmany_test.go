@@ -117,13 +117,15 @@ func TestManyRunsWithoutAResultAreAskedAboutInTurn(t *testing.T) {
 }
 
 // TestASweepLooksAtWhatIsOpen and not at all that has come since the oldest open run, but now and then: beside one that takes weeks, that is
-// every run since which could not be sent.
+// every run since which could not be sent. A run whose transaction ends late is found at once, whatever has come and ended meanwhile.
 func TestASweepLooksAtWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		clock := newHandClock()
 		b := setup(t, pool, func(c *Config) {
 			byHand(c)
-			c.SweepEvery, c.AskAfter, c.LostAfter = time.Hour, time.Hour, 24*time.Hour
+			clock.rule(c)
+			c.SweepEvery, c.AskAfter, c.LostAfter, c.IdleAfter = time.Hour, time.Hour, 24*time.Hour, 24*time.Hour
 		})
 		s := &sweeper{}
 		sweep := func(what string, want ...int64) {
@@ -136,16 +138,35 @@ func TestASweepLooksAtWhatIsOpen(t *testing.T) {
 			}
 		}
 		job := b.addJob(nil)
-		ids := b.sentLongAgo(job, 4)
-		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?)", ids[1], ids[3])
-		sweep("at first", ids[0], ids[2])
-		sweep("once what is committed late is there", ids[0], ids[2])
+		first := b.sentLongAgo(job, 1)[0]
+		sweep("at first", first)
+		sweep("once more", first)
+		ids := b.sentLongAgo(job, 5)
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?, ?)", ids[1], ids[3], ids[4]) // as if they were not committed yet
+		for range 3 {
+			clock.pass(5 * time.Second)
+			sweep("with what has come", first, ids[0], ids[2])
+		}
+		b.exec("UPDATE xxl_job_log SET handle_code = 0 WHERE id = ?", ids[3])
+		sweep("with what is committed late", first, ids[0], ids[2], ids[3])
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?, ?)", first, ids[0], ids[2])
+		sweep("without what has ended", ids[3])
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id = ?", ids[3])
+		clock.pass(5 * time.Second)
+		sweep("with none")
+		b.exec("UPDATE xxl_job_log SET handle_code = 0 WHERE id IN (?, ?)", ids[0], ids[4])
+		clock.pass(committedIn - 21*time.Second)
+		sweep("with what is committed late although all before it had ended", ids[0], ids[4])
+		clock.pass(committedIn)
+		sweep("a while later", ids[0], ids[4])
+		clock.pass(committedIn)
+		sweep("and later", ids[0], ids[4])
 		b.exec("UPDATE xxl_job_log SET handle_code = 0 WHERE id = ?", ids[1]) // whoever walks comes by it
-		sweep("what is known", ids[0], ids[2])
+		sweep("what is known", ids[0], ids[4])
 		late := b.sentLongAgo(job, 2)
-		sweep("with what has come", ids[0], ids[2], late[0], late[1])
-		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?)", ids[2], late[0])
-		sweep("without what has ended", ids[0], late[1])
+		sweep("with what has come again", ids[0], ids[4], late[0], late[1])
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id IN (?, ?)", ids[4], late[0])
+		sweep("without what has ended again", ids[0], late[1])
 		s.walked = s.walked.Add(-walkEvery)
 		sweep("all", ids[0], ids[1], late[1])
 		if s.low != ids[0] {

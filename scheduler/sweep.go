@@ -11,9 +11,10 @@ import (
 // sweeper remembers between sweeps what need not be looked at again.
 type sweeper struct {
 	low     int64               // no run below this id is running or will be
-	top     int64               // the highest id at the last sweep
 	open    []int64             // the runs up to known that were open at the last sweep, in their order
-	known   int64               // the highest id at the sweep before the last
+	known   int64               // the highest id when marked was set before
+	next    int64               // and when it was set
+	marked  time.Time           // committedIn ago at most
 	walked  time.Time           // when all from low on were looked at
 	watch   map[int64]watched   // runs of which their executor shows no sign
 	logged  map[int64]time.Time // runs of which an idle executor has a log, and until when it is not asked again
