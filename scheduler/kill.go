@@ -260,28 +260,35 @@ func (e *Engine) endKilled(d *dispatch, user string) {
 func (e *Engine) killLoop(ctx context.Context) {
 	tick := time.NewTicker(killEvery)
 	defer tick.Stop()
+	var work errgroup.Group
+	work.SetLimit(asksAtOnce)
+	defer func() { _ = work.Wait() }() // the functions return no error
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if err := e.carryOut(ctx); err != nil && ctx.Err() == nil && e.node.MayAct() {
-			e.log.Warn("end runs that somebody wants ended", "error", err)
-		}
+		e.carryOut(ctx, &work)
 	}
 }
 
-func (e *Engine) carryOut(ctx context.Context) error {
+// carryOut takes back what this node holds, and has those wishes worked on that nobody waits for. It does not wait for that: executors that do not
+// answer in time must not keep runs from being taken back.
+func (e *Engine) carryOut(ctx context.Context, work *errgroup.Group) {
+	failed := func(err error) {
+		if ctx.Err() == nil && e.node.MayAct() {
+			e.log.Warn("end runs that somebody wants ended", "error", err)
+		}
+	}
 	wishes, err := e.wishes(ctx)
 	if err != nil {
-		return err
+		failed(err)
+		return
 	}
 	mine, now := e.node.Mine(), e.now()
 	left := now.Add(-e.killWait() - killEvery).UnixMilli()
 	e.rests.keep(wishes)
-	var work errgroup.Group
-	work.SetLimit(asksAtOnce)
 	for _, w := range wishes {
 		if w.AskedAt > left || !mine(w.LogID) {
 			if e.pending.has(w.LogID) {
@@ -289,18 +296,21 @@ func (e *Engine) carryOut(ctx context.Context) error {
 			}
 			continue
 		}
-		if e.rests.rests(w.LogID, now) {
+		if !e.rests.begin(w.LogID, now) {
 			continue
 		}
-		work.Go(func() error {
+		begun := work.TryGo(func() error {
 			err := e.carryOutLeft(ctx, w)
-			if err != nil {
-				e.rests.failed(w.LogID, now)
+			e.rests.end(w.LogID, e.now(), err != nil)
+			if err != nil && !kept(err) { // that is told in the run
+				failed(err)
 			}
-			return err
+			return nil
 		})
+		if !begun { // it has its turn when others rest
+			e.rests.end(w.LogID, now, false)
+		}
 	}
-	return work.Wait()
 }
 
 // wishes are all that are on record: one that cannot be carried out hides none behind it.
@@ -325,6 +335,7 @@ type killRests struct {
 }
 
 type killRest struct {
+	busy  bool // it is worked on
 	wait  time.Duration
 	until time.Time
 }
@@ -332,7 +343,7 @@ type killRest struct {
 // maxKillRest is how long a wish rests at most.
 const maxKillRest = 30 * time.Second
 
-// keep forgets all but those that there are still.
+// keep forgets all but those that there are still, or that are worked on.
 func (r *killRests) keep(wishes []db.Kill) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -342,20 +353,36 @@ func (r *killRests) keep(wishes []db.Kill) {
 			kept[w.LogID] = rest
 		}
 	}
+	for id, rest := range r.of {
+		if rest.busy {
+			kept[id] = rest
+		}
+	}
 	r.of = kept
 }
 
-func (r *killRests) rests(logID int64, now time.Time) bool {
+// begin is false for a wish that rests, or is worked on.
+func (r *killRests) begin(logID int64, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return now.Before(r.of[logID].until)
+	rest := r.of[logID]
+	if rest.busy || now.Before(rest.until) {
+		return false
+	}
+	rest.busy = true
+	r.of[logID] = rest
+	return true
 }
 
-func (r *killRests) failed(logID int64, now time.Time) {
+func (r *killRests) end(logID int64, now time.Time, failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	wait := min(max(2*r.of[logID].wait, 2*killEvery), maxKillRest)
-	r.of[logID] = killRest{wait, now.Add(wait)}
+	rest := r.of[logID]
+	if rest.busy = false; failed {
+		rest.wait = min(max(2*rest.wait, 2*killEvery), maxKillRest)
+		rest.until = now.Add(rest.wait)
+	}
+	r.of[logID] = rest
 }
 
 // carryOutLeft does the next step of a wish that nobody waits for.

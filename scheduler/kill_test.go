@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -32,6 +34,23 @@ func (b *bundle) wished(logID int64) {
 		wishes, err := b.engine.queries.ListKills(b.t.Context(), b.pool, db.ListKillsParams{Limit: 1000})
 		return err == nil && len(wishes) == 1 && wishes[0].LogID == logID
 	})
+}
+
+// ask puts on record that somebody wants a run ended.
+func (b *bundle) ask(id int64, at time.Time) {
+	b.t.Helper()
+	if err := b.engine.queries.InsertKill(b.t.Context(), b.pool, db.InsertKillParams{LogID: id, AskedBy: "ada", AskedAt: at.UnixMilli()}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// carryOut has the wishes carried out that are on record.
+func (b *bundle) carryOut() {
+	b.t.Helper()
+	var work errgroup.Group
+	work.SetLimit(asksAtOnce)
+	b.engine.carryOut(b.t.Context(), &work)
+	_ = work.Wait()
 }
 
 // killedUnsent checks that a run was ended by hand, by itself and before it was sent, and that nothing is left of the wish.
@@ -234,14 +253,14 @@ func TestAKillThatCannotReachItsExecutorRestsBetweenTries(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 20 {
-			_ = b.engine.carryOut(t.Context())
+			b.carryOut()
 		}
 		if n := tries.Load(); n != 1 {
 			t.Errorf("its executor was asked %d times at one moment, want once", n)
 		}
 		for range 600 {
 			clock.pass(time.Second)
-			_ = b.engine.carryOut(t.Context())
+			b.carryOut()
 		}
 		if n, told := tries.Load(), len(b.run(id).Events); n < 10 || n > 40 || told > 10_000 {
 			t.Errorf("in ten minutes its executor was asked %d times, and %d bytes tell of that", n, told)
@@ -249,10 +268,48 @@ func TestAKillThatCannotReachItsExecutorRestsBetweenTries(t *testing.T) {
 		there.Store(true)
 		clock.pass(time.Minute)
 		b.await("it is ended", func() bool {
-			_ = b.engine.carryOut(t.Context())
+			b.carryOut()
 			r := b.run(id)
 			return wasKilled(&r)
 		})
+	})
+}
+
+// TestAKillDoesNotWaitForExecutorsThatDoNotAnswer: more of them than are asked at once keep nobody's run from being taken back.
+func TestAKillDoesNotWaitForExecutorsThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		clock := newHandClock()
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter = 100 * time.Hour }, addressA)
+		hung, open := b.latch()
+		defer open()
+		var hang atomic.Int64
+		b.executors.kill = func(wire.KillRequest) (wire.Answer, error) {
+			hang.Add(1)
+			<-hung
+			return yes, nil
+		}
+		failed := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.RetryBackoff = 3, "1h" }))
+		b.await("it is sent", func() bool { return b.run(failed).TriggerCode == wire.CodeSuccess })
+		b.finish(failed, wire.CodeFail, "no")
+		retry := b.allRuns()[1].ID // this admin holds it
+		job := b.addJob(nil)
+		for range asksAtOnce + 1 {
+			id := b.trigger(job)
+			b.await("it is sent", func() bool { return b.run(id).TriggerCode == wire.CodeSuccess })
+			b.ask(id, clock.now().Add(-time.Hour)) // nobody waits any more
+		}
+		b.await("their executor is asked", func() bool { return hang.Load() == asksAtOnce })
+		b.ask(retry, clock.now())
+		b.await("the retry is taken back", func() bool {
+			r := b.run(retry)
+			return wasKilled(&r)
+		})
+		if n := hang.Load(); n != asksAtOnce {
+			t.Errorf("its executor is asked for %d at once, want %d, each once", n, asksAtOnce)
+		}
+		open()
+		b.await("all are ended", func() bool { return b.countRuns("outcome = ?", event.Killed) == asksAtOnce+2 })
 	})
 }
 
@@ -466,7 +523,7 @@ func TestAKillIsKeptWhileItsExecutorIsAway(t *testing.T) {
 		}
 		b.wished(id)
 		clock.pass(time.Hour)
-		_ = b.engine.carryOut(t.Context())
+		b.carryOut()
 		b.wished(id)
 		if r := b.run(id); ended(&r) || r.KillAskedAt == 0 {
 			t.Errorf("while its executor is away: %s", b.dump())
