@@ -157,6 +157,29 @@ func messages(t *testing.T, lang string) map[string]any {
 	return m
 }
 
+// TestNoTextIsThereTwice: of two the later one is shown, and whoever corrects the other sees nothing of it. A merge leaves such.
+func TestNoTextIsThereTwice(t *testing.T) {
+	t.Parallel()
+	key := regexp.MustCompile(`(?m)^  ("[^"]+"):`)
+	for _, lang := range Languages() {
+		raw, err := files.ReadFile(lang + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := make(map[string]bool)
+		for _, found := range key.FindAllSubmatch(raw, -1) {
+			if k := string(found[1]); seen[k] {
+				t.Errorf("%s has %s twice", lang, k)
+			} else {
+				seen[k] = true
+			}
+		}
+		if want := len(messages(t, lang)); len(seen) != want {
+			t.Errorf("%s: %d keys were found, want %d", lang, len(seen), want)
+		}
+	}
+}
+
 func TestLanguagesHaveTheSameKeysAndValues(t *testing.T) {
 	t.Parallel()
 	en := messages(t, English)
