@@ -4,10 +4,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 )
+
+// meant is a backfill that is made only as a dry run planned it.
+func meant(body, digest string) string {
+	return strings.TrimSuffix(body, "}") + `,"digest":"` + digest + `"}`
+}
 
 // TestBackfillsByTheAPI previews a backfill, makes it, and follows it to its end on the real sample executor.
 func TestBackfillsByTheAPI(t *testing.T) {
@@ -35,6 +41,7 @@ func TestBackfillsByTheAPI(t *testing.T) {
 			First             string `json:"first_planned"`
 			Last              string `json:"last_planned"`
 			Param             string `json:"first_parameter"`
+			Digest            string
 		}
 		c.json(http.StatusCreated, &got, "POST", path+"?dry_run=true", body)
 		if got.ID != 0 || got.Total != 3 || got.First != "2026-03-03T02:00:00Z" || got.Last != "2026-03-01T02:00:00Z" || got.Param != "day=2026-03-02" {
@@ -49,7 +56,24 @@ func TestBackfillsByTheAPI(t *testing.T) {
 				t.Errorf("%s: %d %s", bad, got.status, got.body)
 			}
 		}
-		c.json(http.StatusCreated, &got, "POST", path, body)
+		for _, change := range []struct{ column, to, back, code string }{
+			{"schedule_conf", "0 0 */12 * * ?", "0 0 2 * * ?", "backfill.plan.changed"},
+			{"time_zone", "Asia/Tokyo", "UTC", "backfill.plan.changed.times"},
+			{"executor_param", "day=1", "day=${{ planned | yyyy-MM-dd, -1d }}", "backfill.plan.changed.param"},
+		} {
+			set := func(to string) {
+				t.Helper()
+				if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET "+change.column+" = ? WHERE id = ?", to, job); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set(change.to)
+			if got := c.do("POST", path, meant(body, got.Digest)); got.status != http.StatusPreconditionFailed || !strings.Contains(got.body, `"`+change.code+`"`) {
+				t.Errorf("after a change of %s: %d %s", change.column, got.status, got.body)
+			}
+			set(change.back)
+		}
+		c.json(http.StatusCreated, &got, "POST", path, meant(body, got.Digest))
 		one := fmt.Sprintf("%s/%d", path, got.ID)
 		executortest.Eventually(t, "the end of the backfill", func() error {
 			c.json(http.StatusOK, &got, "GET", one, "")

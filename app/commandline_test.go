@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -336,7 +337,14 @@ func TestBackfillsOfTheCommandLine(t *testing.T) {
 	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--dry-run", "-o", "json"}, days...)...); err != nil || !strings.Contains(out, `"total": 3`) || !strings.Contains(out, `"state": "planned"`) {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--wait", "--at-once", "3"}, days...)...); err != nil || !strings.Contains(out, "done") {
+	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--digest", "4-0-0"}, days...)...); err == nil || !strings.Contains(err.Error(), "another number") {
+		t.Errorf("not as it was planned: %v: %s", err, out)
+	}
+	var planned struct{ Digest string }
+	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--dry-run", "-o", "json"}, days...)...); err != nil || json.Unmarshal([]byte(out), &planned) != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--wait", "--at-once", "3", "--digest", planned.Digest}, days...)...); err != nil || !strings.Contains(out, "done") {
 		t.Errorf("%v: %s", err, out)
 	}
 	out, err := punctual(t, append([]string{"backfills", "run", "fail", "--wait", "--newest"}, days...)...)

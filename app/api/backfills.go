@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/backfill"
 )
@@ -25,6 +26,7 @@ type backfillBody struct {
 	Failed bool      `json:"failed,omitempty" doc:"Not the planned times of the schedule, but of the runs that were triggered in the range and failed for good, with their parameters."`
 	Newest bool      `json:"newest_first,omitempty" doc:"Begin with the newest planned time."`
 	AtOnce int       `json:"at_once,omitempty" minimum:"1" maximum:"100" default:"1" doc:"How many planned times are under way at a time."`
+	Digest string    `json:"digest,omitempty" maxLength:"64" doc:"Of the plan that is meant, as a dry run answered it. If it would be another one now, nothing is done, and the answer is 412."`
 }
 
 // backfillState is a backfill, or, of a dry run, what it would be.
@@ -48,6 +50,7 @@ type backfillState struct {
 	First     *time.Time `json:"first_planned,omitempty" doc:"Of a dry run: the planned time that would be sent first."`
 	Last      *time.Time `json:"last_planned,omitempty" doc:"Of a dry run: the one that would be sent last."`
 	Param     string     `json:"first_parameter,omitempty" doc:"Of a dry run: the parameter that the executor would get for the first."`
+	Digest    string     `json:"digest,omitempty" doc:"Of a dry run: stands for its planned times and parameters."`
 }
 
 type backfillAnswer struct{ Body backfillState }
@@ -68,8 +71,8 @@ func (a *API) backfills() {
 		func(ctx context.Context, p auth.Principal, in *JobID) (*listOf[backfillState], error) {
 			return a.listBackfills(ctx, p, in.ID)
 		})
-	add(a, op{method: http.MethodPost, path: "/jobs/{id}/backfills", id: "createBackfill", tag: tag, summary: "Run a job for planned times that are over", status: http.StatusCreated,
-		text: "Each planned time of the range is run once, for that time, whether the schedule ran it or not. A dry run says how many there are."},
+	add(a, op{method: http.MethodPost, path: "/jobs/{id}/backfills", id: "createBackfill", tag: tag, summary: "Run a job for planned times that are over", status: http.StatusCreated, also: []int{http.StatusPreconditionFailed},
+		text: "Each planned time of the range is run once, for that time, whether the schedule ran it or not. A dry run says how many there are, and with its digest nothing but these are run."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			JobID
 			Once
@@ -116,11 +119,14 @@ func (a *API) createBackfill(ctx context.Context, p auth.Principal, job int64, d
 			return nil, err
 		}
 		return &backfillCreated{Body: backfillState{JobID: job, State: "planned", Failed: in.Failed, From: moment(in.From), Until: moment(in.Until), Newest: in.Newest,
-			AtOnce: int64(max(1, in.AtOnce)), Total: int64(plan.Count), First: moment(plan.First), Last: moment(plan.Last), Param: plan.Param}}, nil
+			AtOnce: int64(max(1, in.AtOnce)), Total: int64(plan.Count), First: moment(plan.First), Last: moment(plan.Last), Param: plan.Param, Digest: plan.Shown}}, nil
 	}
-	id, err := a.Manage.Backfills.Start(ctx, p, job, in)
+	id, plan, err := a.Manage.Backfills.Start(ctx, p, job, in, body.Digest)
 	if err != nil {
 		return nil, err
+	}
+	if id == 0 {
+		return nil, preconditionError{problem.New(problem.Conflict, plan.Changed(body.Digest)), http.StatusPreconditionFailed}
 	}
 	did(ctx)
 	b, err := a.Manage.Backfills.Get(ctx, p, job, id)

@@ -24,7 +24,7 @@ var backfillColumns = []column{
 }
 
 // planColumns are those of a dry run.
-var planColumns = []column{field("TOTAL", "total"), field("FIRST", "first_planned"), field("LAST", "last_planned"), field("PARAM", "first_parameter")}
+var planColumns = []column{field("TOTAL", "total"), field("FIRST", "first_planned"), field("LAST", "last_planned"), field("PARAM", "first_parameter"), field("DIGEST", "digest")}
 
 type backfillsList struct {
 	Target
@@ -51,6 +51,7 @@ type backfillsRun struct {
 	Failed bool      `help:"The runs of the range that failed for good, with their parameters, and not every planned time."`
 	Newest bool      `help:"Begin with the newest."`
 	AtOnce int       `default:"1" placeholder:"N" help:"How many planned times are under way at a time."`
+	Digest string    `placeholder:"TEXT" help:"What a dry run printed as DIGEST: run it only if its times and parameters are still these."`
 	DryRun bool      `help:"Say what would run."`
 	Wait   bool      `help:"Wait for the end. Exit code 0: all succeeded, 1: not all."`
 }
@@ -72,7 +73,7 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 		query, columns = url.Values{"dry_run": {"true"}}, planColumns
 	}
 	raw, err := a.do(ctx, http.MethodPost, path, query, map[string]any{
-		"from": c.From.Format(time.RFC3339), "until": c.Until.Format(time.RFC3339), "failed": c.Failed, "newest_first": c.Newest, "at_once": c.AtOnce,
+		"from": c.From.Format(time.RFC3339), "until": c.Until.Format(time.RFC3339), "failed": c.Failed, "newest_first": c.Newest, "at_once": c.AtOnce, "digest": c.Digest,
 	})
 	var b struct {
 		ID        int64 `json:"id"`

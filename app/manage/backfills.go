@@ -232,13 +232,14 @@ func (s *Backfills) failed(ctx context.Context, p auth.Principal, j db.Job, in B
 	return rows, param, nil
 }
 
-// Start makes a backfill, which begins at once, and returns its number.
-func (s *Backfills) Start(ctx context.Context, p auth.Principal, job int64, in BackfillInput) (id int64, err error) {
-	plan, err := s.Plan(ctx, p, job, in)
-	if err != nil {
-		return 0, err
+// Start makes a backfill, which begins at once, and returns its number; 0 if its plan, which is returned, is not the one that was shown, if one was.
+func (s *Backfills) Start(ctx context.Context, p auth.Principal, job int64, in BackfillInput, shown string) (id int64, plan BackfillPlan, err error) {
+	plan, err = s.Plan(ctx, p, job, in)
+	if err != nil || plan.Changed(shown) != "" {
+		return 0, plan, err
 	}
-	return s.start(ctx, p, in, plan, nil)
+	id, err = s.start(ctx, p, in, plan, nil)
+	return id, plan, err
 }
 
 // StartOnce starts a backfill if it is still what a plan said ([BackfillPlan.Shown]), and returns the plan that holds now, with the number 0, if it is not.
