@@ -1,12 +1,24 @@
 // Package environ finds what somebody meant to set and did not: variables of the environment that look like a program's settings and
-// that it does not read, most of them misspelt.
+// that it does not read, most of them misspelt, and names that were left without a value.
 package environ
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 )
+
+// DropEmpty takes the variables that begin with one of the prefixes and are empty out of the environment: in a file of variables, a name
+// without a value is a setting that nobody has made.
+func DropEmpty(prefixes ...string) {
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if value == "" && slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			os.Unsetenv(name)
+		}
+	}
+}
 
 // Stray is a variable that is set and that the program does not read.
 type Stray struct {

@@ -3,6 +3,7 @@
 package environ
 
 import (
+	"os"
 	"slices"
 	"testing"
 )
@@ -36,5 +37,17 @@ func TestStrays(t *testing.T) {
 				t.Errorf("%q: %v, want %v", tt.entry, got, tt.want)
 			}
 		})
+	}
+}
+
+func TestAnEmptyVariableIsNotSet(t *testing.T) {
+	for name, value := range map[string]string{"PUNCTUAL_GLUE": "", "PUNCTUAL_LISTEN": ":9", "OTHER_GLUE": ""} {
+		t.Setenv(name, value)
+	}
+	DropEmpty("PUNCTUAL_", "OTEL_")
+	for name, want := range map[string]bool{"PUNCTUAL_GLUE": false, "PUNCTUAL_LISTEN": true, "OTHER_GLUE": true} {
+		if _, set := os.LookupEnv(name); set != want {
+			t.Errorf("%s: set %v, want %v", name, set, want)
+		}
 	}
 }

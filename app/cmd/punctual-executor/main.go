@@ -84,6 +84,7 @@ func main() {
 
 // run is main with its surroundings as arguments; it returns the exit code: 2 for a wrong setting, said in one line.
 func run(args []string, stdout, stderr io.Writer) int {
+	environ.DropEmpty("PUNCTUAL_")
 	var s settings
 	code := -1
 	parser, err := kong.New(&s, kong.Name("punctual-executor"), kong.Vars{"version": wholeVersion()}, kong.Writers(stdout, stderr),

@@ -38,6 +38,17 @@ func TestACommandLineIsNoParameterUnlessSomebodySaysSo(t *testing.T) {
 	}
 }
 
+// TestAnEmptyVariableIsNotSet starts it as an env file with blanks does, up to a wrong setting.
+func TestAnEmptyVariableIsNotSet(t *testing.T) {
+	for _, name := range []string{"ADMIN", "GLUE", "PULL", "LOG_RETENTION_DAYS", "DRAIN_TIMEOUT", "LOG_FORMAT", "LOG_LEVEL"} {
+		t.Setenv("PUNCTUAL_EXECUTOR_"+name, "")
+	}
+	var out, err bytes.Buffer
+	if code := run([]string{"--access-token", "some-lamp-otter-1", "--data-dir", t.TempDir(), "--tls-cert", "there-is-none.pem"}, &out, &err); code != 2 || !strings.Contains(err.String(), "a certificate needs two files") {
+		t.Errorf("exit code %d: %s", code, err.String())
+	}
+}
+
 // TestTheLicencesArePrinted asks for them without any setting.
 func TestTheLicencesArePrinted(t *testing.T) {
 	var out, err bytes.Buffer

@@ -216,6 +216,7 @@ var words = kong.Vars{"languages": strings.Join(locales.Languages(), ", "), "ver
 func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c commands
 	c.MCP.Version = buildVersion()
+	environ.DropEmpty("PUNCTUAL_", "OTEL_")
 	code := -1
 	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
 		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),

@@ -46,6 +46,17 @@ func TestWhatNobodySaysIsLeftToTheSettings(t *testing.T) {
 	}
 }
 
+// TestAnEmptyVariableIsNotSet starts it as an env file with blanks does, up to a wrong setting.
+func TestAnEmptyVariableIsNotSet(t *testing.T) {
+	for _, name := range []string{"PUNCTUAL_GLUE", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_LOG_RETENTION_DAYS", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_SAMPLE", "OTEL_SDK_DISABLED"} {
+		t.Setenv(name, "")
+	}
+	var said strings.Builder
+	if code := run([]string{"serve", "--data-dir", t.TempDir(), "--tls-cert", "there-is-none.pem"}, io.Discard, &said); code != 2 || !strings.Contains(said.String(), "a TLS certificate and its key go together") {
+		t.Errorf("exit code %d: %s", code, said.String())
+	}
+}
+
 func TestTheSettingsPageHearsNoSecret(t *testing.T) {
 	t.Setenv("PUNCTUAL_ACCESS_TOKEN", "xSECRETx")
 	o, err := parse(t, "--database-url", "mysql://u:xSECRETx@h/d", "--admin-password", "xSECRETx", "--listen", ":9", "--tls-cert", "a.pem")
