@@ -79,6 +79,20 @@ func TestARunByHandIsAskedForTheFieldsOfItsParameter(t *testing.T) {
 		if doc := admin.get(page).document(t); doc.Find("main [name=param][readonly]").Length() != 1 || doc.Find(`main [name="param.date"]`).Length() != 0 {
 			t.Errorf("its parameter is fixed, and the form asks: %s", doc.Find("main form").Text())
 		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_param = '' WHERE id = ?", job.ID); err != nil { // as XXL-JOB, put back, would
+			t.Fatal(err)
+		}
+		refused := admin.post(page, url.Values{"param": {""}})
+		if text := refused.document(t).Find("main .error").Text(); refused.status != http.StatusUnprocessableEntity || !strings.Contains(text, "Business day") {
+			t.Errorf("its own, which is fixed, lacks a field: %d, and says %q", refused.status, text)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET param_fixed = 0 WHERE id = ?", job.ID); err != nil {
+			t.Fatal(err)
+		}
+		refused = admin.post(page, url.Values{"param": {`{"date":"soon","region":"us"}`}}) // of a dialog from before the job had fields
+		if doc := refused.document(t); refused.status != http.StatusUnprocessableEntity || doc.Find(`[name="param.region"] [selected]`).AttrOr("value", "") != "us" {
+			t.Errorf("what was typed as one text is lost: %d %s", refused.status, doc.Find("main form").Text())
+		}
 		if got := admin.get(fmt.Sprintf("/jobs/%d/edit", job.ID)).document(t).Find("[name=param_form]").Text(); strings.TrimSpace(got) != asked {
 			t.Errorf("the form of the job has %q", got)
 		}

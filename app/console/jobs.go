@@ -440,8 +440,13 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	// Those that were ticked come beside what was typed.
 	param, addresses := ec.FormValue(jobs.FieldParam), strings.TrimSpace(strings.Join(form[jobs.FieldAddresses], "\n"))
 	typedField := func(name string) string { return ec.FormValue(jobs.ParamField(name)) }
-	if fields, _ := jobspec.ReadParamForm(j.ParamForm); len(fields) > 0 && !form.Has(jobs.FieldParam) {
-		param = fields.Param(typedField)
+	if fields, _ := jobspec.ReadParamForm(j.ParamForm); len(fields) > 0 {
+		if form.Has(jobs.FieldParam) { // as the dialog was before the job had these fields, or where the parameter is fixed
+			values := fields.Values(param)
+			typedField = func(name string) string { return values[name] }
+		} else {
+			param = fields.Param(typedField)
+		}
 	}
 	typed := strings.TrimSpace(ec.FormValue(jobs.FieldPlanned))
 	meant := ec.FormValue(jobs.FieldMeant)

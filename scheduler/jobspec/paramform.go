@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -178,8 +179,9 @@ func (p ParamForm) Check(param string) []invalid.Field {
 		}
 		delete(values, f.Name)
 	}
-	for name := range values {
-		return append(faults, invalid.Field{Key: CodeParamUnknown, Args: []any{"Value", name}})
+	if len(values) > 0 {
+		first := slices.Min(slices.Collect(maps.Keys(values)))
+		faults = append(faults, invalid.Field{Key: CodeParamUnknown, Args: []any{"Value", first}})
 	}
 	return faults
 }
@@ -257,7 +259,7 @@ func (p ParamForm) Param(typed func(name string) string) string {
 		out.WriteString(asJSON(f.Name))
 		out.WriteByte(':')
 		switch {
-		case f.Type == ParamFlag && !HasExpression(text):
+		case f.Type == ParamFlag && (text == "" || text == "true" || text == "false"): // others are refused, not taken for false
 			out.WriteString(strconv.FormatBool(text == "true"))
 		case f.Type == ParamNumber && isNumber(text):
 			out.WriteString(text)
@@ -281,7 +283,7 @@ func asJSON(text string) string {
 // isNumber says whether a text is a number of JSON.
 func isNumber(text string) bool {
 	var n json.Number
-	return json.Unmarshal([]byte(text), &n) == nil && text[0] != '"'
+	return json.Unmarshal([]byte(text), &n) == nil && text[0] != '"' && text != "null"
 }
 
 // paramForm wants fields that can be read.
@@ -294,10 +296,11 @@ func paramForm(v *validation, f *Field, j *Job) {
 	}
 }
 
-// asked judges a parameter by the form. One that is empty is that of a job which only ever runs by hand, with what is typed then.
+// asked judges a parameter by the form. One that is empty is that of a job without a schedule, whose runs get what is typed or handed to them; not
+// where it is fixed, since nobody could run it then.
 func (v *validation) asked(j *Job) {
 	form, fault := ReadParamForm(j.ParamForm)
-	if fault != nil || j.Param == "" && !j.ScheduleType.Schedules() {
+	if fault != nil || j.Param == "" && !j.ScheduleType.Schedules() && !j.ParamFixed {
 		return
 	}
 	if faults := form.Check(j.Param); len(faults) > 0 {

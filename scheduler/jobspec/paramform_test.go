@@ -105,7 +105,7 @@ func TestWhatIsTypedBecomesAParameter(t *testing.T) {
 	if empty := form.Param(func(string) string { return "" }); empty != `{"dry":false}` {
 		t.Errorf("empty: %s", empty)
 	}
-	for text, want := range map[string]string{"five": `"five"`, "0x10": `"0x10"`, `"5"`: `"\"5\""`, "NaN": `"NaN"`, "-0.5": "-0.5", "1 2": `"1 2"`, "${{ x }}": `"${{ x }}"`} {
+	for text, want := range map[string]string{"five": `"five"`, "0x10": `"0x10"`, `"5"`: `"\"5\""`, "NaN": `"NaN"`, "-0.5": "-0.5", "null": `"null"`, "true": `"true"`, "1 2": `"1 2"`, "${{ x }}": `"${{ x }}"`} {
 		number := form.Param(func(name string) string {
 			if name == "limit" {
 				return text
@@ -115,6 +115,12 @@ func TestWhatIsTypedBecomesAParameter(t *testing.T) {
 		if number != `{"limit":`+want+`,"dry":false}` {
 			t.Errorf("%s becomes %s", text, number)
 		}
+	}
+	if flag := form.Param(func(string) string { return "yes" }); !strings.Contains(flag, `"dry":"yes"`) {
+		t.Errorf("what is no flag is taken for one: %s", flag)
+	}
+	if faults := form.Check(`{"date":"2026-02-28","z":1,"b":1,"a":1,"c":1}`); len(faults) != 1 || faults[0].Args[1] != "a" {
+		t.Errorf("of several that are unknown not the first is named: %v", faults)
 	}
 	if values := form.Values("any text"); len(values) != 0 {
 		t.Errorf("of a text that is no object: %v", values)
@@ -128,17 +134,19 @@ func TestAScheduledJobHasTheParameterThatItAsksFor(t *testing.T) {
 		schedule    jobspec.ScheduleType
 		param, form string
 		want        string
+		fixed       bool
 	}{
-		{jobspec.ScheduleNone, "", asked, ""},
-		{jobspec.ScheduleNone, `{"region":"eu"}`, asked, "param " + jobspec.CodeParamRequired},
-		{jobspec.ScheduleCron, "", asked, "param " + jobspec.CodeParamRequired},
-		{jobspec.ScheduleCron, `{"date":"${{ planned | yyyy-MM-dd }}"}`, asked, ""},
-		{jobspec.ScheduleCron, "", "a:\n", ""},
-		{jobspec.ScheduleCron, "any text", "", ""},
-		{jobspec.ScheduleCron, "", "- a", "param_form " + jobspec.CodeParamForm},
-		{jobspec.ScheduleNone, "", "a: {help: " + strings.Repeat("x", 4000) + "}", "param_form " + jobspec.CodeTooLong},
+		{jobspec.ScheduleNone, "", asked, "", false},
+		{jobspec.ScheduleNone, "", asked, "param " + jobspec.CodeParamRequired, true}, // nobody could run it
+		{jobspec.ScheduleNone, `{"region":"eu"}`, asked, "param " + jobspec.CodeParamRequired, false},
+		{jobspec.ScheduleCron, "", asked, "param " + jobspec.CodeParamRequired, false},
+		{jobspec.ScheduleCron, `{"date":"${{ planned | yyyy-MM-dd }}"}`, asked, "", false},
+		{jobspec.ScheduleCron, "", "a:\n", "", false},
+		{jobspec.ScheduleCron, "any text", "", "", false},
+		{jobspec.ScheduleCron, "", "- a", "param_form " + jobspec.CodeParamForm, false},
+		{jobspec.ScheduleNone, "", "a: {help: " + strings.Repeat("x", 4000) + "}", "param_form " + jobspec.CodeTooLong, false},
 	} {
-		j := jobspec.Job{Name: "pay", Author: "ann", ScheduleType: tt.schedule, ScheduleConf: "0 0 2 * * ?", Handler: "pay", Param: tt.param, ParamForm: tt.form}.WithDefaults()
+		j := jobspec.Job{Name: "pay", Author: "ann", ScheduleType: tt.schedule, ScheduleConf: "0 0 2 * * ?", Handler: "pay", Param: tt.param, ParamForm: tt.form, ParamFixed: tt.fixed}.WithDefaults()
 		if tt.schedule == jobspec.ScheduleNone {
 			j.ScheduleConf = ""
 		}

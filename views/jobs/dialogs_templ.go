@@ -112,7 +112,7 @@ func RunOnce(p RunPage) templ.Component {
 							}
 						}
 					} else {
-						templ_7745c5c3_Err = ui.Area(p.Printer, ui.Field{Name: FieldParam, ID: "run-param", Label: p.T("jobs.field.param"), Help: p.paramHelp(), Value: p.Param, Error: p.Errors[FieldParam], Class: "mono", Rows: 3, ReadOnly: p.OwnParam, Focus: !p.OwnParam && len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Area(p.Printer, ui.Field{Name: FieldParam, ID: "run-param", Label: p.T("jobs.field.param"), Help: p.paramHelp(), Value: p.Param, Error: p.paramError(), Class: "mono", Rows: 3, ReadOnly: p.OwnParam, Focus: !p.OwnParam && len(p.Errors) == 0}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -219,7 +219,7 @@ func paramField(p RunPage, f RunField) templ.Component {
 			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if c := p.paramField(f); f.Type == jobspec.ParamFlag && !jobspec.HasExpression(f.Value) {
+		if c := p.paramField(f); f.Type == jobspec.ParamFlag && (f.Value == "" || f.Value == "true" || f.Value == "false") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<div class=\"field\"><label class=\"check\"><input type=\"checkbox\" name=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

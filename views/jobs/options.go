@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -176,6 +177,19 @@ func (p RunPage) paramHelp() string {
 		return p.T("jobs.run.param.own")
 	}
 	return p.T("jobs.run.param.help")
+}
+
+// paramError is what is wrong with a parameter that is one text, or with the first field of it: nobody is asked for those where it is fixed.
+func (p RunPage) paramError() string {
+	if text := p.Errors[FieldParam]; text != "" {
+		return text
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Errors)) {
+		if strings.HasPrefix(name, ParamField("")) {
+			return p.Errors[name]
+		}
+	}
+	return ""
 }
 
 // paramField is the control of a field of the parameter. What has its value only when it is sent is drawn as text, whatever it becomes.
