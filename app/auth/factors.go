@@ -78,8 +78,13 @@ type Factors struct {
 func NewFactors(pool *db.Pool, signKey []byte, sealing *seal.Seal, places *Places, now func() time.Time, logger *slog.Logger) *Factors {
 	return &Factors{
 		logger: logger, pool: pool, queries: db.New(), seal: sealing, places: places, now: now, attempts: attempts{pool: pool, queries: db.New()},
-		codec: securecookie.New(signKey, nil).MaxAge(int(setupLife / time.Second)).MaxLength(16 << 10),
+		codec: securecookie.New(signKey, nil).MaxAge(0).MaxLength(16 << 10), // which goes by the machine's clock
 	}
+}
+
+// timely reports whether a question of then may still be answered.
+func (f *Factors) timely(begun int64) bool {
+	return f.now().Sub(time.UnixMilli(begun)).Abs() <= setupLife
 }
 
 // List are a user's second factors, and how many recovery codes are left.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pquerna/otp/totp"
@@ -120,6 +121,29 @@ func TestASecondFactorsCodeCountsOnce(t *testing.T) {
 		}
 		if list, left, err := f.List(t.Context(), p.UserID); err != nil || left != 0 || len(list) != 0 {
 			t.Errorf("with the last one go the recovery codes: %d, %v", left, err)
+		}
+	})
+}
+
+// TestASetUpEndsByTheClockOfAllAdmins, and not by that of the machine that is asked.
+func TestASetUpEndsByTheClockOfAllAdmins(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		f := NewFactors(nil, make([]byte, 32), nil, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		p := Principal{UserID: 1, Name: "ann"}
+		setup, err := f.SetUpCode(p, "Punctual")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour) // the next request comes to an admin whose machine is ahead
+		now = now.Add(setupLife)
+		if _, err := f.AgainCode(p, "Punctual", setup.Token); err != nil {
+			t.Errorf("in time: %v", err)
+		}
+		now = now.Add(time.Second)
+		if _, err := f.AgainCode(p, "Punctual", setup.Token); !errors.Is(err, ErrSetupExpired) {
+			t.Errorf("too late: %v", err)
 		}
 	})
 }

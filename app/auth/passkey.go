@@ -27,6 +27,7 @@ type PasskeySetup struct {
 type passkeySetup struct {
 	UserID  int64
 	Session webauthn.SessionData
+	Begun   int64 // epoch ms
 }
 
 // passkeyUser is a user as the library wants one.
@@ -108,7 +109,7 @@ func (f *Factors) SetUpPasskey(r *http.Request, p Principal) (PasskeySetup, erro
 	if err != nil {
 		return PasskeySetup{}, err
 	}
-	token, err := f.codec.Encode(FactorPasskey, passkeySetup{UserID: p.UserID, Session: *session})
+	token, err := f.codec.Encode(FactorPasskey, passkeySetup{UserID: p.UserID, Session: *session, Begun: f.now().UnixMilli()})
 	if err != nil {
 		return PasskeySetup{}, fmt.Errorf("sign a question for a passkey: %w", err)
 	}
@@ -118,7 +119,7 @@ func (f *Factors) SetUpPasskey(r *http.Request, p Principal) (PasskeySetup, erro
 // AddPasskey keeps the passkey that a browser made for the token of [Factors.SetUpPasskey].
 func (f *Factors) AddPasskey(r *http.Request, p Principal, token, answer, name string) error {
 	var s passkeySetup
-	if f.codec.Decode(FactorPasskey, token, &s) != nil || s.UserID != p.UserID {
+	if f.codec.Decode(FactorPasskey, token, &s) != nil || s.UserID != p.UserID || !f.timely(s.Begun) {
 		return ErrSetupExpired
 	}
 	u, err := f.passkeyUser(r.Context(), p)

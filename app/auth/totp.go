@@ -34,6 +34,7 @@ type CodeSetup struct {
 type codeSetup struct {
 	UserID int64
 	Secret string
+	Begun  int64 // epoch ms
 }
 
 // SetUpCode begins with an app's codes. Nothing is kept before one of them was shown.
@@ -48,7 +49,7 @@ func (f *Factors) SetUpCode(p Principal, issuer string) (CodeSetup, error) {
 }
 
 func (f *Factors) codeSetup(userID int64, secret, url string) (CodeSetup, error) {
-	token, err := f.codec.Encode(FactorCode, codeSetup{UserID: userID, Secret: secret})
+	token, err := f.codec.Encode(FactorCode, codeSetup{UserID: userID, Secret: secret, Begun: f.now().UnixMilli()})
 	if err != nil {
 		return CodeSetup{}, fmt.Errorf("sign a secret for codes: %w", err)
 	}
@@ -58,7 +59,7 @@ func (f *Factors) codeSetup(userID int64, secret, url string) (CodeSetup, error)
 // AgainCode is the setup that a token began, for a second try.
 func (f *Factors) AgainCode(p Principal, issuer, token string) (CodeSetup, error) {
 	var s codeSetup
-	if f.codec.Decode(FactorCode, token, &s) != nil || s.UserID != p.UserID {
+	if f.codec.Decode(FactorCode, token, &s) != nil || s.UserID != p.UserID || !f.timely(s.Begun) {
 		return CodeSetup{}, ErrSetupExpired
 	}
 	raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(s.Secret)
@@ -75,7 +76,7 @@ func (f *Factors) AgainCode(p Principal, issuer, token string) (CodeSetup, error
 // AddCode keeps the app whose first code is shown with the token of [Factors.SetUpCode]; of one that is kept already the code is worth nothing.
 func (f *Factors) AddCode(ctx context.Context, p Principal, token, code, name string) error {
 	var s codeSetup
-	if f.codec.Decode(FactorCode, token, &s) != nil || s.UserID != p.UserID {
+	if f.codec.Decode(FactorCode, token, &s) != nil || s.UserID != p.UserID || !f.timely(s.Begun) {
 		return ErrSetupExpired
 	}
 	step, err := f.stepOf(s.Secret, plainCode(code))

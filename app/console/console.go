@@ -16,12 +16,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorilla/securecookie"
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
-	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/transfer"
@@ -93,7 +91,7 @@ func New(cfg Config) *Console {
 	m := cfg.Manage
 	f := &frame{
 		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness,
-		cookie:   securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)),
+		cookie:   ageless(cfg.SignKey, nil),
 		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, notes: m.Notes, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
@@ -106,7 +104,7 @@ func New(cfg Config) *Console {
 		entrance: &entrance{
 			frame: f, factorForms: forms, logins: cfg.Logins, sessions: cfg.Sessions, signIns: cfg.SignIns, places: cfg.Places, directories: m.Directories,
 			audit: m.Audit, logger: cfg.Logger, firstTime: cfg.FirstTime, publicURL: cfg.PublicURL,
-			flows: securecookie.New(cfg.SignKey, cfg.EncryptKey).MaxAge(int(directory.FlowLife / time.Second)),
+			flows: ageless(cfg.SignKey, cfg.EncryptKey), // what is in it says when it was begun
 		},
 		families: []family{
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, engine: cfg.Engine},

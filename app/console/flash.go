@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gorilla/securecookie"
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -77,4 +78,10 @@ func (c *frame) takeFlash(ec echo.Context) (flash, bool) {
 		return flash{}, false
 	}
 	return f, true
+}
+
+// ageless signs cookies, and with a second key encrypts them, that browsers keep for as long as they are told. The library would have them end by the
+// clock of whichever machine is asked, and that decides nothing.
+func ageless(signKey, encryptKey []byte) *securecookie.SecureCookie {
+	return securecookie.New(signKey, encryptKey).MaxAge(0)
 }
