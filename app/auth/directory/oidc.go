@@ -219,7 +219,8 @@ func (p *Provider) claims(ctx context.Context, found *found, token *oauth2.Token
 		return nil, "", p.fail(Untrue, errors.New("the answer holds no ID token: is this an OpenID Connect provider?"))
 	}
 	keys := &keySet{remote: found.keys}
-	id, err := oidc.NewVerifier(p.cfg.Issuer, keys, &oidc.Config{ClientID: p.cfg.ClientID, Now: p.now, SupportedSigningAlgs: found.algorithms}).Verify(ctx, raw)
+	// The token's times are the world's, which the machine's clock keeps, as it does for certificates; p.now is the database's.
+	id, err := oidc.NewVerifier(p.cfg.Issuer, keys, &oidc.Config{ClientID: p.cfg.ClientID, Now: time.Now, SupportedSigningAlgs: found.algorithms}).Verify(ctx, raw)
 	if keys.missing != nil {
 		return nil, "", p.fail(Down, keys.missing) // nothing is said against the token
 	} else if err != nil {

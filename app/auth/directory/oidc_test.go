@@ -108,6 +108,30 @@ func TestAProviderVouchesForSomebody(t *testing.T) {
 	}
 }
 
+// TestTheDatabaseClockIsNotTheProviders: the time of the cluster is the database's, and a provider's tokens go by the time of the world.
+func TestTheDatabaseClockIsNotTheProviders(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
+		p := directorytest.NewOIDC(t)
+		p.SetUser(ann())
+		cfg, err := directory.Parse([]byte(provided(p)), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := directory.New(cfg, func() time.Time { return time.Now().Add(off) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if who, err := signIn(t, d); err != nil || !who.In {
+			t.Errorf("off by %v: %+v, %v", off, who, err)
+		}
+		p.Twist(func(claims map[string]any) { claims["exp"] = time.Now().Add(-time.Hour).Unix() })
+		if who, err := signIn(t, d); reason(err) != directory.Untrue {
+			t.Errorf("expired, off by %v: %+v, %v", off, who, err)
+		}
+	}
+}
+
 func TestWhatAProviderDidNotSayIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
