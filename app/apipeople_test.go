@@ -300,9 +300,28 @@ func TestSettingsAndStatisticsOfAProgram(t *testing.T) {
 		if c.json(200, &numbers, "GET", "/statistics?days=3", ""); numbers.Jobs != 2 || len(numbers.Days) != 3 || numbers.Days[0].Date >= numbers.Days[2].Date {
 			t.Errorf("statistics: %+v", numbers)
 		}
+		var used struct {
+			Items []struct {
+				Group   int64  `json:"group_id"`
+				AppName string `json:"app_name"`
+			}
+		}
+		if c.json(200, &used, "GET", "/statistics/usage", ""); len(used.Items) != 2 || used.Items[1].Group != 2 || used.Items[1].AppName != "stock" {
+			t.Errorf("usage: %+v", used)
+		}
+		for query, want := range map[string]string{"from=yesterday": "invalid query from error.date", "until=2026-02-30": "invalid query until error.date", "from=2000-01-01": "usage.range", "from=2099-01-02&until=2099-01-01": "usage.range"} {
+			var refused refusal
+			c.json(422, &refused, "GET", "/statistics/usage?"+query, "")
+			if got := strings.Join(append([]string{refused.Code}, refused.fields()...), " "); got != want {
+				t.Errorf("usage by %s: %s", query, got)
+			}
+		}
 		ann := &caller{t: t, base: c.base, token: makeToken(t, normalUser(t, a), url.Values{"name": {"x"}, "scope": {"view"}, "days": {"7"}})}
 		if ann.json(200, &numbers, "GET", "/statistics", ""); numbers.Jobs != 1 || len(numbers.Days) != 7 {
 			t.Errorf("who sees one group: %+v", numbers)
+		}
+		if ann.json(200, &used, "GET", "/statistics/usage", ""); len(used.Items) != 1 || used.Items[0].Group != 1 {
+			t.Errorf("who sees one group is told the usage of %+v", used)
 		}
 		var ahead struct {
 			Minutes []struct{ From string }

@@ -54,7 +54,7 @@ var apiNeeds = map[string]need{
 	"listWebhooks": admin, "getWebhook": admin, "createWebhook": admin, "patchWebhook": admin, "deleteWebhook": admin, "rotateWebhookSecret": admin, "testWebhook": admin,
 	"listDeliveries": admin, "sendDeliveryAgain": admin, "sendGivenUpAgain": admin,
 
-	"getTimeline": user, "getStatistics": user, "getForecast": user, "getOutlook": user, "getHealth": user,
+	"getTimeline": user, "getStatistics": user, "getForecast": user, "getOutlook": user, "getUsage": user, "getHealth": user,
 }
 
 // apiBody is what an operation is asked with that needs a body, for things of a group.

@@ -1080,6 +1080,11 @@ type Querier interface {
 	// XXL-JOB takes them for stopped.
 	StopMovedJobs(ctx context.Context, db DBTX, ids []int64) error
 	SumEndedOutputs(ctx context.Context, db DBTX) (int64, error)
+	// What the counters of a stretch of hours come to for each group. group_ids counts unless all_groups is 1.
+	SumHoursByGroup(ctx context.Context, db DBTX, arg SumHoursByGroupParams) ([]SumHoursByGroupRow, error)
+	// How long the long runs of a stretch of days took for each group that jobs are in now; group 0 has those of jobs that are deleted.
+	// The run of a flow is left out, which takes no executor's time beside its steps'. group_ids counts unless all_groups is 1.
+	SumLongRunsByGroup(ctx context.Context, db DBTX, arg SumLongRunsByGroupParams) ([]SumLongRunsByGroupRow, error)
 	// How much is kept, and how much of that since a moment.
 	SumOutputObjects(ctx context.Context, db DBTX, sinceMs int64) (SumOutputObjectsRow, error)
 	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).

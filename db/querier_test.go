@@ -175,7 +175,7 @@ var argValues = map[string]any{
 	"LeaveOutputObject.ID": int64(2), "InsertOutputBlob.Part": int64(99), "InsertOutputFilter.ObjectID": int64(99),
 	"ResealWebhook.OldConfig": "config1", "NoteWebhookTrouble.LastReason": "changed", "ListSilentExecutors.UpdateTime": seedTime.AddDate(0, 0, 20), "NoteSilentExecutor.Before": seedTime.AddDate(0, 0, 20),
 	"NoteExecutorBack.RegistryKey": "regist2", "NoteExecutorBack.RegistryValue": "regist2",
-	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "DeleteJobDaysBefore": int64(100), "SetHour.SucCount": int64(77),
+	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "FromDay": int64(0), "ToDay": int64(100), "DeleteHoursBefore": int64(100), "DeleteJobDaysBefore": int64(100), "SetHour.SucCount": int64(77),
 }
 
 // TestEveryQuery calls each method of the Querier on rows that fill every column, and on both databases. It checks that

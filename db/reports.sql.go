@@ -586,3 +586,127 @@ func (q *Queries) SetReport(ctx context.Context, db DBTX, arg SetReportParams) (
 	}
 	return result.RowsAffected()
 }
+
+const sumHoursByGroup = `-- name: SumHoursByGroup :many
+SELECT group_id, CAST(SUM(running_count) AS SIGNED) AS running, CAST(SUM(suc_count) AS SIGNED) AS succeeded,
+       CAST(SUM(fail_count) AS SIGNED) AS failed, CAST(SUM(skip_count) AS SIGNED) AS skipped
+FROM punctual_run_hour
+WHERE hour_at >= ? AND hour_at < ? AND (CAST(? AS SIGNED) = 1 OR group_id IN (/*SLICE:group_ids*/?))
+GROUP BY group_id ORDER BY group_id
+`
+
+type SumHoursByGroupParams struct {
+	FromHour  int64
+	ToHour    int64
+	AllGroups int64
+	GroupIds  []int64
+}
+
+type SumHoursByGroupRow struct {
+	GroupID   int64
+	Running   int64
+	Succeeded int64
+	Failed    int64
+	Skipped   int64
+}
+
+// What the counters of a stretch of hours come to for each group. group_ids counts unless all_groups is 1.
+func (q *Queries) SumHoursByGroup(ctx context.Context, db DBTX, arg SumHoursByGroupParams) ([]SumHoursByGroupRow, error) {
+	query := sumHoursByGroup
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.FromHour)
+	queryParams = append(queryParams, arg.ToHour)
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumHoursByGroupRow
+	for rows.Next() {
+		var i SumHoursByGroupRow
+		if err := rows.Scan(
+			&i.GroupID,
+			&i.Running,
+			&i.Succeeded,
+			&i.Failed,
+			&i.Skipped,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sumLongRunsByGroup = `-- name: SumLongRunsByGroup :many
+SELECT CAST(COALESCE(j.job_group, 0) AS SIGNED) AS group_id, CAST(SUM(d.total_ms) AS SIGNED) AS total_ms
+FROM punctual_job_day AS d LEFT JOIN xxl_job_info AS j ON j.id = d.job_id
+WHERE d.day_at >= ? AND d.day_at < ? AND COALESCE(j.glue_type, '') <> 'FLOW'
+  AND (CAST(? AS SIGNED) = 1 OR j.job_group IN (/*SLICE:group_ids*/?))
+GROUP BY j.job_group ORDER BY group_id
+`
+
+type SumLongRunsByGroupParams struct {
+	FromDay   int64
+	ToDay     int64
+	AllGroups int64
+	GroupIds  []int64
+}
+
+type SumLongRunsByGroupRow struct {
+	GroupID int64
+	TotalMs int64
+}
+
+// How long the long runs of a stretch of days took for each group that jobs are in now; group 0 has those of jobs that are deleted.
+// The run of a flow is left out, which takes no executor's time beside its steps'. group_ids counts unless all_groups is 1.
+func (q *Queries) SumLongRunsByGroup(ctx context.Context, db DBTX, arg SumLongRunsByGroupParams) ([]SumLongRunsByGroupRow, error) {
+	query := sumLongRunsByGroup
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.FromDay)
+	queryParams = append(queryParams, arg.ToDay)
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumLongRunsByGroupRow
+	for rows.Next() {
+		var i SumLongRunsByGroupRow
+		if err := rows.Scan(&i.GroupID, &i.TotalMs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

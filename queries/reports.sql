@@ -72,6 +72,14 @@ WHERE hour_at >= sqlc.arg(from_hour) AND hour_at < sqlc.arg(to_hour) ORDER BY ho
 SELECT group_id, hour_at, running_count, suc_count, fail_count, skip_count FROM punctual_run_hour
 WHERE group_id IN (sqlc.slice(group_ids)) AND hour_at >= sqlc.arg(from_hour) AND hour_at < sqlc.arg(to_hour) ORDER BY hour_at, group_id;
 
+-- name: SumHoursByGroup :many
+-- What the counters of a stretch of hours come to for each group. group_ids counts unless all_groups is 1.
+SELECT group_id, CAST(SUM(running_count) AS SIGNED) AS running, CAST(SUM(suc_count) AS SIGNED) AS succeeded,
+       CAST(SUM(fail_count) AS SIGNED) AS failed, CAST(SUM(skip_count) AS SIGNED) AS skipped
+FROM punctual_run_hour
+WHERE hour_at >= sqlc.arg(from_hour) AND hour_at < sqlc.arg(to_hour) AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR group_id IN (sqlc.slice(group_ids)))
+GROUP BY group_id ORDER BY group_id;
+
 -- name: FirstHourSince :one
 -- The first hour with counters in a stretch, or 0.
 SELECT CAST(COALESCE(MIN(hour_at), 0) AS SIGNED) AS hour_at FROM punctual_run_hour WHERE hour_at >= sqlc.arg(from_hour) AND hour_at < sqlc.arg(to_hour);
@@ -97,6 +105,15 @@ ORDER BY CASE CAST(sqlc.arg(order_by) AS SIGNED)
 -- name: ListLongRunsOfJobs :many
 SELECT day_at, job_id, runs, total_ms, longest_id, longest_ms FROM punctual_job_day
 WHERE day_at >= ? AND job_id IN (sqlc.slice(job_ids)) ORDER BY day_at, job_id;
+
+-- name: SumLongRunsByGroup :many
+-- How long the long runs of a stretch of days took for each group that jobs are in now; group 0 has those of jobs that are deleted.
+-- The run of a flow is left out, which takes no executor's time beside its steps'. group_ids counts unless all_groups is 1.
+SELECT CAST(COALESCE(j.job_group, 0) AS SIGNED) AS group_id, CAST(SUM(d.total_ms) AS SIGNED) AS total_ms
+FROM punctual_job_day AS d LEFT JOIN xxl_job_info AS j ON j.id = d.job_id
+WHERE d.day_at >= sqlc.arg(from_day) AND d.day_at < sqlc.arg(to_day) AND COALESCE(j.glue_type, '') <> 'FLOW'
+  AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR j.job_group IN (sqlc.slice(group_ids)))
+GROUP BY j.job_group ORDER BY group_id;
 
 -- name: DeleteJobDaysBefore :execrows
 DELETE FROM punctual_job_day WHERE day_at < ? LIMIT 1000;

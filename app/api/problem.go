@@ -163,6 +163,7 @@ var texts = map[string]struct{ key, arg string }{
 	validation.MsgUnexpectedProperty:       {"api.error.unexpected", ""},
 	validation.MsgExpectedRequiredProperty: {"job.error.required", ""},
 	validation.MsgExpectedRFC3339DateTime:  {"api.error.datetime", ""},
+	validation.MsgExpectedRFC3339Date:      {"api.error.date", ""},
 	validation.MsgExpectedBoolean:          {"api.error.boolean", ""},
 	validation.MsgExpectedNumber:           {"api.error.integer", ""},
 	validation.MsgExpectedInteger:          {"api.error.integer", ""},

@@ -57,6 +57,17 @@ type quarters struct {
 	Until    *time.Time `json:"complete_until" doc:"With at_least: from this moment on more is due than is said."`
 }
 
+// usage is what a group of executors did.
+type usage struct {
+	Group   int64  `json:"group_id" doc:"0: jobs that are deleted, for whoever sees all groups."`
+	AppName string `json:"app_name" doc:"Empty where there is no such group any more."`
+	Title   string `json:"title"`
+	Runs    int64  `json:"runs" doc:"Fires that were run or still are; attempts of one count once."`
+	Failed  int64  `json:"failed" doc:"How many of them failed."`
+	Skipped int64  `json:"skipped" doc:"Fires that were left out on purpose, beside runs."`
+	Seconds int64  `json:"run_seconds" doc:"How long runs took together, each attempt for itself."`
+}
+
 func (a *API) statistics() {
 	const tag = "statistics"
 	add(a, op{method: http.MethodGet, path: "/statistics", id: "getStatistics", tag: tag, summary: "Get the numbers of the dashboard"},
@@ -84,11 +95,30 @@ func (a *API) statistics() {
 			out := quarters{From: f.From.UTC(), AtLeast: !f.Ends.IsZero(), Until: moment(f.Ends), Quarters: f.Quarters[:min(in.Days*24*4, len(f.Quarters))]}
 			return &struct{ Body quarters }{out}, err
 		})
+	add(a, op{method: http.MethodGet, path: "/statistics/usage", id: "getUsage", tag: tag, summary: "Get how many runs each group of executors had, and how long they took",
+		text: "By the days that runs were planned for, of the last 100. A run counts for the group that ran it, that of a flow beside those of its steps. Time counts for the group that the job is in now: of runs that took a second or more and succeeded, failed or timed out, with retries, and not of flows."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			From  string `query:"from" format:"date" doc:"The first day, in the zone of the installation; without it six days before the last."`
+			Until string `query:"until" format:"date" doc:"The last day, which counts too; without it today."`
+		}) (*listOf[usage], error) {
+			rows, err := a.Manage.Dashboard.Usage(ctx, p, day(in.From), day(in.Until))
+			out := &listOf[usage]{list[usage]{Items: []usage{}}}
+			for _, u := range rows {
+				out.Body.Items = append(out.Body.Items, usage{u.ID, u.AppName, u.Title, u.Runs, u.Failed, u.Skipped, int64(u.Took.Seconds())})
+			}
+			return out, err
+		})
 	add(a, op{method: http.MethodGet, path: "/health", id: "getHealth", tag: "health", summary: "Get whether the admin that answers does its work",
 		text: "For probes there is GET /readyz, which takes no token."},
 		func(context.Context, auth.Principal, *struct{}) (*struct{ Body health }, error) {
 			return &struct{ Body health }{a.health()}, nil
 		})
+}
+
+// day reads a parameter that is none or a date.
+func day(text string) time.Time {
+	t, _ := time.Parse(time.DateOnly, text)
+	return t
 }
 
 func (a *API) figures(ctx context.Context, p auth.Principal, n int) (s statistics, err error) {

@@ -31,6 +31,10 @@ const (
 	extendAt = "@every 1m"
 )
 
+// KeptDays is how many days the counters of hours and of long runs are kept whole, today's included: somewhat longer than the longest
+// picture that is made of them.
+const KeptDays = 100
+
 const (
 	// jitterMax spreads installations that share a database server; nodes of one installation do not meet, see [Config.Leads].
 	jitterMax = 30 * time.Second
@@ -38,10 +42,9 @@ const (
 	// size of a day above which that waits for the night.
 	recountSoon    = 20 * time.Second
 	recountSoonMax = 1_000_000
-	// recountAdopted is how many days back days without hours are counted, and keepHours how long hours are kept:
-	// somewhat longer than the longest report that is made of them.
+	// recountAdopted is how many days back days without hours are counted.
 	recountAdopted = 30
-	keepHours      = 100 * 24 * time.Hour
+	keepHours      = KeptDays * 24 * time.Hour
 	// keepClearings is how long finished clearings are shown.
 	keepClearings = 90 * 24 * time.Hour
 	// trialGrace is how old the text of a trial is before it is looked whether its run is gone.

@@ -67,6 +67,7 @@ func apiPages(f pageFacts, admin bool) []page {
 	add("groups", "/groups")
 	add("group", "/groups/7")
 	add("statistics", "/statistics")
+	add("usage", "/statistics/usage")
 	add("forecast", "/statistics/forecast")
 	add("calendars", "/calendars")
 	add("pauses", "/pauses")
