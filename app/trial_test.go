@@ -164,6 +164,20 @@ func TestATrialWaitsForASecondPersonToo(t *testing.T) {
 			t.Fatalf("login: %d", got.status)
 		}
 		job := strings.TrimSuffix(editor, "/glue")
+		for name, who := range map[string]*browser{"its author": b, "another": other} {
+			line := who.get("/").document(t).Find(`.dashboard .notice a[href="/jobs?state=review"]`)
+			if want := map[string]int{"another": 1}[name]; line.Length() != want {
+				t.Errorf("the dashboard tells %s of what waits %d times", name, line.Length())
+			}
+			if rows := who.get("/jobs?state=review").document(t).Find("tbody tr"); rows.Length() != 1 || rows.AttrOr("data-id", "") != strings.TrimPrefix(job, "/jobs/") {
+				t.Errorf("what waits, for %s: %d jobs", name, rows.Length())
+			}
+		}
+		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, other, url.Values{"name": {"ci"}, "scope": {"admin"}, "days": {"7"}})}
+		var waiting struct{ Items []struct{ ID int64 } }
+		if got := c.do("GET", "/jobs?state=review", ""); json.Unmarshal([]byte(got.body), &waiting) != nil || len(waiting.Items) != 1 || "/jobs/"+strconv.FormatInt(waiting.Items[0].ID, 10) != job {
+			t.Errorf("what waits, for a program: %d %s", got.status, got.body)
+		}
 		if page := other.get(job).document(t); page.Find(`.notice a[href="`+editor+`/waiting"]`).Length() != 1 {
 			t.Error("the job's page does not say that a change waits")
 		}

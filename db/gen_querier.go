@@ -837,6 +837,8 @@ type Querier interface {
 	// The jobs of a stretch of ids that are not as the newest row of their history says, and flows that an XXL-JOB admin would schedule. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
 	// rate whose next time is off the beat was started anew, unless that is the end of a pause. The next time of any other job moves with its runs and says nothing.
 	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
+	// The jobs whose script has a change that waits, and by whom, without the texts.
+	ListScriptChanges(ctx context.Context, db DBTX) ([]ListScriptChangesRow, error)
 	// Sealed. A group has tens.
 	ListSecretValues(ctx context.Context, db DBTX, groupID int64) ([]ListSecretValuesRow, error)
 	// What touches punctual_secret.

@@ -8,6 +8,8 @@ package db
 import (
 	"context"
 	"database/sql"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 const deleteScriptChange = `-- name: DeleteScriptChange :execrows
@@ -128,6 +130,49 @@ func (q *Queries) ListGlueVersions(ctx context.Context, db DBTX, arg ListGlueVer
 			&i.GlueType,
 			&i.GlueRemark,
 			&i.AddTime,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listScriptChanges = `-- name: ListScriptChanges :many
+SELECT c.job_id, c.author_id, c.author, j.job_group, j.glue_type
+FROM punctual_script_change AS c JOIN xxl_job_info AS j ON j.id = c.job_id ORDER BY c.job_id
+`
+
+type ListScriptChangesRow struct {
+	JobID    int64
+	AuthorID int64
+	Author   string
+	JobGroup int64
+	GlueType wire.Glue
+}
+
+// The jobs whose script has a change that waits, and by whom, without the texts.
+func (q *Queries) ListScriptChanges(ctx context.Context, db DBTX) ([]ListScriptChangesRow, error) {
+	rows, err := db.QueryContext(ctx, listScriptChanges)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListScriptChangesRow
+	for rows.Next() {
+		var i ListScriptChangesRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.AuthorID,
+			&i.Author,
+			&i.JobGroup,
+			&i.GlueType,
 		); err != nil {
 			return nil, err
 		}

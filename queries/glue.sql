@@ -19,6 +19,11 @@ WHERE id = sqlc.arg(id) AND revision = sqlc.arg(old_revision);
 -- The change of a job's script that waits for a second person.
 SELECT job_id, author_id, author, base, source, remark, made_at FROM punctual_script_change WHERE job_id = ?;
 
+-- name: ListScriptChanges :many
+-- The jobs whose script has a change that waits, and by whom, without the texts.
+SELECT c.job_id, c.author_id, c.author, j.job_group, j.glue_type
+FROM punctual_script_change AS c JOIN xxl_job_info AS j ON j.id = c.job_id ORDER BY c.job_id;
+
 -- name: InsertScriptChange :exec
 -- The first who proposes one; a duplicate is somebody else at the same moment.
 INSERT INTO punctual_script_change (job_id, author_id, author, base, source, remark, made_at) VALUES (?, ?, ?, ?, ?, ?, ?);

@@ -43,6 +43,7 @@ const (
 	stateRunning = "running"
 	stateStopped = "stopped"
 	statePaused  = "paused" // of a filter: started, and held still now
+	stateReview  = "review" // of a filter: a change of its script waits for a second person
 )
 
 // jobNames are what a job's fields are called in JSON: as in job files.

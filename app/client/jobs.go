@@ -65,7 +65,7 @@ var jobColumns = []column{
 // jobFilter is the console's.
 type jobFilter struct {
 	Group   groupRef `complete:"groups" help:"Only jobs of this group of executors: its number, or its app name."`
-	State   string   `enum:"running,stopped,paused,any" default:"any" help:"running, stopped, paused (started, and held still by a pause now) or any."`
+	State   string   `enum:"running,stopped,paused,review,any" default:"any" help:"running, stopped, paused (started, and held still by a pause now), review (a change of its script waits for a second person) or any."`
 	Text    string   `help:"Only jobs with this in their description, or with this number."`
 	Handler string   `help:"Only jobs with this in the name of their handler."`
 	Author  string   `help:"Only jobs with this in the name of their author."`

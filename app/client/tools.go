@@ -48,7 +48,7 @@ type (
 	jobsWanted struct {
 		onPage
 		Group   int64  `json:"group_id,omitempty" jsonschema:"only jobs of this group of executors"`
-		State   string `json:"state,omitempty" jsonschema:"running (the schedule is started), stopped, or paused (it is started, and a pause holds it still now)"`
+		State   string `json:"state,omitempty" jsonschema:"running (the schedule is started), stopped, paused (it is started, and a pause holds it still now), or review (a change of its script waits for a second person)"`
 		Text    string `json:"text,omitempty" jsonschema:"only jobs with this in their description, or with this number"`
 		Handler string `json:"handler,omitempty" jsonschema:"only jobs with this in the name of their handler"`
 		Author  string `json:"author,omitempty" jsonschema:"only jobs with this in the name of their owner"`

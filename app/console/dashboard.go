@@ -70,6 +70,13 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
 		return err
 	}
+	approvals, err := c.jobs.Approvals(ctx, p)
+	if err != nil {
+		return err
+	}
+	if approvals > 0 {
+		page.Approvals = page.T("dashboard.approvals", "Count", approvals, "N", format.Number(approvals))
+	}
 	days, _ := strconv.Atoi(ec.QueryParam("days"))
 	if !slices.Contains(dashboardDays, days) {
 		days = dashboardDays[0]

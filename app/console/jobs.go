@@ -130,7 +130,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 // jobFilter is a filter as the use cases take it.
 func (c *frame) jobFilter(f link.JobFilter, zone *time.Location) manage.JobFilter {
 	return manage.JobFilter{
-		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag, Paused: f.State == link.JobPaused, Typed: true,
+		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag, Paused: f.State == link.JobPaused, Review: f.State == link.JobReview, Typed: true,
 		Show: dashboard.Show(f.Show), At: link.LocalTime(f.At, zone, 0), Until: link.LocalTime(f.Until, zone, 0),
 	}
 }

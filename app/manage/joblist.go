@@ -29,6 +29,7 @@ type JobFilter struct {
 	At      time.Time      // when the minute of ShowDue begins
 	Until   time.Time      // of ShowDue: not a minute but up to then
 	Paused  bool           // only what a pause holds still now
+	Review  bool           // only those of whose script a change waits that the principal may look at
 	// NoID keeps Text from naming a job by its id.
 	NoID    bool
 	Limit   int
@@ -113,14 +114,25 @@ func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.J
 			return q, false, err
 		}
 	}
-	if !ok || f.Show == "" {
+	if !ok || f.Show == "" && !f.Review {
 		return q, ok, nil
 	}
-	if f.Show == ShowMine {
+	switch f.Show {
+	case "":
+	case ShowMine:
 		q.IDs, err = s.mine(ctx, p)
-		return q, len(q.IDs) > 0, err
+	default:
+		q.IDs, err = s.figures.Jobs(ctx, p, f.Show, f.At, f.Until)
 	}
-	q.IDs, err = s.figures.Jobs(ctx, p, f.Show, f.At, f.Until)
+	if err == nil && f.Review {
+		var waiting []int64
+		waiting, _, err = s.reviews(ctx, p)
+		if f.Show == "" {
+			q.IDs = waiting
+		} else {
+			q.IDs = slices.DeleteFunc(slices.Clone(q.IDs), func(id int64) bool { return !slices.Contains(waiting, id) })
+		}
+	}
 	return q, len(q.IDs) > 0, err
 }
 

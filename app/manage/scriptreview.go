@@ -101,6 +101,33 @@ func (s *Jobs) ScriptChange(ctx context.Context, p auth.Principal, id int64) (j 
 	return j, c, err == nil, err
 }
 
+// reviews are the jobs of whose scripts a change waits that somebody may look at, and how many of those they may approve.
+func (s *Jobs) reviews(ctx context.Context, p auth.Principal) (ids []int64, approves int64, err error) {
+	rows, err := s.queries.ListScriptChanges(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list the scripts that wait: %w", db.Error(err))
+	}
+	for _, r := range rows {
+		if !p.CanUseGroup(r.JobGroup) || !s.CanScript(p, r.GlueType, r.JobGroup) {
+			continue
+		}
+		ids = append(ids, r.JobID)
+		if mayScript(p, r.JobGroup) && !isAuthor(p, db.ScriptChange{AuthorID: r.AuthorID, Author: r.Author}) {
+			approves++
+		}
+	}
+	return ids, approves, nil
+}
+
+// Approvals is how many changes of scripts wait that somebody may approve.
+func (s *Jobs) Approvals(ctx context.Context, p auth.Principal) (int64, error) {
+	if !p.CanAnywhere(auth.RightGlue) {
+		return 0, nil
+	}
+	_, n, err := s.reviews(ctx, p)
+	return n, err
+}
+
 // isAuthor says whether somebody made a change, also with one of their API tokens.
 func isAuthor(p auth.Principal, c db.ScriptChange) bool {
 	return p.UserID != 0 && p.UserID == c.AuthorID || cut(p.Name, 64) == c.Author

@@ -147,6 +147,70 @@ func TestAScriptWaitsForASecondPerson(t *testing.T) {
 	})
 }
 
+// TestWhatWaitsIsListed for those who may look at it, and counted for those who may approve it.
+func TestWhatWaitsIsListed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		for group, name := range map[int64]string{b.group: "orders", b.closed: "closed"} {
+			if err := b.Groups.Update(ctx, b.admin, group, GroupInput{AppName: name, Title: name, Manual: true, Addresses: "10.0.0.1:9999", GroupOptions: GroupOptions{ScriptReview: true}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		as := func(id int64, name string, r auth.Rights) auth.Principal {
+			return auth.NewPrincipal(id, name, auth.RoleUser, "").Grant(b.group, r)
+		}
+		ann, bob, eve := as(11, "ann", auth.AllRights), as(12, "bob", auth.AllRights), as(13, "eve", auth.RightEdit|auth.RightRun)
+		stranger := auth.NewPrincipal(14, "zoe", auth.RoleUser, "")
+		propose := func(p auth.Principal, name string, group int64) int64 {
+			id, err := b.Jobs.Create(ctx, p, b.job(func(in *JobInput) {
+				in.Name, in.Author, in.Group, in.Glue, in.Handler, in.GlueSource, in.GlueRemark = name, p.Name, group, wire.GlueShell, "", "echo one", "first"
+			}))
+			if err != nil {
+				t.Fatal(kind(err))
+			}
+			return id
+		}
+		b.create(t, nil)
+		first, second, closed := propose(ann, "first", b.group), propose(bob, "second", b.group), propose(b.admin, "closed", b.closed)
+		check := func(who string, p auth.Principal, approvals int64, ids ...int64) {
+			t.Helper()
+			list, err := b.Jobs.List(ctx, p, JobFilter{Status: AnyStatus, Review: true, Limit: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64
+			for _, j := range list.Jobs {
+				got = append(got, j.ID)
+			}
+			if n, err := b.Jobs.Approvals(ctx, p); err != nil || n != approvals || !slices.Equal(got, ids) {
+				t.Errorf("%s: %v are listed and %d may be approved, %v; want %v and %d", who, got, n, err, ids, approvals)
+			}
+		}
+		check("an administrator", b.admin, 2, closed, second, first)
+		check("an author", ann, 1, second, first)
+		check("the author's token", as(11, "ann via token x", auth.AllRights), 1, second, first)
+		check("who writes no scripts", eve, 0)
+		check("a stranger", stranger, 0)
+		if list, err := b.Jobs.List(ctx, ann, JobFilter{Status: AnyStatus, Review: true, Show: ShowMine, Limit: 50}); err != nil || len(list.Jobs) != 1 || list.Jobs[0].ID != first {
+			t.Errorf("of one's own: %+v, %v", list.Jobs, err)
+		}
+		_, c, _, err := b.Jobs.ScriptChange(ctx, ann, second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Jobs.ApproveScript(ctx, ann, second, ScriptChangeVersion(c)); err != nil {
+			t.Fatal(err)
+		}
+		check("an author who approved", ann, 0, first)
+		if _, err := pool.ExecContext(ctx, "DELETE FROM xxl_job_info WHERE id = ?", closed); err != nil { // as an XXL-JOB admin does
+			t.Fatal(err)
+		}
+		check("an administrator, of a job that is gone", b.admin, 1, first)
+	})
+}
+
 // TestAScriptThatWaitsIsToldWhereItsJobIs: who moves the job and changes its script at once proposes it in the group that the job comes to.
 func TestAScriptThatWaitsIsToldWhereItsJobIs(t *testing.T) {
 	t.Parallel()

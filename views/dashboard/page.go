@@ -11,6 +11,7 @@ import (
 // Page is the dashboard ([Whole]; its script asks for [FragmentBody] every few seconds).
 type Page struct {
 	layout.Page
+	Approvals string   // how many changes of scripts wait for the reader, ready to print; empty: none
 	Paused    []string // what holds everything still, or a whole group, ready to print
 	Troubles  []Trouble
 	Counts    []Count

@@ -17,6 +17,7 @@ func (f fakes) dashboardPaused() dashboard.Page {
 		f.T("dashboard.paused.all", "User", "admin", "At", f.at(2*time.Hour).Absolute, "Reason", f.zh("数据库迁移", "The database moves")),
 		f.T("dashboard.paused.group.open", "User", "ana", "Group", f.zh("支付网关", "Payments"), "Reason", f.zh("支付网关更换证书，期间上游拒绝所有请求", "The gateway's certificates are replaced, and the bank refuses all calls meanwhile")),
 	}
+	p.Approvals = f.T("dashboard.approvals", "Count", 2, "N", "2")
 	return p
 }
 

@@ -456,7 +456,7 @@ func filters(p ListPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Choice("state", p.T("filter.state"), p.T("filter.state.all"), ui.Labelled(p.Printer, "jobs.state.", []string{link.JobRunning, link.JobStopped, link.JobPaused}, p.Filter.State, false)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Choice("state", p.T("filter.state"), p.T("filter.state.all"), ui.Labelled(p.Printer, "jobs.state.", []string{link.JobRunning, link.JobStopped, link.JobPaused, link.JobReview}, p.Filter.State, false)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

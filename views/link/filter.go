@@ -13,6 +13,7 @@ const (
 	JobRunning = "running" // its schedule is started
 	JobStopped = "stopped"
 	JobPaused  = "paused" // started, and a pause holds it still now
+	JobReview  = "review" // a change of its script waits for a second person
 )
 
 // Results a run list can be narrowed to.
@@ -52,7 +53,7 @@ func Ranges() []string {
 // JobFilter is what a job list is narrowed to. The zero value is every job, first page.
 type JobFilter struct {
 	Group   int64  `q:"group"`
-	State   string `q:"state,word"` // "", JobRunning, JobStopped or JobPaused
+	State   string `q:"state,word"` // "", JobRunning, JobStopped, JobPaused or JobReview
 	Text    string `q:"q"`          // part of the description, or an id
 	Handler string `q:"handler"`
 	Author  string `q:"author"`
@@ -88,7 +89,7 @@ const (
 // JobsFrom reads a job filter from a query. A value it cannot read counts as absent.
 func JobsFrom(q url.Values) JobFilter {
 	f := read[JobFilter](q)
-	only(&f.State, JobRunning, JobStopped, JobPaused)
+	only(&f.State, JobRunning, JobStopped, JobPaused, JobReview)
 	only(&f.Show, ShowFailing, ShowLate, ShowDue, ShowMine)
 	only(&f.Sort, JobSorts()...)
 	if f.Show != ShowDue {

@@ -54,10 +54,10 @@ func TestComplete(t *testing.T) {
 	}{
 		{"jo", nil, []string{"jobs"}},
 		{"st", []string{"jobs"}, []string{"start", "stop"}},
-		{"", []string{"jobs", "--state"}, []string{"running", "stopped", "paused", "any"}},
-		{"--state=r", []string{"jobs"}, []string{"--state=running"}},
-		{"r", []string{"jobs", "--state", "="}, []string{"running"}}, // as bash takes it apart
-		{"=", []string{"jobs", "--state"}, []string{"running", "stopped", "paused", "any"}},
+		{"", []string{"jobs", "--state"}, []string{"running", "stopped", "paused", "review", "any"}},
+		{"--state=ru", []string{"jobs"}, []string{"--state=running"}},
+		{"ru", []string{"jobs", "--state", "="}, []string{"running"}}, // as bash takes it apart
+		{"=", []string{"jobs", "--state"}, []string{"running", "stopped", "paused", "review", "any"}},
 		{"y", []string{"jobs", "-o"}, []string{"yaml"}},
 		{"--lim", []string{"jobs", "list", "--state", "running"}, []string{"--limit"}},
 		{"--lim", []string{"jobs", "--"}, nil},
@@ -89,14 +89,14 @@ func TestShellsComplete(t *testing.T) {
 	for shell, tt := range map[string]struct{ script, want string }{
 		"bash": {`source <(punctual completion bash)
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _punctual; printf '%s|' "${COMPREPLY[@]}"; }
-complete -p punctual >/dev/null && ask punctual jobs st; ask punctual jobs --state = r; ask punctual context use 'a'`, `start|stop|running|a\ b|`},
+complete -p punctual >/dev/null && ask punctual jobs st; ask punctual jobs --state = ru; ask punctual context use 'a'`, `start|stop|running|a\ b|`},
 		"zsh": {`compdef() { [[ $1$2 == _punctualpunctual ]] && print -n ok: }
 compadd() { print -rn -- "${(j:|:)values}|"; }
 source <(punctual completion zsh)
 ask() { words=("$@"); CURRENT=$#; _punctual; }
-ask punctual jobs st; ask punctual jobs --state=r; ask punctual context use a`, `ok:start|stop|--state=running|a b|`},
+ask punctual jobs st; ask punctual jobs --state=ru; ask punctual context use a`, `ok:start|stop|--state=running|a b|`},
 		"fish": {`punctual completion fish | source
-for line in 'punctual jobs st' 'punctual jobs --state=r' 'punctual context use a'
+for line in 'punctual jobs st' 'punctual jobs --state=ru' 'punctual context use a'
   complete -C $line | string replace -r '\t.*' '' | string join '|'; or true
 end`, "start|stop\n--state=running\na b\n"},
 	} {
