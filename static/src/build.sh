@@ -21,8 +21,8 @@ esbuild --target=$targets --format=iife --outfile=$dist/flow.js static/src/js/fl
 esbuild --target=$targets --format=iife --outfile=$dist/roving.js static/src/js/roving.js
 # What both editors have is a file of its own, so that who edits a second language loads only that.
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
-# The largest is stored compressed, or a hundredth of the program would be this file.
-gzip -9nf $dist/editor-core.js
+# The editors are stored compressed, or a hundredth of the program would be these files. So are the licences.
+gzip -9nf $dist/editor-core.js $dist/editor.js $dist/editor-php.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
 esbuild --target=$targets --outfile=$dist/more.css static/src/css/more.css
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
@@ -44,3 +44,4 @@ cp static/src/favicon*.svg static/src/icons/*.png static/src/manifest.webmanifes
 		cat "static/src/node_modules/$name/LICENSE"
 	done
 } > $dist/LICENSES.txt
+gzip -9nf $dist/LICENSES.txt
