@@ -74,12 +74,21 @@ func (a *App) watchCertificates(ctx context.Context) {
 				continue
 			}
 			asked = now
-			var err error
-			if others, err = a.othersCerts(ctx, now); err != nil && ctx.Err() == nil {
-				a.logger.Warn("look at the certificates of executors", "error", err)
-			}
+			others = a.othersAgain(ctx, now, others)
 		}
 	}
+}
+
+// othersAgain are the certificates of others, or those from before while nobody can say whom to ask: an alert about them does not end by that.
+func (a *App) othersAgain(ctx context.Context, now time.Time, before []placedCert) []placedCert {
+	found, err := a.othersCerts(ctx, now)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.logger.Warn("look at the certificates of executors", "error", err)
+		}
+		return before
+	}
+	return found
 }
 
 // ownCerts are those of an admin: the one that it serves, which is not the file's while that does not fit its key, and those in its other files.

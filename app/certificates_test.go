@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -69,6 +70,11 @@ func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
 			if n := <-shown; n != 1 {
 				t.Errorf("an executor that asks for the admin's certificate was shown %d", n)
 			}
+		}
+		cut, cancel := context.WithCancel(t.Context())
+		cancel()
+		if kept := a.othersAgain(cut, now, others); len(kept) != len(others) {
+			t.Errorf("while the database does not answer %d of %d certificates are told", len(kept), len(others))
 		}
 		registry := prometheus.NewRegistry()
 		ends := newCertEnds(registry)
