@@ -8,6 +8,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -74,7 +75,7 @@ func (q *Queries) CountMovedJobs(ctx context.Context, db DBTX, jobGroup int64) (
 
 const countOpenRunsOfGroups = `-- name: CountOpenRunsOfGroups :many
 SELECT job_group, COUNT(*) AS runs FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code IN (0, 200) AND planned_at > 0 AND id >= ? GROUP BY job_group ORDER BY job_group
+WHERE id IN (/*SLICE:ids*/?) AND handle_code = 0 AND trigger_code IN (0, 200) AND planned_at > 0 GROUP BY job_group ORDER BY job_group
 `
 
 type CountOpenRunsOfGroupsRow struct {
@@ -82,9 +83,19 @@ type CountOpenRunsOfGroupsRow struct {
 	Runs     int64
 }
 
-// The open runs of ours, by group, from a low mark on.
-func (q *Queries) CountOpenRunsOfGroups(ctx context.Context, db DBTX, lowID int64) ([]CountOpenRunsOfGroupsRow, error) {
-	rows, err := db.QueryContext(ctx, countOpenRunsOfGroups, lowID)
+// Those of the open runs that are ours, by group.
+func (q *Queries) CountOpenRunsOfGroups(ctx context.Context, db DBTX, ids []int64) ([]CountOpenRunsOfGroupsRow, error) {
+	query := countOpenRunsOfGroups
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}

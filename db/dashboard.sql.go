@@ -295,14 +295,9 @@ SELECT id, job_group, job_id, executor_address, executor_handler, executor_param
        outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= ?
-ORDER BY id LIMIT ?
+WHERE id IN (/*SLICE:ids*/?) AND handle_code = 0 AND trigger_code IN (0, 200)
+ORDER BY id
 `
-
-type ListOldestOpenRunsParams struct {
-	FromID int64
-	Limit  int32
-}
 
 type ListOldestOpenRunsRow struct {
 	ID                     int64
@@ -331,9 +326,19 @@ type ListOldestOpenRunsRow struct {
 	HandleNote             string
 }
 
-// The runs that are open for longest, from an id on.
-func (q *Queries) ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error) {
-	rows, err := db.QueryContext(ctx, listOldestOpenRuns, arg.FromID, arg.Limit)
+// Those of the runs that were open a sweep ago and still are, the oldest first.
+func (q *Queries) ListOldestOpenRuns(ctx context.Context, db DBTX, ids []int64) ([]ListOldestOpenRunsRow, error) {
+	query := listOldestOpenRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}

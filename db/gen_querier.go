@@ -80,8 +80,8 @@ type Querier interface {
 	CountMovedJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	// The undecided fires of a job from a low mark on, read by the index on handle_code. A trial of its script is none.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
-	// The open runs of ours, by group, from a low mark on.
-	CountOpenRunsOfGroups(ctx context.Context, db DBTX, lowID int64) ([]CountOpenRunsOfGroupsRow, error)
+	// Those of the open runs that are ours, by group.
+	CountOpenRunsOfGroups(ctx context.Context, db DBTX, ids []int64) ([]CountOpenRunsOfGroupsRow, error)
 	// An installation is new until there is somebody who can log in: a program may have had its token made before.
 	CountPeople(ctx context.Context, db DBTX) (int64, error)
 	// How many answers of an executor wait for the admins that asked, and their bytes.
@@ -721,8 +721,8 @@ type Querier interface {
 	ListNotesOfJob(ctx context.Context, db DBTX, arg ListNotesOfJobParams) ([]Note, error)
 	// The oldest first, along i_note_run.
 	ListNotesOfRun(ctx context.Context, db DBTX, arg ListNotesOfRunParams) ([]Note, error)
-	// The runs that are open for longest, from an id on.
-	ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error)
+	// Those of the runs that were open a sweep ago and still are, the oldest first.
+	ListOldestOpenRuns(ctx context.Context, db DBTX, ids []int64) ([]ListOldestOpenRunsRow, error)
 	// The executors at which runs of ours have been open since a moment or longer.
 	ListOpenAddresses(ctx context.Context, db DBTX, arg ListOpenAddressesParams) ([]Text, error)
 	// Behind that of a job and cause; all of them are behind job 0. What each admin keeps in memory, so that a success of a job without open alarms

@@ -138,9 +138,9 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			return len(r), err
 		}, "USING INDEX I_handle_code (handle_code=?", "key=I_handle_code", 25},
 		{"ListOldestOpenRuns", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListOldestOpenRuns(ctx, tx, db.ListOldestOpenRunsParams{FromID: 1, Limit: 25})
+			r, err := q.ListOldestOpenRuns(ctx, tx, []int64{1, 2, 3})
 			return len(r), err
-		}, "USING INDEX I_handle_code (handle_code=?", "key=I_handle_code", 25},
+		}, "USING INDEX I_handle_code (handle_code=? AND rowid=?)", "rows=3 ", 0},
 		{"ListSuccessesAfter", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListSuccessesAfter(ctx, tx, db.ListSuccessesAfterParams{JobID: 3, AfterID: 15_000, Limit: 1})
 			return len(r), err

@@ -50,9 +50,9 @@ WHERE job_group = sqlc.arg(job_group) AND trigger_status = sqlc.arg(trigger_stat
 SELECT job_group, trigger_status, COUNT(*) AS jobs FROM xxl_job_info GROUP BY job_group, trigger_status ORDER BY job_group, trigger_status;
 
 -- name: CountOpenRunsOfGroups :many
--- The open runs of ours, by group, from a low mark on.
+-- Those of the open runs that are ours, by group.
 SELECT job_group, COUNT(*) AS runs FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code IN (0, 200) AND planned_at > 0 AND id >= sqlc.arg(low_id) GROUP BY job_group ORDER BY job_group;
+WHERE id IN (sqlc.slice(ids)) AND handle_code = 0 AND trigger_code IN (0, 200) AND planned_at > 0 GROUP BY job_group ORDER BY job_group;
 
 -- name: ListOpenAddresses :many
 -- The executors at which runs of ours have been open since a moment or longer.

@@ -25,15 +25,15 @@ SELECT id, job_group, job_id, executor_address, executor_handler, executor_param
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 
 -- name: ListOldestOpenRuns :many
--- The runs that are open for longest, from an id on.
+-- Those of the runs that were open a sweep ago and still are, the oldest first.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
        planned_at, planned_for, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
        outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(from_id)
-ORDER BY id LIMIT ?;
+WHERE id IN (sqlc.slice(ids)) AND handle_code = 0 AND trigger_code IN (0, 200)
+ORDER BY id;
 
 -- name: ListSuccessesAfter :many
 -- Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the

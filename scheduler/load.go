@@ -16,8 +16,7 @@ type Load struct {
 	Alive  []int64       // those of them that share the work
 	MayAct bool          // its lease is fresh: it claims and sends
 	Lease  time.Duration // after which a silent admin is gone
-	// OpenFrom is a run below which none is open, as the last sweep found; 0 before the first one.
-	OpenFrom int64
+	Open   []int64       // the runs that were open at the last sweep, in their order
 	Figures
 }
 
@@ -64,7 +63,7 @@ func ParseFigures(text string) (f Figures, ok bool) {
 
 // Load tells how this admin stands. The figures are read one after another: they need not add up.
 func (e *Engine) Load() Load {
-	return Load{Node: e.node.ID(), Living: e.node.Living(), Alive: e.node.Alive(), MayAct: e.node.MayAct(), Lease: e.cfg.Lease, OpenFrom: e.openFrom.Load(), Figures: e.figures()}
+	return Load{Node: e.node.ID(), Living: e.node.Living(), Alive: e.node.Alive(), MayAct: e.node.MayAct(), Lease: e.cfg.Lease, Open: e.OpenRuns(), Figures: e.figures()}
 }
 
 func (e *Engine) figures() Figures {

@@ -58,13 +58,19 @@ func (s *Adoption) besideGroups(ctx context.Context) ([]BesideGroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := s.queries.CountOpenRunsOfGroups(ctx, pool, s.cfg.Engine.Load().OpenFrom)
-	if err != nil {
-		return nil, err
+	open := make(map[int64]int64)
+	for ids := range slices.Chunk(s.cfg.Engine.Load().Open, db.MaxBatch) {
+		some, err := s.queries.CountOpenRunsOfGroups(ctx, pool, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range some {
+			open[n.JobGroup] += n.Runs
+		}
 	}
 	list := make([]BesideGroup, len(rows))
 	for i, r := range rows {
-		g := BesideGroup{ID: r.ID, AppName: r.AppName, Title: r.Title}
+		g := BesideGroup{ID: r.ID, AppName: r.AppName, Title: r.Title, Open: open[r.ID]}
 		for _, m := range moved {
 			if m.GroupID == r.ID {
 				g.Ours, g.Since, g.By = true, time.UnixMilli(m.MovedAt), m.MovedBy
@@ -77,11 +83,6 @@ func (s *Adoption) besideGroups(ctx context.Context) ([]BesideGroup, error) {
 				g.Strays = n.Jobs
 			case jobspec.Started(n.TriggerStatus):
 				g.Jobs += n.Jobs
-			}
-		}
-		for _, n := range open {
-			if n.JobGroup == r.ID {
-				g.Open = n.Runs
 			}
 		}
 		list[i] = g

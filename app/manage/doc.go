@@ -201,7 +201,7 @@ func New(cfg Config) *Service {
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	users := &Users{cfg: cfg, queries: q, audit: audit}
 	schedules := db.NewSchedules(cfg.Pool, cfg.Pool.Zone(), cfg.Now)
-	figures := dashboard.New(dashboard.Config{Pool: cfg.Pool, Zone: cfg.Zone, Now: cfg.Now, OpenFrom: func() int64 { return cfg.Engine.Load().OpenFrom }})
+	figures := dashboard.New(dashboard.Config{Pool: cfg.Pool, Zone: cfg.Zone, Now: cfg.Now, Open: func() []int64 { return cfg.Engine.Load().Open }})
 	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit, figures: figures, pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, names: new(jobNames), last: new(lastRuns), usual: &usualTimes{cfg: cfg, queries: q}}
 	runs := &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures}
 	channels := &Channels{cfg: cfg, queries: q, audit: audit}

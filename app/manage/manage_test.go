@@ -952,6 +952,19 @@ func TestUpcomingTimes(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// sweep finds the runs that are open, as the engine does.
+func (b *bundle) sweep(t *testing.T) {
+	t.Helper()
+	rows, err := db.New().ListOpenRuns(t.Context(), b.pool, db.ListOpenRunsParams{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.engine.load.Open = nil
+	for _, r := range rows {
+		b.engine.load.Open = append(b.engine.load.Open, r.ID)
+	}
+}
+
 func insertRun(t *testing.T, pool *db.Pool, group, job int64, at time.Time, code, handled int64, note string) int64 {
 	t.Helper()
 	id, err := db.InsertRuns(t.Context(), pool, []db.NewRun{{

@@ -50,7 +50,7 @@ func TestListsShowWhatTheDashboardCounts(t *testing.T) {
 		b.startedAt(t, b.create(t, nil), now.Add(-time.Minute))
 		b.startedAt(t, b.create(t, closed), now.Add(-time.Minute))
 		insertRun(t, pool, b.group, slow, now.Add(-time.Minute), 200, 0, "")
-		b.engine.load.OpenFrom = 1
+		b.sweep(t)
 		every := func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleFixRate, "20" }
 		minute := now.Truncate(time.Minute).Add(time.Minute)
 		b.startedAt(t, b.create(t, every), minute.Add(5*time.Second))

@@ -247,8 +247,9 @@ func (s *Timelines) addFires(ctx context.Context, f TimelineFilter, rows []Timel
 func (s *Timelines) ofExecutors(ctx context.Context, p auth.Principal, f TimelineFilter, q *runQuery) (Timeline, error) {
 	var t Timeline
 	var earlier []db.RunSpans
-	if open := s.cfg.Engine.Load().OpenFrom; open > 0 && open < q.from { // 0: nobody knows yet below which none is open
-		earlier = append(earlier, db.RunSpans{RunFilter: db.RunFilter{Codes: []int64{0}, Open: true, Sent: true}, From: open, Before: q.from, Limit: timelineOpen})
+	open := s.cfg.Engine.Load().Open
+	if n, _ := slices.BinarySearch(open, q.from); n > 0 {
+		earlier = append(earlier, db.RunSpans{RunFilter: db.RunFilter{IDs: open[max(0, n-db.MaxBatch):n], Codes: []int64{0}, Open: true, Sent: true}, Before: q.from, Limit: timelineOpen})
 	}
 	found, since, err := s.sample(ctx, p, f, q, earlier...)
 	if err != nil {

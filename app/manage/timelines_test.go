@@ -62,7 +62,6 @@ func TestATimelineShowsWhatWasAndWillBe(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
-		b.engine.load.OpenFrom = 1
 		job := func(name string, group int64, change func(*JobInput)) int64 {
 			return b.create(t, func(in *JobInput) {
 				in.Name, in.Group = name, group
@@ -89,6 +88,7 @@ func TestATimelineShowsWhatWasAndWillBe(t *testing.T) {
 			pastRun{job: busy, group: b.group, address: "http://a/", planned: -40 * minute, ended: minute},                    // 5: recorded late
 			pastRun{job: 4711, group: b.group, address: "http://b/", planned: -10 * minute, ended: minute},                    // 6: of a job that was deleted
 		)
+		b.sweep(t)
 		hour := TimelineFilter{From: b.now.Add(-time.Hour), Until: b.now.Add(15 * minute), Step: minute}
 		with := func(change func(f *TimelineFilter)) TimelineFilter {
 			f := hour

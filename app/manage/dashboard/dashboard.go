@@ -20,7 +20,7 @@ type Config struct {
 	Pool     *db.Pool
 	Zone     *time.Location   // of schedules that name none; default the pool's
 	Now      func() time.Time // default time.Now
-	OpenFrom func() int64     // a run below which none is open; 0: nobody knows yet
+	Open     func() []int64   // the runs without a result, in the order of their ids; what has ended since may be among them
 	Patience time.Duration    // for how long failures are looked for; default 250 ms
 }
 

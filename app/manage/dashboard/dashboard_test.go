@@ -40,7 +40,7 @@ func setup(t testing.TB, pool *db.Pool) *bundle {
 	b := &bundle{pool: pool, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
 	now := func() time.Time { return b.now }
 	b.Service = manage.New(manage.Config{Pool: pool, Engine: engine{}, Now: now})
-	b.Dashboard = dashboard.New(dashboard.Config{Pool: pool, Now: now, OpenFrom: func() int64 { return 0 }, Patience: time.Minute})
+	b.Dashboard = dashboard.New(dashboard.Config{Pool: pool, Now: now, Open: func() []int64 { return b.open(t) }, Patience: time.Minute})
 	for i, name := range []string{"orders", "secret"} {
 		id, err := b.Groups.Create(t.Context(), b.admin, manage.GroupInput{AppName: name, Title: name})
 		if err != nil {
@@ -50,6 +50,20 @@ func setup(t testing.TB, pool *db.Pool) *bundle {
 	}
 	b.user = auth.NewPrincipal(2, "ann", auth.RoleUser, db.Text(strconv.FormatInt(b.group, 10)))
 	return b
+}
+
+// open are the runs that a sweep would find.
+func (b *bundle) open(t testing.TB) []int64 {
+	t.Helper()
+	rows, err := db.New().ListOpenRuns(t.Context(), b.pool, db.ListOpenRunsParams{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	return ids
 }
 
 func (b *bundle) create(t *testing.T, change func(*manage.JobInput)) int64 {

@@ -122,11 +122,7 @@ func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 			return t, err
 		}
 	}
-	// What is open for longest is stuck the worst, however long that is.
-	if open := s.cfg.OpenFrom(); open > 0 {
-		from = open
-	}
-	if err := s.findOpen(ctx, now, from, &t); err != nil {
+	if err := s.findOpen(ctx, now, &t); err != nil {
 		return t, err
 	}
 	due, err := db.ListDue(ctx, s.cfg.Pool, db.ListDueJobsParams{UntilMs: now.Add(-LateAfter).UnixMilli(), AfterMs: -1, Limit: troubleRows})
@@ -217,13 +213,20 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 	return nil
 }
 
-// findOpen sorts the runs that are open for longest into late and long ones.
-func (s *Dashboard) findOpen(ctx context.Context, now time.Time, from int64, t *troubles) error {
-	rows, err := s.queries.ListOldestOpenRuns(ctx, s.cfg.Pool, db.ListOldestOpenRunsParams{FromID: from, Limit: troubleRows})
-	if err != nil {
-		return fmt.Errorf("find open runs: %w", db.Error(err))
+// findOpen sorts the runs that are open for longest into late and long ones: they are stuck the worst, however long that is.
+func (s *Dashboard) findOpen(ctx context.Context, now time.Time, t *troubles) error {
+	var rows []db.ListOldestOpenRunsRow
+	for ids := range slices.Chunk(s.cfg.Open(), db.MaxBatch) {
+		some, err := s.queries.ListOldestOpenRuns(ctx, s.cfg.Pool, ids)
+		if err != nil {
+			return fmt.Errorf("find open runs: %w", db.Error(err))
+		}
+		if rows = append(rows, some...); len(rows) >= troubleRows {
+			rows = rows[:troubleRows]
+			t.MoreLate, t.MoreLong = true, true
+			break
+		}
 	}
-	t.MoreLate, t.MoreLong = len(rows) == troubleRows, len(rows) == troubleRows
 	for _, r := range rows {
 		planned := time.UnixMilli(r.PlannedAt)
 		switch {
