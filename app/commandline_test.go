@@ -53,6 +53,7 @@ func punctualReading(t *testing.T, in string, out io.Writer, args ...string) err
 		Backfills client.BackfillsCmd `cmd:""`
 		Calendars client.CalendarsCmd `cmd:""`
 		Pauses    client.PausesCmd    `cmd:""`
+		Usage     client.UsageCmd     `cmd:""`
 		Notes     client.NotesCmd     `cmd:""`
 		Secrets   client.SecretsCmd   `cmd:""`
 		API       client.APICmd       `cmd:"" name:"api"`

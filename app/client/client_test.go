@@ -32,6 +32,7 @@ type commands struct {
 	Backfills BackfillsCmd `cmd:""`
 	Calendars CalendarsCmd `cmd:""`
 	Pauses    PausesCmd    `cmd:""`
+	Usage     UsageCmd     `cmd:""`
 	Notes     NotesCmd     `cmd:""`
 	Tokens    TokensCmd    `cmd:""`
 	Users     UsersCmd     `cmd:""`
@@ -132,8 +133,9 @@ func TestWhatCommandsPrint(t *testing.T) {
 		"GET /api/v1/users":            `{"items":[{"id":1,"name":"root","role":"admin","state":"active","rights":[],"teams":[],"login_at":"2026-03-04T05:06:07Z"}]}`,
 		"GET /api/v1/alarms/messages":  `{"items":[{"id":8,"state":"given_up","cause":"failed","job":"日终结算","channel":"值班","created_at":"2026-03-04T05:06:07Z","run_id":41,"recipient":"all","tries":9,"error":"connection refused"}]}`,
 		"GET /api/v1/alarms/channels":  `{"items":[{"id":1,"name":"值班","kind":"dingtalk","enabled":true,"last_ok_at":"2026-03-04T05:06:07Z","last_error":""}]}`,
-		"GET /api/v1/webhooks":         `{"items":[{"id":1,"name":"hub","state":"on","place":"127.0.0.1:1","types":["punctual.run.finished"],"group_ids":[],"tags":["结算"],"waiting":3,"given_up":0,"last_reason":"","dropped":0}]}`,
-		"GET /api/v1/audit":            `{"items":[{"id":5,"at":"2026-03-04T05:06:07Z","user":"安","from":"10.0.0.9","action":"update","object_kind":"job","object_id":7,"object_name":"日终结算"}]}`,
+		"GET /api/v1/statistics/usage?from=2026-03-01&until=2026-03-31": `{"items":[{"group_id":1,"app_name":"orders","title":"订单","runs":1204,"failed":3,"skipped":20,"run_seconds":86400},{"group_id":9,"app_name":"","title":"","runs":7,"failed":0,"skipped":0,"run_seconds":0},{"group_id":0,"app_name":"","title":"","runs":0,"failed":0,"skipped":0,"run_seconds":61}]}`,
+		"GET /api/v1/webhooks": `{"items":[{"id":1,"name":"hub","state":"on","place":"127.0.0.1:1","types":["punctual.run.finished"],"group_ids":[],"tags":["结算"],"waiting":3,"given_up":0,"last_reason":"","dropped":0}]}`,
+		"GET /api/v1/audit":    `{"items":[{"id":5,"at":"2026-03-04T05:06:07Z","user":"安","from":"10.0.0.9","action":"update","object_kind":"job","object_id":7,"object_name":"日终结算"}]}`,
 	})
 	jobsFile := filepath.Join(t.TempDir(), "jobs.yaml")
 	if err := os.WriteFile(jobsFile, []byte("format: 1\n"), 0o600); err != nil {
@@ -146,7 +148,7 @@ func TestWhatCommandsPrint(t *testing.T) {
 		"runs": "runs", "runs-wide": "runs -o wide", "runs-name": "runs -o name", "run": "runs show 41", "run-why": "runs why 41", "run-why-json": "runs why 41 -o json",
 		"diff": "diff --source team -f " + jobsFile, "apply": "apply --dry-run --source team -f " + jobsFile, "backfills": "backfills 7 -o wide", "calendars": "calendars -o wide", "pauses": "pauses -o wide",
 		"notes": "notes --job 日终结算 -o wide", "note": "notes create 发布 --group 1",
-		"tokens": "tokens -o wide", "users": "users -o wide", "alarms": "alarms -o wide", "channels": "alarms channels", "webhooks": "webhooks -o wide", "audit-log": "audit-log -o wide",
+		"tokens": "tokens -o wide", "users": "users -o wide", "alarms": "alarms -o wide", "channels": "alarms channels", "webhooks": "webhooks -o wide", "usage": "usage --from 2026-03-01 --until 2026-03-31", "usage-json": "usage --from 2026-03-01 --until 2026-03-31 -o json", "audit-log": "audit-log -o wide",
 	} {
 		out, said, err := do(t, "", append(strings.Fields(args), "--url", url, "--token", "pnc_good")...)
 		exit, _ := errors.AsType[*ExitError](err)

@@ -71,6 +71,7 @@ type commands struct {
 	Backfills client.BackfillsCmd `cmd:"" group:"client" help:"Run jobs for planned times that are over."`
 	Runs      client.RunsCmd      `cmd:"" group:"client" help:"List and show runs and their output, end and repeat them."`
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
+	Usage     client.UsageCmd     `cmd:"" group:"client" help:"Say how many runs each group of executors had in some days, and how long they took."`
 	Calendars client.CalendarsCmd `cmd:"" group:"client" help:"List, show and import the calendars that jobs keep to."`
 	Pauses    client.PausesCmd    `cmd:"" group:"client" help:"List, show, create and end times in which schedules hold still."`
 	Notes     client.NotesCmd     `cmd:"" group:"client" help:"List, write and strike out notes at runs, jobs and groups."`
