@@ -485,7 +485,7 @@ type Job struct {
 	KeepOutput             string
 	WhenLost               string
 	Runbook                string
-	ParamForm              string
+	ParamForm              Text
 }
 
 type JobSchedule struct {

@@ -268,7 +268,7 @@ type InsertJobParams struct {
 	KeepOutput             string
 	WhenLost               string
 	Runbook                string
-	ParamForm              string
+	ParamForm              Text
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -1666,7 +1666,7 @@ type UpdateJobParams struct {
 	MisfireLast            int64
 	MisfireWithin          int64
 	Runbook                string
-	ParamForm              string
+	ParamForm              Text
 	KeepOutput             string
 	WhenLost               string
 	NewNextTime            int64

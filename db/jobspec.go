@@ -16,7 +16,7 @@ func (j Job) Spec() jobspec.Job {
 		Concurrency: jobspec.Concurrency(j.ConcurrencyPolicy), RetentionDays: int(j.RetentionDays), WarnAfter: int(j.WarnAfterSeconds),
 		ExpectEvery: int(j.ExpectEverySeconds), Tags: j.Tags, ParamFixed: j.ParamFixed != 0,
 		Calendar: j.Calendar, CalendarRule: jobspec.CalendarRule(j.CalendarRule), DoneBy: j.DoneBy, MisfireLast: int(j.MisfireLast), MisfireWithin: int(j.MisfireWithin),
-		KeepOutput: jobspec.Keep(j.KeepOutput), Runbook: j.Runbook, ParamForm: j.ParamForm, WhenLost: jobspec.WhenLost(j.WhenLost),
+		KeepOutput: jobspec.Keep(j.KeepOutput), Runbook: j.Runbook, ParamForm: string(j.ParamForm), WhenLost: jobspec.WhenLost(j.WhenLost),
 	}
 }
 
@@ -30,7 +30,7 @@ func JobRow(j jobspec.Job) InsertJobParams {
 		EndAt: j.End, RetryBackoff: j.Backoff, MaxConcurrent: int64(j.MaxConcurrent), ConcurrencyPolicy: string(j.Concurrency),
 		RetentionDays: int64(j.RetentionDays), WarnAfterSeconds: int64(j.WarnAfter), ExpectEverySeconds: int64(j.ExpectEvery), Tags: j.Tags,
 		Calendar: j.Calendar, CalendarRule: string(j.CalendarRule), DoneBy: j.DoneBy, MisfireMore: j.Misfire.More(),
-		MisfireLast: int64(j.MisfireLast), MisfireWithin: int64(j.MisfireWithin), KeepOutput: string(j.KeepOutput), Runbook: j.Runbook, ParamForm: j.ParamForm, WhenLost: string(j.WhenLost),
+		MisfireLast: int64(j.MisfireLast), MisfireWithin: int64(j.MisfireWithin), KeepOutput: string(j.KeepOutput), Runbook: j.Runbook, ParamForm: Text(j.ParamForm), WhenLost: string(j.WhenLost),
 		ParamFixed: Flag(j.ParamFixed),
 	}
 }

@@ -201,3 +201,13 @@ func TestGroupsThatHadATokenGoOnManagingTheirJobs(t *testing.T) {
 		}
 	})
 }
+
+// TestThereIsRoomForAWiderColumn: people have widened executor_param, and all columns of a row that are no TEXT may have 65,535 bytes together
+// on MySQL. What we add must leave room for it, or the start of such an installation ends in the migration.
+func TestThereIsRoomForAWiderColumn(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	if _, err := pool.ExecContext(t.Context(), "ALTER TABLE xxl_job_info MODIFY executor_param VARCHAR(11000)"); err != nil {
+		t.Error(err)
+	}
+}

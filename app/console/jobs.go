@@ -396,7 +396,7 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 			}
 		}
 	}
-	form, _ := jobspec.ReadParamForm(j.ParamForm)
+	form, _ := jobspec.ReadParamForm(string(j.ParamForm))
 	values := form.Values(page.Param)
 	fill(&page, func(name string) string { return values[name] })
 	return renderPart(ec, http.StatusOK, jobs.RunOnce(page), ui.FragmentDialog)
@@ -408,7 +408,7 @@ func (c *jobPages) runOncePage(ec echo.Context, j db.Job) (page jobs.RunPage, er
 	if page.OwnParam, err = c.jobs.OwnParam(ec.Request().Context(), who(ec), j); err != nil || page.OwnParam {
 		return page, err
 	}
-	form, _ := jobspec.ReadParamForm(j.ParamForm) // one that cannot be read asks for nothing
+	form, _ := jobspec.ReadParamForm(string(j.ParamForm)) // one that cannot be read asks for nothing
 	for _, f := range form {
 		page.Form = append(page.Form, jobs.RunField{ParamField: f})
 	}
@@ -440,7 +440,7 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	// Those that were ticked come beside what was typed.
 	param, addresses := ec.FormValue(jobs.FieldParam), strings.TrimSpace(strings.Join(form[jobs.FieldAddresses], "\n"))
 	typedField := func(name string) string { return ec.FormValue(jobs.ParamField(name)) }
-	if fields, _ := jobspec.ReadParamForm(j.ParamForm); len(fields) > 0 {
+	if fields, _ := jobspec.ReadParamForm(string(j.ParamForm)); len(fields) > 0 {
 		if form.Has(jobs.FieldParam) { // as the dialog was before the job had these fields, or where the parameter is fixed
 			values := fields.Values(param)
 			typedField = func(name string) string { return values[name] }

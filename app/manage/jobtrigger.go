@@ -116,7 +116,7 @@ func (s *Jobs) checkParam(ctx context.Context, p auth.Principal, j db.Job, param
 
 // checkForm says whether a run by hand has the parameter that its job asks for. A field of it is named behind that of the whole and a point.
 func checkForm(j db.Job, in RunInput) error {
-	form, fault := jobspec.ReadParamForm(j.ParamForm)
+	form, fault := jobspec.ReadParamForm(string(j.ParamForm))
 	if fault != nil || in.repeats {
 		return nil //nolint:nilerr // an older program may have written it
 	}
