@@ -61,6 +61,16 @@ func TestAnAuditorSeesAllAndChangesNothing(t *testing.T) {
 			t.Errorf("the profile does not name the role: %.300s", text)
 		}
 
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_factor (user_id, kind, name, secret, last_step, created_at) SELECT id, 'code', 'phone', '', 0, 1 FROM xxl_job_user WHERE username = 'mina'"); err != nil {
+			t.Fatal(err)
+		}
+		without := map[string]bool{}
+		wang.get("/users").document(t).Find("tbody tr").Each(func(_ int, row *goquery.Selection) {
+			without[row.Find(".title").Text()] = strings.Contains(row.Find(".sub").Text(), "no second factor")
+		})
+		if !without["admin"] || without["mina"] || !without["u1j1"] || without["wang"] {
+			t.Errorf("without a second factor are, in the list, %v", without)
+		}
 		file := wang.get("/users/rights")
 		rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(file.body, "\ufeff"))).ReadAll()
 		if err != nil {
@@ -68,18 +78,18 @@ func TestAnAuditorSeesAllAndChangesNothing(t *testing.T) {
 		}
 		var lines []string
 		for _, row := range rows[1:] {
-			lines = append(lines, strings.Join(slices.Delete(row, 6, 7), "|")) // without the time
+			lines = append(lines, strings.Join(slices.Delete(row, 7, 8), "|")) // without the time
 		}
 		want := []string{
-			"admin|admin|active||||*|view run schedule edit glue|admin",
-			"mina|user|disabled||||orders|view run|", "mina|user|disabled||||stock|view|", "u1j1|user|active||||stock|view edit|night, shift", "u2j2|user|active||||||",
+			"admin|admin|active|||||*|view run schedule edit glue|admin",
+			"mina|user|disabled||||yes|orders|view run|", "mina|user|disabled||||yes|stock|view|", "u1j1|user|active|||||stock|view edit|night, shift", "u2j2|user|active|||||||",
 		}
 		for _, line := range want {
 			if !slices.Contains(lines, line) {
 				t.Errorf("the file of rights lacks %s: %s", line, strings.Join(lines, "\n"))
 			}
 		}
-		if !slices.ContainsFunc(lines, func(line string) bool { return line == "wang|auditor|active|company|||*|view|auditor" }) {
+		if !slices.ContainsFunc(lines, func(line string) bool { return line == "wang|auditor|active|company||||*|view|auditor" }) {
 			t.Errorf("the file of rights lacks the auditor: %s", strings.Join(lines, "\n"))
 		}
 		if text := wang.get("/audit?action=export&kind=user").document(t).Find("tbody tr").Text(); !strings.Contains(text, "wang") {

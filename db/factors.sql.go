@@ -20,6 +20,39 @@ func (q *Queries) CountFactors(ctx context.Context, db DBTX, userID int64) (int6
 	return count, err
 }
 
+const countFactorsByUser = `-- name: CountFactorsByUser :many
+SELECT user_id, COUNT(*) AS factors FROM punctual_factor GROUP BY user_id
+`
+
+type CountFactorsByUserRow struct {
+	UserID  int64
+	Factors int64
+}
+
+// How many everybody has who has any.
+func (q *Queries) CountFactorsByUser(ctx context.Context, db DBTX) ([]CountFactorsByUserRow, error) {
+	rows, err := db.QueryContext(ctx, countFactorsByUser)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountFactorsByUserRow
+	for rows.Next() {
+		var i CountFactorsByUserRow
+		if err := rows.Scan(&i.UserID, &i.Factors); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const countRecoveryCodes = `-- name: CountRecoveryCodes :one
 SELECT COUNT(*) FROM punctual_recovery_code WHERE user_id = ?
 `

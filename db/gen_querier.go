@@ -62,6 +62,8 @@ type Querier interface {
 	CountDeviceLogins(ctx context.Context, db DBTX, arg CountDeviceLoginsParams) (CountDeviceLoginsRow, error)
 	CountDueOutputs(ctx context.Context, db DBTX) (int64, error)
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
+	// How many everybody has who has any.
+	CountFactorsByUser(ctx context.Context, db DBTX) ([]CountFactorsByUserRow, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
 	CountGroupsByAppName(ctx context.Context, db DBTX, arg CountGroupsByAppNameParams) (int64, error)

@@ -7,6 +7,10 @@ SELECT id, user_id, kind, name, secret, last_step, created_at, used_at FROM punc
 -- name: CountFactors :one
 SELECT COUNT(*) FROM punctual_factor WHERE user_id = ?;
 
+-- name: CountFactorsByUser :many
+-- How many everybody has who has any.
+SELECT user_id, COUNT(*) AS factors FROM punctual_factor GROUP BY user_id;
+
 -- name: InsertFactor :execlastid
 INSERT INTO punctual_factor (user_id, kind, name, secret, last_step, created_at) VALUES (?, ?, ?, ?, ?, ?);
 

@@ -56,6 +56,7 @@ type user struct {
 	Provider   string        `json:"provider" doc:"Who vouches for them, and says at each sign-in what they may do; empty: they have a password here."`
 	BreakGlass bool          `json:"break_glass" doc:"An administrator who may use the password when others may not."`
 	Service    bool          `json:"service" doc:"A service account: a program, which has tokens and no password."`
+	Second     int64         `json:"second_factors" doc:"How many second factors they have here: apps and passkeys. Whoever signs in at a provider of OpenID Connect shows theirs there."`
 	LoginAt    *time.Time    `json:"login_at"`
 	Password   string        `json:"password,omitempty" doc:"A password that was made up here. It is told this once."`
 }
@@ -209,7 +210,7 @@ func (a *API) users() {
 
 func readUser(u manage.User) user {
 	out := user{ID: u.ID, Name: u.Name, Role: roleUser, State: userState(u), Rights: readRights(u.Rights), Teams: []named{}, Provider: u.Provider, BreakGlass: u.BreakGlass,
-		Service: u.Service, LoginAt: momentOf(u.LoginAt)}
+		Service: u.Service, Second: u.Second, LoginAt: momentOf(u.LoginAt)}
 	if u.Auditor {
 		out.Role = roleAuditor
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/punctual-job/punctual/views/link"
 )
 
-var rightsHead = []string{"user", "role", "state", "provider", "service", "breakGlass", "lastLogin", "executor", "rights", "through"}
+var rightsHead = []string{"user", "role", "state", "provider", "service", "breakGlass", "secondFactor", "lastLogin", "executor", "rights", "through"}
 
 // everyExecutor stands for all executors, also those that are yet to come.
 const everyExecutor = "*"
@@ -64,7 +64,7 @@ func (g groupTitles) lines(u manage.User) [][]string {
 		if r == 0 && executor != "" {
 			return
 		}
-		line := []string{u.Name, userRole(u), userState(u), u.Provider, yes(u.Service), yes(u.BreakGlass), login, executor, strings.Join(auth.RightNames(r), " "), through}
+		line := []string{u.Name, userRole(u), userState(u), u.Provider, yes(u.Service), yes(u.BreakGlass), yes(u.Second > 0), login, executor, strings.Join(auth.RightNames(r), " "), through}
 		for i := range line {
 			line[i] = csvSafe(line[i])
 		}

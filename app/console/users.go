@@ -89,7 +89,7 @@ func (c *userPages) userList(ec echo.Context) error {
 	for _, u := range matching[from:min(from+usersPerPage, len(matching))] {
 		row := users.Row{
 			ID: u.ID, Name: u.Name, Role: userRole(u), State: userState(u), Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
-			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass, Service: u.Service,
+			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass, Service: u.Service, NoSecond: u.Second == 0 && !u.Service && c.users.HasSecondHere(u.Provider),
 		}
 		for _, t := range u.Teams {
 			row.Teams = append(row.Teams, t.Name)

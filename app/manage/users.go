@@ -46,6 +46,8 @@ type User struct {
 	Provider   string
 	BreakGlass bool // an administrator who may use the password when others may not
 	Service    bool // a program, which has tokens and no password
+	// Second is how many second factors they have here; see [Users.HasSecondHere].
+	Second int64
 
 	password string // [auth.Sessions.Mark] of the stored one, of a user who was read alone
 }
@@ -123,6 +125,14 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	if err != nil {
 		return nil, err
 	}
+	factors, err := s.queries.CountFactorsByUser(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("count second factors: %w", db.Error(err))
+	}
+	second := make(map[int64]int64, len(factors))
+	for _, f := range factors {
+		second[f.UserID] = f.Factors
+	}
 	byUser := make(map[int64][]db.Permission)
 	for _, f := range finer {
 		byUser[f.UserID] = append(byUser[f.UserID], f)
@@ -130,7 +140,7 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	list := make([]User, len(rows))
 	for i, r := range rows {
 		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Auditor: r.Role == auth.RoleAuditor, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt,
-			Teams: teams[r.ID], Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}
+			Teams: teams[r.ID], Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, Second: second[r.ID]}
 	}
 	return list, nil
 }
@@ -167,8 +177,12 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
+	second, err := s.queries.CountFactors(ctx, tx, id)
+	if err != nil {
+		return User{}, fmt.Errorf("count second factors: %w", db.Error(err))
+	}
 	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Auditor: r.Role == auth.RoleAuditor, Disabled: r.Disabled != active, Left: r.Disabled == disabledLeft, LoginAt: r.LoginAt, Teams: teams,
-		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, password: s.mark(r.Password)}, nil
+		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0, Second: second, password: s.mark(r.Password)}, nil
 }
 
 // mark tells one stored password from another. On the command line there are no sessions, and nobody is shown a version.

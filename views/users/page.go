@@ -37,6 +37,7 @@ type Row struct {
 	Provider   string
 	BreakGlass bool     // may use the password when others may not
 	Service    bool     // a program, which has tokens and no password
+	NoSecond   bool     // has no second factor, and could have one here
 	Groups     []string // titles of the executors a normal user may see
 	Teams      []string // names of those they are in
 	Login      format.Time
