@@ -185,6 +185,7 @@ func (a *App) bind() (err error) {
 	if err != nil {
 		return err
 	}
+	pair.Logger = a.logger
 	a.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Certificate() }}
 	return nil
 }

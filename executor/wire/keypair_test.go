@@ -9,9 +9,11 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -51,6 +53,14 @@ func TestAKeyPairFollowsItsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var said strings.Builder
+	pair.Logger = slog.New(slog.NewTextHandler(&said, nil))
+	wantSaid := func(when string, want int) {
+		t.Helper()
+		if got := strings.Count(said.String(), "level=WARN"); got != want || strings.Count(said.String(), "certificate="+certFile+" key="+keyFile+" error=") != want {
+			t.Errorf("%s: %d warnings, want %d: %s", when, got, want, said.String())
+		}
+	}
 	wantSerial := func(when string, want int64) {
 		t.Helper()
 		certificate, err := pair.Certificate()
@@ -70,13 +80,19 @@ func TestAKeyPairFollowsItsFiles(t *testing.T) {
 	wantSerial("after it", 2)
 	issue(t, certFile, filepath.Join(dir, "elsewhere.pem"), 3) // half a renewal: the key is still the one before
 	later()
+	wantSaid("in use", 0)
 	wantSerial("half renewed", 2)
+	later()
+	wantSerial("half renewed still", 2)
+	wantSaid("half renewed", 1)
 	if err := os.Remove(certFile); err != nil {
 		t.Fatal(err)
 	}
 	later()
 	wantSerial("without a file", 2)
+	wantSaid("without a file", 2)
 	issue(t, certFile, keyFile, 4)
 	later()
 	wantSerial("renewed", 4)
+	wantSaid("renewed", 2)
 }

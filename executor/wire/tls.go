@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -98,11 +99,15 @@ func WithDialRule(rule func(hostPort string) error) ClientOption {
 
 // KeyPair is a certificate and its key in two files. It follows the files: whoever renews them need not restart anything.
 type KeyPair struct {
+	// Logger is told of files that are passed over, once for each change; nil: nobody is.
+	Logger *slog.Logger
+
 	certFile, keyFile string
 
 	mu      sync.Mutex
 	loaded  *tls.Certificate
-	stamp   [2]fileStamp
+	stamp   [2]fileStamp // of the files it is from
+	passed  [2]fileStamp // of those that were passed over, and said to be
 	checked time.Time
 }
 
@@ -120,7 +125,7 @@ func NewKeyPair(certFile, keyFile string) (*KeyPair, error) {
 		return nil, errors.New("a certificate needs two files: the certificate and its key")
 	}
 	p := &KeyPair{certFile: certFile, keyFile: keyFile}
-	if err := p.reload(time.Now()); err != nil {
+	if _, err := p.reload(time.Now()); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -132,28 +137,37 @@ func (p *KeyPair) Certificate() (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now := time.Now(); now.Sub(p.checked) >= keyPairAge {
-		_ = p.reload(now)
+		if seen, err := p.reload(now); err == nil {
+			p.passed = [2]fileStamp{}
+		} else if seen != p.passed {
+			p.passed = seen
+			if p.Logger != nil {
+				p.Logger.Warn("a new certificate is passed over, the one before stays in use", "certificate", p.certFile, "key", p.keyFile, "error", err)
+			}
+		}
 	}
 	return p.loaded, nil
 }
 
-func (p *KeyPair) reload(now time.Time) error {
+// reload reads files that have changed. seen tells one state of them from another, also where one is missing.
+func (p *KeyPair) reload(now time.Time) (seen [2]fileStamp, err error) {
 	p.checked = now
 	var stamp [2]fileStamp
 	for i, name := range []string{p.certFile, p.keyFile} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return fmt.Errorf("certificate: %w", err)
+			stamp[i].size = -1
+			return stamp, fmt.Errorf("certificate: %w", err)
 		}
 		stamp[i] = fileStamp{info.ModTime(), info.Size()}
 	}
 	if p.loaded != nil && stamp == p.stamp {
-		return nil
+		return stamp, nil
 	}
 	certificate, err := tls.LoadX509KeyPair(p.certFile, p.keyFile)
 	if err != nil {
-		return fmt.Errorf("certificate: %w", err)
+		return stamp, fmt.Errorf("certificate: %w", err)
 	}
 	p.loaded, p.stamp = &certificate, stamp
-	return nil
+	return stamp, nil
 }
