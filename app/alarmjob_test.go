@@ -129,7 +129,7 @@ func TestTheChannelOfAnExecutorHearsOfItsJobs(t *testing.T) {
 			}
 		}
 		text := b.get("/jobs/1").document(t).Text()
-		if strings.Count(text, "hears of every job") != 1 || strings.Count(text, "hears of the jobs of") != 1 {
+		if strings.Count(text, "gets the alarms of every job") != 1 || strings.Count(text, "gets the alarms of the jobs of") != 1 {
 			t.Errorf("the page says %s", text)
 		}
 	})

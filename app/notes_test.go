@@ -35,13 +35,13 @@ func TestNotesStandAtRunsAndJobs(t *testing.T) {
 		}
 		page := fmt.Sprintf("/runs/%d", runs[3])
 
-		if got := admin.post(page+"/note", url.Values{"remark": {" \n"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Write what there is to know") {
+		if got := admin.post(page+"/note", url.Values{"remark": {" \n"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Write the text of the note") {
 			t.Errorf("an empty note: %d", got.status)
 		}
 		if got := admin.post(page+"/note", url.Values{"remark": {strings.Repeat("说", 501)}}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a long note: %d", got.status)
 		}
-		if got := admin.post("/jobs/1/note", url.Values{"remark": {"x"}, "at": {"2999-01-01T00:00"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "a moment that has come") {
+		if got := admin.post("/jobs/1/note", url.Values{"remark": {"x"}, "at": {"2999-01-01T00:00"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Choose a time from 1970 to tomorrow") {
 			t.Errorf("a note in the future: %d", got.status)
 		}
 		if got := admin.post(page+"/note", url.Values{"remark": {"the <b>bank</b> was down"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != page {
