@@ -168,7 +168,7 @@ func (n *night) knowsWhatIsGone(job int64) {
 	n.visit(link.Job(job))
 	n.do(holds(pageIs + `"live"`))
 	n.must(n.t, link.JobDelete(job), nil)
-	n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"gone"`), holds(`/^Gone, or not yours to see any more · as of/.test(`+liveMark+`.innerText.trim())`))
+	n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"gone"`), holds(`/^Deleted, or no longer visible to you · as of/.test(`+liveMark+`.innerText.trim())`))
 }
 
 // keepsToTimes sees a next time pass: a page that is cut off says for when it was planned, and not that it is late.

@@ -157,7 +157,7 @@ func (s *session) addSecond(t *testing.T) string {
 		}
 		return found[1]
 	}
-	secret := strings.ReplaceAll(find(`class="secret-text">([A-Z2-7 ]+)<`, form), " ", "")
+	secret := strings.ReplaceAll(find(`class="secret-text"[^>]*>([A-Z2-7 ]+)<`, form), " ", "")
 	code, err := totp.GenerateCode(secret, time.Now())
 	if err != nil {
 		t.Fatal(err)
