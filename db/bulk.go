@@ -490,13 +490,22 @@ func null(s string) any {
 
 // InsertGates gives jobs their rows of punctual_gate, as far as they have none.
 func InsertGates(ctx context.Context, tx DBTX, jobs []int64) error {
-	args := make([]any, len(jobs))
-	for i, id := range jobs {
+	return insertGates(ctx, tx, "punctual_gate (job_id, turn)", jobs)
+}
+
+// InsertGroupGates gives groups their rows of punctual_group_gate, as far as they have none.
+func InsertGroupGates(ctx context.Context, tx DBTX, groups []int64) error {
+	return insertGates(ctx, tx, "punctual_group_gate (group_id, turn)", groups)
+}
+
+func insertGates(ctx context.Context, tx DBTX, into string, ids []int64) error {
+	args := make([]any, len(ids))
+	for i, id := range ids {
 		args[i] = id
 	}
-	q := "INSERT IGNORE INTO punctual_gate (job_id, turn) VALUES " + strings.TrimSuffix(strings.Repeat("(?,1),", len(jobs)), ",")
+	q := "INSERT IGNORE INTO " + into + " VALUES " + strings.TrimSuffix(strings.Repeat("(?,1),", len(ids)), ",")
 	if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("make the gates of %d jobs: %w", len(jobs), err)
+		return fmt.Errorf("make %d gates: %w", len(ids), err)
 	}
 	return nil
 }
@@ -504,14 +513,14 @@ func InsertGates(ctx context.Context, tx DBTX, jobs []int64) error {
 // InsertSlots notes runs that wait for a slot of their job's limit.
 func InsertSlots(ctx context.Context, tx DBTX, slots []Slot) error {
 	var q strings.Builder
-	q.WriteString("INSERT INTO punctual_slot (job_id, log_id, running, planned_at) VALUES ")
-	args := make([]any, 0, 3*len(slots))
+	q.WriteString("INSERT INTO punctual_slot (job_id, log_id, running, planned_at, group_id) VALUES ")
+	args := make([]any, 0, 4*len(slots))
 	for i, s := range slots {
 		if i > 0 {
 			q.WriteByte(',')
 		}
-		q.WriteString("(?,?,0,?)")
-		args = append(args, s.JobID, s.LogID, s.PlannedAt)
+		q.WriteString("(?,?,0,?,?)")
+		args = append(args, s.JobID, s.LogID, s.PlannedAt, s.GroupID)
 	}
 	if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
 		return fmt.Errorf("insert %d slots: %w", len(slots), err)

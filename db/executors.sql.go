@@ -142,7 +142,7 @@ func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error
 }
 
 const listGroupOptions = `-- name: ListGroupOptions :many
-SELECT app_name, idle_is_lost, updated_at, token_manages, script_review, keep_output FROM punctual_group
+SELECT app_name, idle_is_lost, updated_at, token_manages, script_review, keep_output, max_running FROM punctual_group
 `
 
 // What is decided for groups: a row for each of which something is.
@@ -162,6 +162,7 @@ func (q *Queries) ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions
 			&i.TokenManages,
 			&i.ScriptReview,
 			&i.KeepOutput,
+			&i.MaxRunning,
 		); err != nil {
 			return nil, err
 		}
@@ -308,8 +309,8 @@ func (q *Queries) SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecu
 }
 
 const setGroupOptions = `-- name: SetGroupOptions :exec
-INSERT INTO punctual_group (app_name, idle_is_lost, token_manages, script_review, keep_output, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), token_manages = VALUES(token_manages), script_review = VALUES(script_review), keep_output = VALUES(keep_output), updated_at = VALUES(updated_at)
+INSERT INTO punctual_group (app_name, idle_is_lost, token_manages, script_review, keep_output, max_running, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), token_manages = VALUES(token_manages), script_review = VALUES(script_review), keep_output = VALUES(keep_output), max_running = VALUES(max_running), updated_at = VALUES(updated_at)
 `
 
 type SetGroupOptionsParams struct {
@@ -318,6 +319,7 @@ type SetGroupOptionsParams struct {
 	TokenManages int64
 	ScriptReview int64
 	KeepOutput   string
+	MaxRunning   int64
 	UpdatedAt    int64
 }
 
@@ -328,6 +330,7 @@ func (q *Queries) SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOpti
 		arg.TokenManages,
 		arg.ScriptReview,
 		arg.KeepOutput,
+		arg.MaxRunning,
 		arg.UpdatedAt,
 	)
 	return err

@@ -426,6 +426,7 @@ type GroupOptions struct {
 	TokenManages int64
 	ScriptReview int64
 	KeepOutput   string
+	MaxRunning   int64
 }
 
 type Idempotency struct {
@@ -678,6 +679,11 @@ type PunctualFavourite struct {
 	MadeAt int64
 }
 
+type PunctualGroupGate struct {
+	GroupID int64
+	Turn    int64
+}
+
 type PunctualJobDay struct {
 	DayAt     int64
 	JobID     int64
@@ -792,6 +798,7 @@ type Slot struct {
 	LogID     int64
 	Running   int64
 	PlannedAt int64
+	GroupID   int64
 }
 
 type StoredCalendar struct {

@@ -64,6 +64,8 @@ type Querier interface {
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// How many everybody has who has any.
 	CountFactorsByUser(ctx context.Context, db DBTX) ([]CountFactorsByUserRow, error)
+	// How many runs of some groups have a slot. A group of which none does has no row.
+	CountGroupSlots(ctx context.Context, db DBTX, groupIds []int64) ([]CountGroupSlotsRow, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
 	CountGroupsByAppName(ctx context.Context, db DBTX, arg CountGroupsByAppNameParams) (int64, error)
@@ -99,6 +101,7 @@ type Querier interface {
 	CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error)
 	// How many somebody keeps: there is a limit.
 	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
+	CountWaitingOfGroup(ctx context.Context, db DBTX, arg CountWaitingOfGroupParams) (int64, error)
 	// Quiet hours: later, with no try used, and none of the time in which it is tried. Guarded, so that of two admins one moves that on.
 	DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error)
 	DelayDelivery(ctx context.Context, db DBTX, arg DelayDeliveryParams) error
@@ -159,6 +162,7 @@ type Querier interface {
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteGroupGate(ctx context.Context, db DBTX, groupID int64) error
 	DeleteGroupOptions(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteHoursBefore(ctx context.Context, db DBTX, hourAt int64) (int64, error)
 	DeleteIdempotency(ctx context.Context, db DBTX, id string) (int64, error)
@@ -691,8 +695,8 @@ type Querier interface {
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
 	// their own whether its output is kept. ListRunsToEnd says whether there are any, by the same conditions.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
-	// Jobs with a run that has been waiting for a while, for the sweep.
-	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
+	// Jobs with a run that has been waiting for a while, for the sweep: but for those of groups that are swept as a whole.
+	ListJobsWithWaiting(ctx context.Context, db DBTX, arg ListJobsWithWaitingParams) ([]int64, error)
 	// Which of these jobs have a run that waits for a slot and whose time has come.
 	ListJobsWithWaitingRun(ctx context.Context, db DBTX, arg ListJobsWithWaitingRunParams) ([]int64, error)
 	// What is kept of some runs, newest first.
@@ -913,6 +917,8 @@ type Querier interface {
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
+	// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs.
+	ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error)
 	// What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
 	// db/webhooks.go.
 	ListWebhooks(ctx context.Context, db DBTX) ([]Webhook, error)
@@ -947,6 +953,8 @@ type Querier interface {
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
 	// Takes the next planned time, in the transaction that inserts its run. Guarded by the cursor, so that two admins cannot both take it.
 	MoveBackfill(ctx context.Context, db DBTX, arg MoveBackfillParams) (int64, error)
+	// What waits goes with its job to another group; what runs counts where it began.
+	MoveSlots(ctx context.Context, db DBTX, arg MoveSlotsParams) error
 	// The newest run of a job that waits for a slot and whose time has come. Runs are made ahead of their times, so it need not be the last that was made.
 	NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (NewestWaitingRunRow, error)
 	NextCalendarRevision(ctx context.Context, db DBTX) (int64, error)
@@ -1130,6 +1138,8 @@ type Querier interface {
 	// What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
 	// The first statement of every transaction that gives slots of jobs: it makes those that run at once wait or conflict.
 	TouchGates(ctx context.Context, db DBTX, jobIds []int64) (int64, error)
+	// The same for groups with a limit, after the gates of the jobs.
+	TouchGroupGates(ctx context.Context, db DBTX, groupIds []int64) (int64, error)
 	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (docs/compat.md §2.12).
 	TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error)
 	TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error

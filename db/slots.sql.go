@@ -10,6 +10,49 @@ import (
 	"strings"
 )
 
+const countGroupSlots = `-- name: CountGroupSlots :many
+SELECT group_id, COUNT(*) AS running FROM punctual_slot WHERE group_id IN (/*SLICE:group_ids*/?) AND running = 1 GROUP BY group_id
+`
+
+type CountGroupSlotsRow struct {
+	GroupID int64
+	Running int64
+}
+
+// How many runs of some groups have a slot. A group of which none does has no row.
+func (q *Queries) CountGroupSlots(ctx context.Context, db DBTX, groupIds []int64) ([]CountGroupSlotsRow, error) {
+	query := countGroupSlots
+	var queryParams []interface{}
+	if len(groupIds) > 0 {
+		for _, v := range groupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(groupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountGroupSlotsRow
+	for rows.Next() {
+		var i CountGroupSlotsRow
+		if err := rows.Scan(&i.GroupID, &i.Running); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const countSlots = `-- name: CountSlots :many
 SELECT job_id, CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
 FROM punctual_slot WHERE job_id IN (/*SLICE:job_ids*/?) GROUP BY job_id
@@ -55,6 +98,22 @@ func (q *Queries) CountSlots(ctx context.Context, db DBTX, jobIds []int64) ([]Co
 	return items, nil
 }
 
+const countWaitingOfGroup = `-- name: CountWaitingOfGroup :one
+SELECT COUNT(*) FROM punctual_slot WHERE group_id = ? AND running = 0 AND planned_at <= ?
+`
+
+type CountWaitingOfGroupParams struct {
+	GroupID int64
+	NowMs   int64
+}
+
+func (q *Queries) CountWaitingOfGroup(ctx context.Context, db DBTX, arg CountWaitingOfGroupParams) (int64, error) {
+	row := db.QueryRowContext(ctx, countWaitingOfGroup, arg.GroupID, arg.NowMs)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const deleteGates = `-- name: DeleteGates :execrows
 DELETE FROM punctual_gate WHERE job_id IN (/*SLICE:job_ids*/?)
 `
@@ -75,6 +134,15 @@ func (q *Queries) DeleteGates(ctx context.Context, db DBTX, jobIds []int64) (int
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const deleteGroupGate = `-- name: DeleteGroupGate :exec
+DELETE FROM punctual_group_gate WHERE group_id = ?
+`
+
+func (q *Queries) DeleteGroupGate(ctx context.Context, db DBTX, groupID int64) error {
+	_, err := db.ExecContext(ctx, deleteGroupGate, groupID)
+	return err
 }
 
 const firstSlotRun = `-- name: FirstSlotRun :one
@@ -142,12 +210,29 @@ func (q *Queries) ListGatesWithoutJob(ctx context.Context, db DBTX) ([]int64, er
 }
 
 const listJobsWithWaiting = `-- name: ListJobsWithWaiting :many
-SELECT DISTINCT job_id FROM punctual_slot WHERE running = 0 AND planned_at <= ? LIMIT 1000
+SELECT DISTINCT job_id FROM punctual_slot
+WHERE running = 0 AND planned_at <= ? AND group_id NOT IN (/*SLICE:but_groups*/?) LIMIT 1000
 `
 
-// Jobs with a run that has been waiting for a while, for the sweep.
-func (q *Queries) ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error) {
-	rows, err := db.QueryContext(ctx, listJobsWithWaiting, plannedAt)
+type ListJobsWithWaitingParams struct {
+	BeforeMs  int64
+	ButGroups []int64
+}
+
+// Jobs with a run that has been waiting for a while, for the sweep: but for those of groups that are swept as a whole.
+func (q *Queries) ListJobsWithWaiting(ctx context.Context, db DBTX, arg ListJobsWithWaitingParams) ([]int64, error) {
+	query := listJobsWithWaiting
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.BeforeMs)
+	if len(arg.ButGroups) > 0 {
+		for _, v := range arg.ButGroups {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:but_groups*/?", strings.Repeat(",?", len(arg.ButGroups))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:but_groups*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}
@@ -284,6 +369,84 @@ func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingR
 	return items, nil
 }
 
+const listWaitingRunsOfGroup = `-- name: ListWaitingRunsOfGroup :many
+SELECT log_id, job_id, planned_at FROM punctual_slot
+WHERE group_id = ? AND running = 0 AND planned_at <= ?
+  AND (planned_at > ? OR planned_at = ? AND log_id > ?)
+  AND job_id NOT IN (/*SLICE:but_jobs*/?)
+ORDER BY planned_at, log_id LIMIT ?
+`
+
+type ListWaitingRunsOfGroupParams struct {
+	GroupID int64
+	NowMs   int64
+	AfterMs int64
+	AfterID int64
+	ButJobs []int64
+	Limit   int32
+}
+
+type ListWaitingRunsOfGroupRow struct {
+	LogID     int64
+	JobID     int64
+	PlannedAt int64
+}
+
+// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs.
+func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error) {
+	query := listWaitingRunsOfGroup
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.GroupID)
+	queryParams = append(queryParams, arg.NowMs)
+	queryParams = append(queryParams, arg.AfterMs)
+	queryParams = append(queryParams, arg.AfterMs)
+	queryParams = append(queryParams, arg.AfterID)
+	if len(arg.ButJobs) > 0 {
+		for _, v := range arg.ButJobs {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:but_jobs*/?", strings.Repeat(",?", len(arg.ButJobs))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:but_jobs*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListWaitingRunsOfGroupRow
+	for rows.Next() {
+		var i ListWaitingRunsOfGroupRow
+		if err := rows.Scan(&i.LogID, &i.JobID, &i.PlannedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const moveSlots = `-- name: MoveSlots :exec
+UPDATE punctual_slot SET group_id = ? WHERE job_id = ? AND running = 0 AND group_id <> 0
+`
+
+type MoveSlotsParams struct {
+	GroupID int64
+	JobID   int64
+}
+
+// What waits goes with its job to another group; what runs counts where it began.
+func (q *Queries) MoveSlots(ctx context.Context, db DBTX, arg MoveSlotsParams) error {
+	_, err := db.ExecContext(ctx, moveSlots, arg.GroupID, arg.JobID)
+	return err
+}
+
 const newestWaitingRun = `-- name: NewestWaitingRun :one
 SELECT log_id, planned_at FROM punctual_slot
 WHERE job_id = ? AND running = 0 AND planned_at <= ?
@@ -348,6 +511,29 @@ func (q *Queries) TouchGates(ctx context.Context, db DBTX, jobIds []int64) (int6
 		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(jobIds))[1:], 1)
 	} else {
 		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const touchGroupGates = `-- name: TouchGroupGates :execrows
+UPDATE punctual_group_gate SET turn = turn + 1 WHERE group_id IN (/*SLICE:group_ids*/?)
+`
+
+// The same for groups with a limit, after the gates of the jobs.
+func (q *Queries) TouchGroupGates(ctx context.Context, db DBTX, groupIds []int64) (int64, error) {
+	query := touchGroupGates
+	var queryParams []interface{}
+	if len(groupIds) > 0 {
+		for _, v := range groupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(groupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
 	}
 	result, err := db.ExecContext(ctx, query, queryParams...)
 	if err != nil {

@@ -29,11 +29,11 @@ DELETE FROM punctual_code_handler WHERE group_id = ?;
 
 -- name: ListGroupOptions :many
 -- What is decided for groups: a row for each of which something is.
-SELECT app_name, idle_is_lost, updated_at, token_manages, script_review, keep_output FROM punctual_group;
+SELECT app_name, idle_is_lost, updated_at, token_manages, script_review, keep_output, max_running FROM punctual_group;
 
 -- name: SetGroupOptions :exec
-INSERT INTO punctual_group (app_name, idle_is_lost, token_manages, script_review, keep_output, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), token_manages = VALUES(token_manages), script_review = VALUES(script_review), keep_output = VALUES(keep_output), updated_at = VALUES(updated_at);
+INSERT INTO punctual_group (app_name, idle_is_lost, token_manages, script_review, keep_output, max_running, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), token_manages = VALUES(token_manages), script_review = VALUES(script_review), keep_output = VALUES(keep_output), max_running = VALUES(max_running), updated_at = VALUES(updated_at);
 
 -- name: DeleteGroupOptions :execrows
 DELETE FROM punctual_group WHERE app_name = ?;

@@ -4,6 +4,13 @@
 -- The first statement of every transaction that gives slots of jobs: it makes those that run at once wait or conflict.
 UPDATE punctual_gate SET turn = turn + 1 WHERE job_id IN (sqlc.slice(job_ids));
 
+-- name: TouchGroupGates :execrows
+-- The same for groups with a limit, after the gates of the jobs.
+UPDATE punctual_group_gate SET turn = turn + 1 WHERE group_id IN (sqlc.slice(group_ids));
+
+-- name: DeleteGroupGate :exec
+DELETE FROM punctual_group_gate WHERE group_id = ?;
+
 -- name: ListGatesWithoutJob :many
 -- Jobs that are deleted, whose rows are of no use any more. A plain read, because a deletion by this condition would lock the jobs that it looks at.
 SELECT g.job_id FROM punctual_gate AS g LEFT JOIN xxl_job_info AS j ON j.id = g.job_id WHERE j.id IS NULL ORDER BY g.job_id LIMIT 1000;
@@ -15,6 +22,17 @@ DELETE FROM punctual_gate WHERE job_id IN (sqlc.slice(job_ids));
 -- How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
 SELECT job_id, CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
 FROM punctual_slot WHERE job_id IN (sqlc.slice(job_ids)) GROUP BY job_id;
+
+-- name: CountGroupSlots :many
+-- How many runs of some groups have a slot. A group of which none does has no row.
+SELECT group_id, COUNT(*) AS running FROM punctual_slot WHERE group_id IN (sqlc.slice(group_ids)) AND running = 1 GROUP BY group_id;
+
+-- name: CountWaitingOfGroup :one
+SELECT COUNT(*) FROM punctual_slot WHERE group_id = sqlc.arg(group_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
+
+-- name: MoveSlots :exec
+-- What waits goes with its job to another group; what runs counts where it began.
+UPDATE punctual_slot SET group_id = sqlc.arg(group_id) WHERE job_id = sqlc.arg(job_id) AND running = 0 AND group_id <> 0;
 
 -- name: TakeSlots :execrows
 -- Gives waiting runs their slots. Guarded, so that one run gets one.
@@ -35,6 +53,14 @@ SELECT log_id FROM punctual_slot
 WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
 ORDER BY planned_at, log_id LIMIT ?;
 
+-- name: ListWaitingRunsOfGroup :many
+-- The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs.
+SELECT log_id, job_id, planned_at FROM punctual_slot
+WHERE group_id = sqlc.arg(group_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
+  AND (planned_at > sqlc.arg(after_ms) OR planned_at = sqlc.arg(after_ms) AND log_id > sqlc.arg(after_id))
+  AND job_id NOT IN (sqlc.slice(but_jobs))
+ORDER BY planned_at, log_id LIMIT ?;
+
 -- name: ListJobsWithWaitingRun :many
 -- Which of these jobs have a run that waits for a slot and whose time has come.
 SELECT DISTINCT job_id FROM punctual_slot WHERE job_id IN (sqlc.slice(job_ids)) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
@@ -46,8 +72,9 @@ WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_m
 ORDER BY planned_at DESC, log_id DESC LIMIT 1;
 
 -- name: ListJobsWithWaiting :many
--- Jobs with a run that has been waiting for a while, for the sweep.
-SELECT DISTINCT job_id FROM punctual_slot WHERE running = 0 AND planned_at <= ? LIMIT 1000;
+-- Jobs with a run that has been waiting for a while, for the sweep: but for those of groups that are swept as a whole.
+SELECT DISTINCT job_id FROM punctual_slot
+WHERE running = 0 AND planned_at <= sqlc.arg(before_ms) AND group_id NOT IN (sqlc.slice(but_groups)) LIMIT 1000;
 
 -- name: ListStaleSlots :many
 -- Slots whose run has ended or is gone: nothing gives them back any more.

@@ -86,8 +86,8 @@ func (e *Engine) beginFlows(ctx context.Context, batch []*dispatch) {
 	}
 	ids := make([]int64, 0, len(batch))
 	for _, d := range batch {
-		if counts, full := begun.full[d]; full {
-			e.wg.Go(func() { e.noSlot(ctx, d, counts) }) // which may end another run
+		if no, full := begun.full[d]; full {
+			e.wg.Go(func() { e.noSlot(ctx, d, no) }) // which may end another run
 			continue
 		}
 		ids = append(ids, d.id)

@@ -476,8 +476,8 @@ func TestAClaimedJobIsTheJobThatIsTriggered(t *testing.T) {
 			t.Errorf("a flow, triggered and claimed (-want +got):\n%s", diff)
 		}
 		for v, i := reflect.ValueOf(*claimed), 0; i < v.NumField(); i++ {
-			if v.Field(i).IsZero() {
-				t.Errorf("this test says nothing of %s", v.Type().Field(i).Name)
+			if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "apart" { // that is a trial, and no job
+				t.Errorf("this test says nothing of %s", name)
 			}
 		}
 	})

@@ -58,6 +58,7 @@ type group struct {
 	disabled  map[string]bool
 	asked     map[string]asking // what typed addresses answered last
 	keep      jobspec.Keep      // of which runs the output is kept, unless a job says so
+	limit     int               // runs at a time of all its jobs; 0: as many as come
 	idleLost  bool              // a run is lost when its executor has nothing of its job any more, even if it has its log
 	beats     map[string]time.Time
 	gone      map[string]time.Time // the last beats of executors that fell silent lately, for people to see
@@ -86,6 +87,27 @@ func (d *directory) place(groupID int64, address string) place {
 		return g.place(address)
 	}
 	return place(address)
+}
+
+// limit is how many runs of a group there may be at a time; 0: as many as come.
+func (d *directory) limit(groupID int64) int {
+	if g := d.get(groupID); g != nil {
+		return g.limit
+	}
+	return 0
+}
+
+// limitedGroups are the groups that have a limit.
+func (d *directory) limitedGroups() []int64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var ids []int64
+	for id, g := range d.groups {
+		if g.limit > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func newDirectory(e *Engine) *directory {

@@ -46,12 +46,26 @@ func (d *directory) reload(ctx context.Context) error {
 		takesEnv[at] = r.TakesEnv != 0
 	}
 	d.mu.Lock()
+	roomier := roomierGroups(d.groups, groups)
 	d.groups, d.strangers, d.away = groups, strangersOf(rows.registry, groups), away
 	d.takesEnv, d.dialects = takesEnv, dialectsOf(rows.executors)
 	d.remember(shown)
 	d.mu.Unlock()
 	d.e.measured.keep(groups)
+	for _, id := range roomier {
+		d.e.startNextOf(id)
+	}
 	return d.writeAddresses(ctx, groups, now)
+}
+
+// roomierGroups are those that may have more runs at a time than before.
+func roomierGroups(before, now map[int64]*group) (ids []int64) {
+	for id, old := range before {
+		if g := now[id]; g != nil && old.limit > 0 && (g.limit == 0 || g.limit > old.limit) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // directoryRows are what a directory is made of.
@@ -93,7 +107,7 @@ func (d *directory) groupsOf(rows directoryRows, now time.Time) map[int64]*group
 		g.keepTo(d.e.cfg.Local())
 		for _, o := range rows.options {
 			if strings.EqualFold(o.AppName, g.appName) {
-				g.keep = jobspec.Keep(o.KeepOutput)
+				g.keep, g.limit = jobspec.Keep(o.KeepOutput), int(o.MaxRunning)
 				g.idleLost = g.idleLost || o.IdleIsLost != 0
 			}
 		}

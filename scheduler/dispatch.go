@@ -26,6 +26,7 @@ type job struct {
 	delayed        bool   // FIX_DELAY: its next time hangs on the end of this run
 	limit          int    // runs at a time in the cluster; 0: no limit
 	policy         jobspec.Concurrency
+	apart          bool   // a trial: it counts for no limit
 	zone           string // "" for the installation's
 	keep           jobspec.Keep
 }
@@ -58,7 +59,7 @@ type dispatch struct {
 	stored     string     // the address that its row was inserted with
 	told       int        // how many of the events are in its row
 	held       bool       // put back because the node might not act
-	waited     bool       // for a slot of its job's limit
+	waited     bool       // for a slot
 	short      bool       // put back because this machine could call nobody
 	fired      time.Time  // when the timer let it go
 	dead       time.Time  // since when nobody listens at the address that a broadcast passes over: it is not sent
@@ -67,7 +68,7 @@ type dispatch struct {
 	recheck    bool       // a retry: the run it repeats may have succeeded when it leaves
 	taken      bool       // taken over from a node that is gone: it may have been sent already
 	read       bool       // made of its row, whose group its job may have left since
-	waiting    bool       // must be given a slot of its job's limit before it is sent
+	waiting    bool       // must be given a slot before it is sent
 	noted      int        // pendingSet's: the era in which it was noted there; 0: it is not
 }
 

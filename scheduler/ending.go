@@ -39,7 +39,7 @@ type ending struct {
 	mended  []AlarmEvent // of lost runs that succeeded
 	raised  bool         // alarms were
 	moved   *flowMove
-	freed   []int64 // jobs
+	freed   freedSlots
 }
 
 // finishOnce writes a batch, which has one result of each run, in one transaction. sure says that a run which is not there does not exist; lock are runs of flows that
@@ -107,9 +107,7 @@ func (w *ending) write(ctx context.Context, tx *sql.Tx) ([]*dispatch, error) {
 	if err := w.noteOutputs(ctx, tx, follow); err != nil {
 		return nil, err
 	}
-	if len(follow.jobs) > 0 {
-		w.freed, err = e.endOf(ctx, tx, w.open, follow)
-	}
+	w.freed, err = e.endOf(ctx, tx, w.open, follow)
 	return follow.runs, err
 }
 
@@ -422,17 +420,23 @@ func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEn
 }
 
 // endOf does what the ends of runs mean to their jobs beside retries and children: it gives slots back, and sets the next
-// time of a job that waited for this end. It gives the jobs that have a slot free now.
-func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, f *following) (freed []int64, err error) {
+// time of a job that waited for this end. It says where a slot is free now.
+func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, f *following) (freed freedSlots, err error) {
 	var slots []int64
 	for _, r := range open {
-		j := f.jobs[r.JobID]
-		if j == nil || r.TriggerType == jobspec.TriggerTrial {
+		if r.TriggerType == jobspec.TriggerTrial {
 			continue
 		}
-		if limit, _ := limitOf(j.GlueType, wire.Block(j.ExecutorBlockStrategy), int(j.MaxConcurrent), ""); limit > 0 {
+		of, j := job{id: r.JobID}, f.jobs[r.JobID]
+		if j != nil {
+			of.glue = j.GlueType
+			of.limit, _ = limitOf(j.GlueType, wire.Block(j.ExecutorBlockStrategy), int(j.MaxConcurrent), "")
+		}
+		if freed.add(e, &of, r.JobGroup) {
 			slots = append(slots, r.ID)
-			freed = appendNew(freed, r.JobID)
+		}
+		if j == nil {
+			continue
 		}
 		if j.ScheduleType == jobspec.ScheduleFixDelay && !f.retried[r.ID] {
 			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt, j.Calendar, j.CalendarRule)
@@ -441,7 +445,7 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndR
 				continue
 			}
 			if err := e.rearm(ctx, tx, s, r.JobID, r.ID); err != nil {
-				return nil, err
+				return freed, err
 			}
 		}
 	}
@@ -449,23 +453,6 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndR
 		_, err = e.queries.FreeSlots(ctx, tx, slots)
 	}
 	return freed, err
-}
-
-// startFreed lets the next runs of jobs have the slots that were given back. What fails here is mended by the sweep.
-func (e *Engine) startFreed(ctx context.Context, jobIDs []int64) {
-	if len(jobIDs) > 1 { // mostly none of them has one
-		waiting, err := e.queries.ListJobsWithWaitingRun(ctx, e.cfg.Pool, db.ListJobsWithWaitingRunParams{JobIds: jobIDs, NowMs: e.now().UnixMilli()})
-		if err != nil {
-			e.log.Warn("find the jobs whose next run may have its slot", "error", err)
-			return
-		}
-		jobIDs = waiting
-	}
-	for _, id := range jobIDs {
-		if err := e.startNext(ctx, id); err != nil {
-			e.log.Warn("let the next run have its slot", "job_id", id, "error", err)
-		}
-	}
 }
 
 // withoutCause leaves out what is said in English already, see [finishing].english.

@@ -198,6 +198,7 @@ type Engine struct {
 	finisher  *batcher[finishing]
 	beginner  *batcher[*dispatch] // of runs of flows
 	admitter  *batcher[*admission]
+	nexts     nexts
 	flows     *Flows
 	callbacks *Callbacks
 	outputs   *Outputs

@@ -74,7 +74,7 @@ func (e *Engine) urgent(f finishing) bool {
 		return e.flows.kept.goes(f.id)
 	}
 	d := f.sending.d
-	return d.step != 0 || d.job.limit > 0 || d.job.delayed
+	return d.step != 0 || d.job.delayed || e.limited(d.job)
 }
 
 // reply collects what became of the results of one request.

@@ -16,8 +16,8 @@ import (
 
 // beginning is one try to let a batch of runs of flows begin. Those that it does not name have begun then, or are another admin's.
 type beginning struct {
-	bad  map[*dispatch]error            // whose definition cannot be read; nothing is done then
-	full map[*dispatch]db.CountSlotsRow // whose flow has as many runs as it may
+	bad  map[*dispatch]error // whose definition cannot be read; nothing is done then
+	full map[*dispatch]lack  // whose flow has as many runs as it may
 
 	fs    *Flows
 	now   time.Time
@@ -34,7 +34,7 @@ func (fs *Flows) begin(ctx context.Context, batch []*dispatch, read bool) (*begi
 	b := &beginning{}
 	_, err := fs.cfg.Engine.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		b = &beginning{
-			bad: make(map[*dispatch]error), full: make(map[*dispatch]db.CountSlotsRow), fs: fs, now: fs.cfg.Now(),
+			bad: make(map[*dispatch]error), full: make(map[*dispatch]lack), fs: fs, now: fs.cfg.Now(),
 			byID: make(map[int64]*dispatch, len(batch)), move: newFlowMove(), sent: make(map[int64][]db.Sent, 1),
 		}
 		rows, err := b.read(ctx, tx, batch, read)
@@ -71,10 +71,12 @@ func (b *beginning) read(ctx context.Context, tx *sql.Tx, batch []*dispatch, rea
 			gates = appendNew(gates, d.job.id)
 		}
 	}
-	var slots room
-	var err error
+	slots := &room{}
 	if len(gates) > 0 {
-		if slots, err = openGates(ctx, b.fs.queries, tx, gates); err != nil {
+		if err := touchGates(ctx, b.fs.queries, tx, gates); err != nil {
+			return nil, err
+		}
+		if err := slots.count(ctx, b.fs.queries, tx, gates); err != nil {
 			return nil, err
 		}
 	}
@@ -93,12 +95,11 @@ func (b *beginning) read(ctx context.Context, tx *sql.Tx, batch []*dispatch, rea
 		if !d.waiting {
 			return false
 		}
-		now := slots.of(d.job)
-		if slots.take(d.job) {
-			return false
+		no := slots.take(d.job)
+		if no != nil {
+			b.full[d] = *no
 		}
-		b.full[d] = now
-		return true
+		return no != nil
 	}), nil
 }
 

@@ -37,7 +37,7 @@ func TestAnOlderRunOfAFlowCoversNoNewerOne(t *testing.T) {
 		d.taken, d.waiting, d.waited = false, true, true
 		// It is told that there is no place. Fired, it could be in one batch with the engine's own attempt, by how the job was before.
 		b.engine.pending.add(d)
-		b.engine.noSlot(t.Context(), d, db.CountSlotsRow{Running: 1, Waiting: 1})
+		b.engine.noSlot(t.Context(), d, lack{running: 1, limit: 1, waiting: 1})
 		if r := b.ended(older); r.Outcome != event.Killed {
 			t.Errorf("the older run ended as %v", r.Outcome)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -11,14 +13,15 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// A job may say how many of its runs there may be at a time, on all executors and whatever admin sends them. This is
-// beside the block strategies, which each executor applies for itself.
+// A job may say how many of its runs there may be at a time, on all executors and whatever admin sends them, and a group of executors how
+// many of all its jobs. This is beside the block strategies, which each executor applies for itself.
 //
 // Such a run is inserted without an owner (waitingOwner) and with a row in punctual_slot. When its time has come it is given a
-// slot, in a transaction that begins by touching the job's row in punctual_gate: of two admins that do so at once, one
-// waits or is rolled back. A run that finds no slot stays, and whoever ends a run of the job lets the next one try; or it is
-// discarded, if the job says so. The run of a flow is given its slot by the transaction in which it begins ([Flows.begin]). Slots are given back in the transaction that ends the run. The sweep mends what a crash
-// leaves: runs that wait although there is room, and slots whose run is over.
+// slot, in a transaction that begins by touching the row of each of its limits, in punctual_gate and punctual_group_gate: of two admins that do so
+// at once, one waits or is rolled back. A run that finds no slot stays, and whoever ends a run of the job, or of the group, lets the next one try; or it is
+// discarded, if the job says so. The run of a flow is given its slot by the transaction in which it begins ([Flows.begin]). It counts for no
+// group: it is on no executor, and its steps, which are, would wait for it to end. Slots are given back in the transaction that ends the run. The
+// sweep mends what a crash leaves: runs that wait although there is room, and slots whose run is over.
 const (
 	waitingOwner = -1
 	gateQueue    = "gate"
@@ -29,18 +32,24 @@ const (
 type admission struct {
 	d      *dispatch
 	waited event.List
-	counts db.CountSlotsRow // of its job, before its own
 	given  bool
-	full   bool // its job has as many runs as it may
+	lacks  *lack // why it gets none
 	err    error
 	done   chan struct{}
+}
+
+// lack is why a run gets no slot: its job, or its group, has as many as it may.
+type lack struct {
+	group          bool
+	running, limit int64
+	waiting        int64 // runs of its job
 }
 
 // admit tries to give a run its slot. It reports true when the run is this node's to send.
 func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 	a := &admission{d: d, done: make(chan struct{})}
 	if d.waited {
-		a.waited = event.List{event.New(e.now(), event.Waited, e.now().Sub(d.planned))}
+		a.waited = event.List{e.waitedFor(d)}
 	}
 	e.pending.add(d) // before it is, so that the low mark is not above it
 	if err := e.admitter.add(ctx, a); err != nil {
@@ -63,16 +72,25 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		d.events = append(d.events, a.waited...)
 		d.told = len(d.events)
 		return true
-	case a.full:
-		e.noSlot(ctx, d, a.counts)
+	case a.lacks != nil:
+		e.noSlot(ctx, d, *a.lacks)
 		return false
 	}
 	e.pending.done(d) // it waits in the database
 	return false
 }
 
-// noSlot does what a run means whose job has as many runs as it may.
-func (e *Engine) noSlot(ctx context.Context, d *dispatch, counts db.CountSlotsRow) {
+// waitedFor says what a run has waited for that gets its slot now.
+func (e *Engine) waitedFor(d *dispatch) event.Event {
+	key := event.Waited
+	if d.job.limit == 0 {
+		key = event.GroupWaited
+	}
+	return event.New(e.now(), key, e.now().Sub(d.planned))
+}
+
+// noSlot does what a run means whose job or group has as many runs as it may.
+func (e *Engine) noSlot(ctx context.Context, d *dispatch, no lack) {
 	if d.job.glue == jobspec.GlueFlow && d.job.block == wire.BlockCoverEarly {
 		newer, err := e.flows.cover(ctx, d)
 		if err != nil {
@@ -84,11 +102,15 @@ func (e *Engine) noSlot(ctx context.Context, d *dispatch, counts db.CountSlotsRo
 			return
 		}
 	}
+	full, crowded := event.Full, event.Crowded
+	if no.group {
+		full, crowded = event.GroupFull, event.GroupCrowded
+	}
 	switch {
 	case d.job.policy == jobspec.ConcurrencyDiscard:
-		e.discard(d, event.New(e.now(), event.Full, counts.Running, d.job.limit))
-	case counts.Waiting > maxWaiting:
-		e.discard(d, event.New(e.now(), event.Crowded, counts.Running, d.job.limit, counts.Waiting))
+		e.discard(d, event.New(e.now(), full, no.running, no.limit))
+	case no.waiting > maxWaiting:
+		e.discard(d, event.New(e.now(), crowded, no.running, no.limit, no.waiting))
 	default:
 		e.pending.done(d) // it waits in the database
 	}
@@ -114,21 +136,20 @@ func (e *Engine) admitBatch(ctx context.Context, batch []*admission) {
 }
 
 func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
-	var jobs []int64
-	for _, a := range batch {
-		jobs = appendNew(jobs, a.d.job.id)
-	}
 	me := e.node.ID()
 	return e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		room, err := openGates(ctx, e.queries, tx, jobs)
+		room, err := e.openGates(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
-		var ids []int64
+		ids := make([]int64, 0, len(batch))
 		var told []db.Told
 		for _, a := range batch {
-			a.counts, a.given = room.of(a.d.job), false
-			if a.full = !room.take(a.d.job); a.full {
+			a.given, a.lacks = false, nil
+			if slices.Contains(ids, a.d.id) { // it tries twice: its time came when it was let try
+				continue
+			}
+			if a.lacks = room.take(a.d.job); a.lacks != nil {
 				continue
 			}
 			a.given = true
@@ -154,44 +175,113 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 	})
 }
 
-// openGates begins a transaction that gives slots of jobs: those that run at once wait for it, or conflict. It gives what room there is.
-func openGates(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int64) (room, error) {
-	n, err := queries.TouchGates(ctx, tx, jobs)
-	if err != nil {
-		return nil, err
-	}
-	if n < int64(len(jobs)) {
-		if err := db.InsertGates(ctx, tx, jobs); err != nil {
-			return nil, err
+// openGates opens the gates of a batch's jobs and groups. All take those of jobs first, so that no two wait for each other.
+func (e *Engine) openGates(ctx context.Context, tx *sql.Tx, batch []*admission) (*room, error) {
+	var jobs, limited, groups []int64
+	for _, a := range batch {
+		j := a.d.job
+		jobs = appendNew(jobs, j.id)
+		if j.limit > 0 {
+			limited = appendNew(limited, j.id)
+		}
+		if e.groupLimit(j) > 0 {
+			groups = appendNew(groups, j.group)
 		}
 	}
-	rows, err := queries.CountSlots(ctx, tx, jobs)
-	if err != nil {
+	if err := touchGates(ctx, e.queries, tx, limited); err != nil {
 		return nil, err
 	}
-	r := make(room, len(rows))
-	for _, row := range rows {
-		r[row.JobID] = row
+	r := &room{}
+	if err := r.openGroups(ctx, e, tx, groups); err != nil {
+		return nil, err
 	}
-	return r, nil
+	return r, r.count(ctx, e.queries, tx, jobs)
 }
 
-// room is how many runs of jobs have slots and how many wait for one.
-type room map[int64]db.CountSlotsRow
+// touchGates begins a transaction that gives slots of jobs: those that run at once wait for it, or conflict.
+func touchGates(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int64) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	n, err := queries.TouchGates(ctx, tx, jobs)
+	if err == nil && n < int64(len(jobs)) {
+		err = db.InsertGates(ctx, tx, jobs)
+	}
+	return err
+}
 
-func (r room) of(j *job) db.CountSlotsRow { return r[j.id] }
+// room is how many runs of jobs have slots and how many wait for one, and how many have one of the groups that have a limit.
+type room struct {
+	jobs   map[int64]db.CountSlotsRow
+	groups map[int64]*groupRoom
+}
 
-// take takes a slot for a waiting run of a job. It reports false when there is none.
-func (r room) take(j *job) bool {
-	now := r[j.id]
+type groupRoom struct{ running, limit int64 }
+
+func (r *room) openGroups(ctx context.Context, e *Engine, tx *sql.Tx, groups []int64) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	n, err := e.queries.TouchGroupGates(ctx, tx, groups)
+	if err == nil && n < int64(len(groups)) {
+		err = db.InsertGroupGates(ctx, tx, groups)
+	}
+	if err != nil {
+		return err
+	}
+	r.groups = make(map[int64]*groupRoom, len(groups))
+	for _, id := range groups {
+		if limit := e.directory.limit(id); limit > 0 {
+			r.groups[id] = &groupRoom{limit: int64(limit)}
+		}
+	}
+	rows, err := e.queries.CountGroupSlots(ctx, tx, groups)
+	for _, row := range rows {
+		if g := r.groups[row.GroupID]; g != nil {
+			g.running = row.Running
+		}
+	}
+	return err
+}
+
+// count reads how many slots jobs have.
+func (r *room) count(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int64) error {
+	rows, err := queries.CountSlots(ctx, tx, jobs)
+	r.jobs = make(map[int64]db.CountSlotsRow, len(rows))
+	for _, row := range rows {
+		r.jobs[row.JobID] = row
+	}
+	return err
+}
+
+// take takes a slot for a waiting run of a job, or says why there is none.
+func (r *room) take(j *job) *lack {
+	now := r.jobs[j.id]
 	if j.limit > 0 && now.Running >= int64(j.limit) {
-		return false
+		return &lack{running: now.Running, limit: int64(j.limit), waiting: now.Waiting}
+	}
+	if g := r.groups[j.group]; g != nil {
+		if g.running >= g.limit {
+			return &lack{group: true, running: g.running, limit: g.limit, waiting: now.Waiting}
+		}
+		g.running++
 	}
 	now.Running++
 	now.Waiting--
-	r[j.id] = now
-	return true
+	r.jobs[j.id] = now
+	return nil
 }
+
+// groupLimit is how many runs the group of a job may have at a time; 0: as many as come.
+func (e *Engine) groupLimit(j *job) int {
+	if j.glue == jobspec.GlueFlow || j.apart {
+		return 0
+	}
+	return e.directory.limit(j.group)
+}
+
+// limited reports whether a run of a job needs a slot.
+func (e *Engine) limited(j *job) bool { return j.limit > 0 || e.groupLimit(j) > 0 }
 
 // discard ends a run that got no slot. It is not retried: that would only ask for the same slot again.
 func (e *Engine) discard(d *dispatch, why event.Event) {
@@ -199,36 +289,139 @@ func (e *Engine) discard(d *dispatch, why event.Event) {
 	e.fail(d, "", event.Discarded, why)
 }
 
+// freedSlots are where a slot is free by what a transaction ended.
+type freedSlots struct{ jobs, groups []int64 }
+
+// add notes that a run of a job has ended, if somebody can have waited for that. The run's group is that in which it began.
+func (f *freedSlots) add(e *Engine, j *job, group int64) bool {
+	if j.limit > 0 {
+		f.jobs = appendNew(f.jobs, j.id)
+	}
+	if j.glue != jobspec.GlueFlow && e.directory.limit(group) > 0 {
+		f.groups = appendNew(f.groups, group)
+		return true
+	}
+	return j.limit > 0
+}
+
+// startFreed lets the next runs of jobs and groups have the slots that were given back. What fails here is mended by the sweep.
+func (e *Engine) startFreed(ctx context.Context, freed freedSlots) {
+	for _, id := range freed.groups {
+		e.startNextOf(id)
+	}
+	jobs := freed.jobs
+	if len(jobs) > 1 { // mostly none of them has one
+		waiting, err := e.queries.ListJobsWithWaitingRun(ctx, e.cfg.Pool, db.ListJobsWithWaitingRunParams{JobIds: jobs, NowMs: e.now().UnixMilli()})
+		if err != nil {
+			e.log.Warn("find the jobs whose next run may have its slot", "error", err)
+			return
+		}
+		jobs = waiting
+	}
+	for _, id := range jobs {
+		if err := e.startNext(ctx, id); err != nil {
+			e.log.Warn("let the next run have its slot", "job_id", id, "error", err)
+		}
+	}
+}
+
 // startNext sends the next runs of a job that wait for a slot to try for one.
 func (e *Engine) startNext(ctx context.Context, jobID int64) error {
-	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: 16})
-	if err != nil || len(ids) == 0 {
+	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: nextRuns})
+	if err == nil {
+		_, err = e.letTry(ctx, jobID, ids)
+	}
+	return err
+}
+
+// startNextOf does so for a group, once for all whose runs end meanwhile.
+func (e *Engine) startNextOf(groupID int64) {
+	if !e.nexts.begin(groupID) {
+		return
+	}
+	e.wg.Go(func() {
+		for again := true; again; again = e.nexts.again(groupID) {
+			if err := e.nextOfGroup(e.work, groupID); err != nil {
+				e.log.Warn("let the next run of a group have its slot", "group_id", groupID, "error", err)
+			}
+		}
+	})
+}
+
+// nextOfGroup sends the next runs of a group that wait for a slot to try for one, in the order of their planned times. Those of a job that has
+// as many as it may let the others pass.
+func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
+	counts, err := e.queries.CountGroupSlots(ctx, e.cfg.Pool, []int64{groupID})
+	if err != nil {
 		return err
+	}
+	room := e.directory.limit(groupID)
+	if room == 0 {
+		room = maxWaiting // it has been taken away
+	}
+	if len(counts) > 0 {
+		room -= int(counts[0].Running)
+	}
+	next := db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, Limit: nextRuns}
+	for room > 0 {
+		rows, err := e.queries.ListWaitingRunsOfGroup(ctx, e.cfg.Pool, next)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		var jobs []int64
+		runs := make(map[int64][]int64)
+		for _, r := range rows[:min(room, len(rows))] {
+			room--
+			jobs = appendNew(jobs, r.JobID)
+			runs[r.JobID] = append(runs[r.JobID], r.LogID)
+			next.AfterMs, next.AfterID = r.PlannedAt, r.LogID
+		}
+		for _, id := range jobs {
+			tried, err := e.letTry(ctx, id, runs[id])
+			if err != nil {
+				return err
+			}
+			if left := len(runs[id]) - tried; left > 0 {
+				next.ButJobs = append(next.ButJobs, id)
+				room += left
+			}
+		}
+	}
+	return nil
+}
+
+// nextRuns is how many runs are let try at once.
+const nextRuns = 16
+
+// letTry sends waiting runs of a job to try for a slot, as far as the job has room, and says how many these are.
+func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
 	}
 	row, err := e.queries.GetJob(ctx, e.cfg.Pool, jobID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return e.cancelOrphans(ctx, ids)
+		return len(ids), e.cancelOrphans(ctx, ids)
 	} else if err != nil {
-		return err
+		return 0, err
 	}
 	j := jobOf(&row, e.cfg.Pool)
-	counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
-	if err != nil {
-		return err
-	}
-	running := int64(0)
-	if len(counts) > 0 {
-		running = counts[0].Running
-	}
-	if room := int64(j.limit) - running; j.limit > 0 && room < int64(len(ids)) {
-		ids = ids[:max(room, 0)]
+	if j.limit > 0 {
+		counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
+		if err != nil {
+			return 0, err
+		}
+		room := int64(j.limit)
+		if len(counts) > 0 {
+			room -= counts[0].Running
+		}
+		ids = ids[:min(max(room, 0), int64(len(ids)))]
 	}
 	if len(ids) == 0 {
-		return nil
+		return 0, nil
 	}
 	runs, err := e.queries.ListRunsByID(ctx, e.cfg.Pool, ids)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i := range runs {
 		if r := &runs[i]; r.OwnerNode == waitingOwner && r.TriggerCode == 0 && r.HandleCode == 0 {
@@ -239,7 +432,40 @@ func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 			e.fire(d)
 		}
 	}
-	return nil
+	return len(ids), nil
+}
+
+// nexts are the groups whose next runs are being found, and whether that is to be done again: a slot was given back meanwhile.
+type nexts struct {
+	mu     sync.Mutex
+	groups map[int64]bool
+}
+
+// begin reports true to the one who is to do it.
+func (n *nexts) begin(groupID int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, busy := n.groups[groupID]; busy {
+		n.groups[groupID] = true
+		return false
+	}
+	if n.groups == nil {
+		n.groups = make(map[int64]bool)
+	}
+	n.groups[groupID] = false
+	return true
+}
+
+// again reports whether it is to be done once more. The group is nobody's otherwise.
+func (n *nexts) again(groupID int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.groups[groupID] {
+		n.groups[groupID] = false
+		return true
+	}
+	delete(n.groups, groupID)
+	return false
 }
 
 // cancelOrphans ends runs that wait for a slot of a job that is deleted: they were made as it was, or are more than are ended with it at once.
@@ -271,7 +497,19 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 			return err
 		}
 	}
-	jobs, err := e.queries.ListJobsWithWaiting(ctx, e.cfg.Pool, e.now().Add(-e.cfg.Horizon).UnixMilli())
+	groups := e.directory.limitedGroups()
+	for _, id := range groups {
+		failed := e.nextOfGroup(ctx, id)
+		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	jobs, err := e.queries.ListJobsWithWaiting(ctx, e.cfg.Pool, db.ListJobsWithWaitingParams{
+		BeforeMs: e.now().Add(-e.cfg.Horizon).UnixMilli(), ButGroups: append(groups, -1), // of none: NOT IN () is no SQL
+	})
 	if err != nil {
 		return err
 	}
@@ -289,7 +527,11 @@ func slots(runs []*dispatch) []db.Slot {
 	var s []db.Slot
 	for _, d := range runs {
 		if d.waiting {
-			s = append(s, db.Slot{JobID: d.job.id, LogID: d.id, PlannedAt: d.planned.UnixMilli()})
+			group := d.job.group
+			if d.job.glue == jobspec.GlueFlow {
+				group = 0
+			}
+			s = append(s, db.Slot{JobID: d.job.id, LogID: d.id, PlannedAt: d.planned.UnixMilli(), GroupID: group})
 		}
 	}
 	return s

@@ -62,7 +62,7 @@ func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 		job: j, owner: e.node.ID(), planned: c.planned, due: c.due, at: c.planned, trigger: c.trigger, param: c.param,
 		retries: c.retries, origin: c.origin, step: c.step, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}
-	if j.limit > 0 {
+	if e.limited(j) {
 		one.owner, one.waiting = waitingOwner, true
 	}
 	switch {

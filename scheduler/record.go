@@ -97,7 +97,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []*outcome, lock []int64)
 		return e.recordPlain(ctx, plain)
 	}
 	var ended []upkeep.Change
-	var freed []int64
+	var freed freedSlots
 	var flows *flowMove
 	raised := false
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
@@ -183,24 +183,23 @@ func (e *Engine) traceUnsent(lists ...[]*outcome) {
 	}
 }
 
-// unsent does for runs that could not be sent what [Engine.endOf] does for those that ended. It gives the jobs that have a
-// slot free now.
-func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []*outcome) (freed []int64, err error) {
+// unsent does for runs that could not be sent what [Engine.endOf] does for those that ended. It says where a slot
+// is free now.
+func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []*outcome) (freed freedSlots, err error) {
 	var slots []int64
 	for _, o := range batch {
 		if o.sent.Code == wire.CodeSuccess {
 			continue
 		}
-		if o.d.job.limit > 0 {
+		if freed.add(e, o.d.job, o.d.job.group) {
 			slots = append(slots, o.d.id)
-			freed = appendNew(freed, o.d.job.id)
 		}
 		if o.d.job.delayed && o.d.retries <= 0 {
 			row, err := e.queries.GetJob(ctx, tx, o.d.job.id)
 			if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 				continue
 			} else if err != nil {
-				return nil, err
+				return freed, err
 			}
 			s, err := e.scheduleOf(row.ScheduleType, string(row.ScheduleConf), row.TimeZone, row.StartAt, row.EndAt, row.Calendar, row.CalendarRule)
 			if err != nil {
@@ -208,7 +207,7 @@ func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []*outcome) (free
 				continue
 			}
 			if err := e.rearm(ctx, tx, s, row.ID, o.d.id); err != nil {
-				return nil, err
+				return freed, err
 			}
 		}
 	}

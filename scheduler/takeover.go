@@ -270,11 +270,10 @@ const clockSkew = 5 * time.Second
 // send it, short enough that a night's work does not begin at nine because somebody started the admin again.
 const staleAfter = time.Minute
 
-// endStale ends a run that is too late to be sent by its job's misfire strategy. A run that waited for a slot of its job's limit was told
-// to wait.
+// endStale ends a run that is too late to be sent by its job's misfire strategy. A run that waited for a slot was told to wait.
 func (e *Engine) endStale(d *dispatch) bool {
 	late := e.now().Sub(d.planned)
-	if d.trigger != jobspec.TriggerCron || d.job.misfire != jobspec.MisfireDoNothing || d.job.limit > 0 || late <= staleAfter {
+	if d.trigger != jobspec.TriggerCron || d.job.misfire != jobspec.MisfireDoNothing || late <= staleAfter || e.limited(d.job) {
 		return false
 	}
 	d.retries = 0 // another attempt would be later still

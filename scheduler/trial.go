@@ -15,7 +15,7 @@ import (
 // trialOf is a job as a trial of its script goes by it.
 func (j *job) trialOf() *job {
 	of := *j
-	of.retries, of.limit, of.delayed, of.again = 0, 0, false, false
+	of.retries, of.limit, of.delayed, of.again, of.apart = 0, 0, false, false, true
 	return &of
 }
 

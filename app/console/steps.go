@@ -23,7 +23,7 @@ var stepOf = map[event.Key]struct {
 }{
 	event.Triggered: {runs.StepTriggered, runs.StepDone}, event.Backfilled: {runs.StepTriggered, runs.StepDone}, event.StandsFor: {runs.StepStandsFor, runs.StepDone},
 	event.TakenOver: {runs.StepTakeover, runs.StepDone}, event.FoundAgain: {runs.StepTakeover, runs.StepDone},
-	event.Waited: {runs.StepWaited, runs.StepDone}, event.Late: {runs.StepLate, runs.StepDone},
+	event.Waited: {runs.StepWaited, runs.StepDone}, event.GroupWaited: {runs.StepWaited, runs.StepDone}, event.Late: {runs.StepLate, runs.StepDone},
 	event.Asked:     {runs.StepAsked, runs.StepDone},
 	event.Filled:    {runs.StepFilled, runs.StepDone},
 	event.SentAgain: {runs.StepAsked, runs.StepDone}, event.Known: {runs.StepAsked, runs.StepDone}, event.Unknown: {runs.StepAsked, runs.StepFailed}, event.MayHave: {runs.StepAsked, runs.StepFailed},
@@ -37,6 +37,7 @@ var stepOf = map[event.Key]struct {
 	event.TooLate: {runs.StepPassed, runs.StepSkipped}, event.SkippedFires: {runs.StepPassed, runs.StepSkipped},
 	event.PausedFires: {runs.StepPassed, runs.StepSkipped}, event.MadeBefore: {runs.StepPassed, runs.StepSkipped}, event.HeldBack: {runs.StepStandsFor, runs.StepDone},
 	event.Full: {runs.StepPassed, runs.StepSkipped}, event.Crowded: {runs.StepPassed, runs.StepSkipped},
+	event.GroupFull: {runs.StepPassed, runs.StepSkipped}, event.GroupCrowded: {runs.StepPassed, runs.StepSkipped},
 	event.Withdrawn: {runs.StepPassed, runs.StepSkipped},
 	event.KillAsked: {runs.StepKill, runs.StepDone}, event.KillFailed: {runs.StepKill, runs.StepFailed}, event.KilledAt: {runs.StepKill, runs.StepFailed},
 	event.LostRun: {runs.StepLost, runs.StepFailed}, event.NotTold: {runs.StepNotTold, runs.StepFailed},

@@ -26,7 +26,7 @@ type Run struct {
 // unsentKeys are the events that say why a run was not sent.
 var unsentKeys = []event.Key{
 	event.Unreachable, event.Silent, event.Refused, event.NoExecutor, event.Nobody, event.NoGroup, event.NoRoute, event.NoSource, event.QueueFull, event.TooLate,
-	event.DeadExecutor, event.MayHave, event.Unanswered, event.Full, event.Crowded, event.KilledAt, event.JobStopped, event.NotRecorded, event.Withdrawn,
+	event.DeadExecutor, event.MayHave, event.Unanswered, event.Full, event.Crowded, event.GroupFull, event.GroupCrowded, event.KilledAt, event.JobStopped, event.NotRecorded, event.Withdrawn,
 }
 
 // became is what a run says about its fire.
@@ -57,7 +57,7 @@ func (r *Run) became(now int64) (Class, event.Event) {
 		return Pending, why(WhyUnsent)
 	case r.SentAt == 0, r.SentAt-r.Planned > lateAfter:
 		// Without a moment of sending: sent by an admin that died before it could say so.
-		return Late, r.reason(event.Late, event.Waited, event.TakenOver, event.FoundAgain)
+		return Late, r.reason(event.Late, event.Waited, event.GroupWaited, event.TakenOver, event.FoundAgain)
 	}
 	return OnTime, event.Event{}
 }

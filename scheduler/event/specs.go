@@ -44,6 +44,7 @@ const (
 	TakenOver    Key = "taken"        // another admin's run, which is gone
 	FoundAgain   Key = "found"        // this admin's own: the database had not confirmed its record
 	Waited       Key = "waited"       // it waited for another run of the job to end
+	GroupWaited  Key = "groupwaited"  // the same, of its executor group
 	Late         Key = "late"         // it was let go later than planned
 	Asked        Key = "asked"        // an executor was asked something
 	Routed       Key = "routed"       // its executor was chosen
@@ -72,6 +73,8 @@ const (
 	DeadExecutor Key = "dead"         // a broadcast's machine that is known to be dead
 	Full         Key = "full"         // the job's limit of runs at a time is reached
 	Crowded      Key = "crowded"      // the same, and too many wait already
+	GroupFull    Key = "groupfull"    // that of its executor group is
+	GroupCrowded Key = "groupcrowded" // the same, and too many of the job wait already
 	NotRecorded  Key = "notrecorded"  // the database refused the record of the sending
 	KillAsked    Key = "killasked"    // somebody wants it ended
 	KillFailed   Key = "killfailed"   // its executor would not end it
@@ -152,6 +155,7 @@ var Specs = func() Book {
 		{TakenOver, []Arg{words("Admin"), number("Node")}, "taken over from admin {Admin}, which is gone"},
 		{FoundAgain, nil, "found again: the database had not confirmed its record"},
 		{Waited, []Arg{length("By")}, "waited for another run of the job to end"},
+		{GroupWaited, []Arg{length("By")}, "waited {By} for another run of the executor to end"},
 		{Late, []Arg{length("By"), word("Cause", "late.")}, "late by {By}: {Cause}"},
 		{Asked, []Arg{address, word("What", "ask."), word("Answer", "answer."), said}, "asked {Address} ({What}): {Answer} {Text}"},
 		{Routed, []Arg{word("Strategy", "route."), address, number("Of")}, "routed by {Strategy} to {Address}, one of {Of}"},
@@ -180,6 +184,8 @@ var Specs = func() Book {
 		{DeadExecutor, []Arg{address, moment("Since")}, "not sent: {Address} is dead since {Since}"},
 		{Full, []Arg{number("Running"), number("Limit")}, "discarded: {Running} of the job's runs are running, and it may have {Limit} at a time"},
 		{Crowded, []Arg{number("Running"), number("Limit"), number("Waiting")}, "discarded: {Running} of the job's runs are running, {Waiting} wait, and it may have {Limit} at a time"},
+		{GroupFull, []Arg{number("Running"), number("Limit")}, "discarded: {Running} of the executor's runs are running, and it may have {Limit} at a time"},
+		{GroupCrowded, []Arg{number("Running"), number("Limit"), number("Waiting")}, "discarded: {Running} of the executor's runs are running, {Waiting} of the job wait, and the executor may have {Limit} at a time"},
 		{NotRecorded, []Arg{said}, "its record was refused: {Text}"},
 		{KillAsked, []Arg{words("User")}, "{User} wants it ended"},
 		{KillFailed, []Arg{address, fault, said}, "{Address} did not end it: {Fault}: {Text}"},

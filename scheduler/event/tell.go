@@ -181,7 +181,7 @@ var reasons = [...][]Key{
 	Killed:      {KilledAt, KillAsked, LostRun}, // the last of which tells that nobody knows whether it was
 	Lost:        {LeftOpen, LostRun},
 	Skipped:     {SkippedFires, PausedFires, TooLate, MadeBefore},
-	Discarded:   {Full, Crowded},
+	Discarded:   {Full, Crowded, GroupFull, GroupCrowded},
 	Stopped:     {JobStopped},
 	Cancelled:   {Withdrawn},
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -470,17 +471,27 @@ func (c *checker) times(j *job, id int64) (n int) {
 	return n
 }
 
-// limits checks that a job had no more runs at a time than it may have, from their sending to their recorded end.
+// limits checks that no job and no group had more runs at a time than it may have, from their sending to their recorded end.
 func (c *checker) limits() {
 	for _, j := range c.w.jobs {
-		if j.limit == 0 {
+		if j.limit > 0 {
+			c.limit(fmt.Sprintf("job %d", j.id), j.limit, j)
+		}
+	}
+	for i, g := range c.w.groups {
+		if g.limit == 0 {
 			continue
 		}
-		type edge struct {
-			at   int64
-			more int
-		}
-		var edges []edge
+		c.limit("group "+g.app, g.limit, slices.DeleteFunc(slices.Clone(c.w.jobs), func(j *job) bool { return j.group != i || j.def != nil })...)
+	}
+}
+
+func (c *checker) limit(of string, limit int64, jobs ...*job) {
+	type edge struct {
+		at, more int64
+	}
+	var edges []edge
+	for _, j := range jobs {
 		for _, r := range c.byJob[j.id] {
 			list := c.w.sends[r.id]
 			if r.triggerCode != wire.CodeSuccess || len(list) == 0 || r.finishedAt == 0 {
@@ -490,18 +501,17 @@ func (c *checker) limits() {
 				edges = append(edges, edge{from, 1}, edge{until, -1})
 			}
 		}
-		slices.SortFunc(edges, func(a, b edge) int {
-			if a.at != b.at {
-				return int(a.at - b.at)
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.more, b.more)) })
+	running := int64(0)
+	for _, e := range edges {
+		if running += e.more; running > limit {
+			var who []string
+			for _, j := range jobs {
+				who = append(who, c.underWay(j, e.at)...)
 			}
-			return a.more - b.more
-		})
-		running := 0
-		for _, e := range edges {
-			if running += e.more; running > int(j.limit) {
-				c.w.violate("too many at a time", "job %d has %d runs at %s and may have %d: %s", j.id, running, stamp(e.at), j.limit, c.underWay(j, e.at))
-				break
-			}
+			c.w.violate("too many at a time", "%s has %d runs at %s and may have %d: %s", of, running, stamp(e.at), limit, strings.Join(who, "; "))
+			break
 		}
 	}
 }
@@ -517,15 +527,14 @@ func (r *row) end() int64 {
 }
 
 // underWay tells of a job's runs that were under way at a moment.
-func (c *checker) underWay(j *job, at int64) string {
-	var found []string
+func (c *checker) underWay(j *job, at int64) (found []string) {
 	for _, r := range c.byJob[j.id] {
 		if list := c.w.sends[r.id]; len(list) > 0 && list[0].at.UnixMilli() <= at && r.end() > at {
 			found = append(found, fmt.Sprintf("run %d %s planned %s sent %v by %s, ended %s with %d", r.id, r.trigger, stamp(r.planned),
 				list[0].at.UTC().Format("15:04:05.000"), list[0].node, stamp(r.finishedAt), r.handleCode))
 		}
 	}
-	return strings.Join(found, "; ")
+	return found
 }
 
 func (t *totals) String() string {

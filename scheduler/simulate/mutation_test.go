@@ -61,6 +61,12 @@ var mutations = []mutation{
 		}
 		return slotGuard.ReplaceAllString(q, "")
 	})},
+	{"no run of a group counts", "calm", 1, "too many at a time", rewritten(func(q string) string {
+		if !strings.HasPrefix(q, "-- name: CountGroupSlots ") {
+			return q
+		}
+		return strings.Replace(q, "running = 1", "running = 2", 1)
+	})},
 	{"nobody looks for runs whose commit was not confirmed", "commits", 1, "run without an end", named("ListUnsentRunsOfNode")},
 	{"successes start no children", "calm", 1, "success without its child", named("ListJobsWithConsequences")},
 }

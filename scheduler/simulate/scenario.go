@@ -30,6 +30,7 @@ type groupPlan struct {
 	app       string
 	executors []kind
 	asks      []asking // by executor
+	limit     int64    // runs at a time; 0: as many as come
 }
 
 // job is a definition, and how its work goes.
@@ -45,6 +46,7 @@ type job struct {
 	retries  int64
 	limit    int64
 	policy   jobspec.Concurrency
+	crowded  bool  // its group has a limit
 	children []int // indexes
 	takes    time.Duration
 	spread   time.Duration
@@ -134,7 +136,33 @@ func draw(seed uint64, theme string, small bool, crowd int) *scenario {
 			s.drawAsking(r, called, asksAll, asksOneByOne)
 		}
 	}
+	s.drawGroupLimits(rand.New(rand.NewPCG(seed, 13)))
 	return s
+}
+
+// drawGroupLimits gives some groups a limit, above what their jobs need on average and below what is due on the second.
+func (s *scenario) drawGroupLimits(r *rand.Rand) {
+	for i := range s.groups {
+		if r.IntN(3) > 0 {
+			continue
+		}
+		var load time.Duration // of work that comes in a second
+		for _, j := range s.jobs {
+			if j.group != i || j.def != nil {
+				continue
+			}
+			takes := j.takes + j.spread/2
+			if j.route == jobspec.RouteShardingBroadcast {
+				takes *= time.Duration(len(s.groups[i].executors))
+			}
+			if takes > time.Second {
+				takes /= 20
+			}
+			load += takes
+			j.crowded = true
+		}
+		s.groups[i].limit = 3 + int64(load*3/time.Second) + r.Int64N(6) // flows run the same jobs
+	}
 }
 
 // drawAsking says which executors ask for their calls.
@@ -362,5 +390,5 @@ func (s *scenario) String() string {
 
 // nothing reports whether a misfire of the job is to be left alone. Where runs wait for each other they come late on purpose.
 func (j *job) nothing() bool {
-	return j.misfire == jobspec.MisfireDoNothing && j.limit == 0 && j.def == nil
+	return j.misfire == jobspec.MisfireDoNothing && j.limit == 0 && !j.crowded && j.def == nil
 }

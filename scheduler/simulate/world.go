@@ -153,6 +153,11 @@ func (w *world) prepare(ctx context.Context) error {
 			return err
 		}
 		w.groupIDs = append(w.groupIDs, id)
+		if g.limit > 0 {
+			if err := w.queries.SetGroupOptions(ctx, w.oracle, db.SetGroupOptionsParams{AppName: g.app, MaxRunning: g.limit}); err != nil {
+				return err
+			}
+		}
 		for k := range g.executors {
 			err := w.queries.InsertRegistry(ctx, w.oracle, db.InsertRegistryParams{
 				RegistryGroup: "EXECUTOR", RegistryKey: g.app, RegistryValue: w.address(i, k), UpdateTime: now,

@@ -1,0 +1,6 @@
+-- +goose Up
+-- Touched by whoever gives slots of a group with a limit, as punctual_gate is for jobs.
+CREATE TABLE IF NOT EXISTS punctual_group_gate (
+    group_id INTEGER PRIMARY KEY,
+    turn     BIGINT NOT NULL DEFAULT 0
+);

@@ -1,0 +1,245 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// limitGroup says how many runs the group of the engine's jobs may have at a time.
+func (b *bundle) limitGroup(most int64, engines ...*Engine) {
+	b.t.Helper()
+	if err := b.engine.queries.SetGroupOptions(b.t.Context(), b.pool, db.SetGroupOptionsParams{AppName: "orders", MaxRunning: most}); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range append(engines, b.engine) {
+		if err := e.GroupsChanged(b.t.Context()); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// going are the runs that are sent and have no result, in their order.
+func (b *bundle) going() (ids []int64) {
+	for _, r := range b.allRuns() {
+		if r.TriggerCode == wire.CodeSuccess && r.HandleCode == 0 {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// wantGoing waits until these runs are sent and have no result, and no others.
+func (b *bundle) wantGoing(what string, want ...int64) {
+	b.t.Helper()
+	b.await(what, func() bool { return slices.Equal(b.going(), want) })
+}
+
+func TestTheLimitOfAGroupHoldsForAllItsJobs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA, addressB)
+		b.limitGroup(2)
+		jobs := []int64{b.addJob(nil), b.addJob(nil), b.addJob(nil)}
+		ids := []int64{b.trigger(jobs[0]), b.trigger(jobs[1])}
+		b.wantGoing("two run", ids...)
+		for i := range 4 {
+			ids = append(ids, b.trigger(jobs[i%3]))
+		}
+		for i := range ids {
+			b.finish(ids[i], 200, "")
+			b.wantGoing("the next in line has the slot", ids[i+1:min(i+3, len(ids))]...)
+		}
+		for _, id := range ids {
+			if waited := b.has(id, event.GroupWaited); waited != (id != ids[0] && id != ids[1]) {
+				t.Errorf("run %d: it waited: %v", id, waited)
+			}
+		}
+		if n := len(b.executors.received()); n != len(ids) {
+			t.Errorf("%d requests for %d runs", n, len(ids))
+		}
+		if rows, err := b.engine.queries.CountGroupSlots(t.Context(), pool, []int64{b.group}); err != nil || len(rows) != 0 {
+			t.Errorf("slots left: %+v, %v", rows, err)
+		}
+	})
+}
+
+// TestAJobAtItsOwnLimitLetsTheOthersOfItsGroupPass: what waits for its job is not what waits for the group.
+func TestAJobAtItsOwnLimitLetsTheOthersOfItsGroupPass(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		b.limitGroup(2)
+		alone := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		other := b.addJob(nil)
+		first, blocker := b.trigger(alone), b.trigger(other)
+		b.wantGoing("both run", first, blocker)
+		var behind []int64
+		for range 2 * nextRuns {
+			behind = append(behind, b.trigger(alone))
+		}
+		last := b.trigger(other)
+		b.await("the others wait", func() bool { return b.engine.pending.len() == 0 })
+		b.finish(blocker, 200, "")
+		b.wantGoing("the one whose job has room runs", first, last)
+		b.finish(first, 200, "")
+		b.wantGoing("then the first of those that waited for their job", behind[0], last)
+	})
+}
+
+func TestAJobThatDiscardsDoesSoAtTheLimitOfItsGroupToo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		b.limitGroup(1)
+		first := b.trigger(b.addJob(nil))
+		b.wantGoing("one runs", first)
+		id := b.trigger(b.addJob(func(p *db.InsertJobParams) {
+			p.MaxConcurrent, p.ConcurrencyPolicy = 3, string(jobspec.ConcurrencyDiscard)
+		}))
+		b.await("the other is discarded", func() bool { return b.run(id).Outcome == event.Discarded })
+		if e, ok := b.events(id).Last(event.GroupFull); !ok || e.Number(0) != 1 || e.Number(1) != 1 {
+			t.Errorf("why: %+v", b.events(id))
+		}
+	})
+}
+
+// TestALimitOfAGroupThatIsRaisedOrTakenAwayLetsThoseGoThatWait without anything having to end.
+func TestALimitOfAGroupThatIsRaisedOrTakenAwayLetsThoseGoThatWait(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		job := b.addJob(nil)
+		ids := []int64{b.trigger(job)}
+		b.wantGoing("one runs", ids[0])
+		for range 4 {
+			ids = append(ids, b.trigger(job))
+		}
+		b.await("the others wait", func() bool { return b.engine.pending.len() == 0 })
+		b.limitGroup(3)
+		b.wantGoing("three run", ids[:3]...)
+		b.limitGroup(0)
+		b.wantGoing("all run", ids...)
+		for _, id := range ids {
+			b.finish(id, 200, "")
+		}
+		if n := b.countRuns("handle_code = 200"); n != len(ids) {
+			t.Errorf("%d of %d ended: %s", n, len(ids), b.dump())
+		}
+	})
+}
+
+// TestTheRunOfAFlowTakesNoSlotOfItsGroup: its steps do, one of which would wait for it for ever.
+func TestTheRunOfAFlowTakesNoSlotOfItsGroup(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		b.limitGroup(1)
+		step := b.addJob(nil)
+		flows := b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "a", Job: &flow.JobRef{ID: step}}, {ID: "b", Job: &flow.JobRef{ID: step}}}}, nil)
+		run := b.trigger(flows)
+		for range 2 {
+			var going []int64
+			b.await("one step runs", func() bool {
+				going = slices.DeleteFunc(b.going(), func(id int64) bool { return id == run })
+				return len(going) == 1
+			})
+			b.finish(going[0], 200, "")
+		}
+		if r := b.ended(run); r.HandleCode != 200 {
+			t.Errorf("the run of the flow: %+v", r)
+		}
+	})
+}
+
+// TestADraftIsTriedAlthoughTheGroupHasAsManyAsItMay: somebody waits for it at a screen.
+func TestADraftIsTriedAlthoughTheGroupHasAsManyAsItMay(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		b.limitGroup(1)
+		job := b.addJob(func(p *db.InsertJobParams) { p.GlueType, p.GlueSource = wire.GlueShell, "echo saved" })
+		first := b.trigger(job)
+		b.wantGoing("one runs", first)
+		id := b.try(job, "echo tried")
+		b.wantGoing("the draft too", first, id)
+	})
+}
+
+// TestWhatIsNotSentGivesItsSlotOfTheGroupBack, and so does what is retried: its retry asks for one anew.
+func TestWhatIsNotSentGivesItsSlotOfTheGroupBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		release, open := b.latch()
+		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			if req.ExecutorParams == "no" {
+				<-release
+				return wire.Answer{Code: 500, Msg: "no"}, nil
+			}
+			return yes, nil
+		}
+		bad := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam, p.ExecutorFailRetryCount = "no", 2 }))
+		b.await("it has the slot", func() bool { return b.run(bad).OwnerNode == b.engine.node.ID() })
+		good := b.trigger(b.addJob(nil))
+		open()
+		b.wantGoing("the other runs", good)
+		b.finish(good, 200, "")
+		b.await("and the one that is refused is sent three times", func() bool { return b.countRuns("trigger_code = 500") == 3 })
+		if rows, err := b.engine.queries.CountGroupSlots(t.Context(), pool, []int64{b.group}); err != nil || len(rows) != 0 {
+			t.Errorf("slots left: %+v, %v", rows, err)
+		}
+	})
+}
+
+func TestTheLimitOfAGroupHoldsAcrossAdmins(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	b := setup(t, pool, nil, addressA)
+	other := b.second(nil)
+	b.limitGroup(2, other)
+	jobs := []int64{b.addJob(nil), b.addJob(nil), b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })}
+	const n = 30
+	started := make(chan int64, n)
+	b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+		started <- req.LogID
+		return yes, nil
+	}
+	engines := []*Engine{b.engine, other}
+	for i := range n {
+		if _, err := engines[i%2].Trigger(t.Context(), TriggerRequest{JobID: jobs[i%3], Type: jobspec.TriggerManual}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var open []int64
+	for i := range n {
+		for len(open) == 0 || len(open) < 2 && i+len(open) < n {
+			select {
+			case run := <-started:
+				open = append(open, run)
+				continue
+			case <-time.After(executortest.Patience):
+				t.Fatalf("only %d of %d ran: %s", i+len(open), n, b.dump())
+			}
+		}
+		select {
+		case third := <-started:
+			t.Fatalf("run %d was started while %v had not ended", third, open)
+		default:
+		}
+		if err := engines[i%2].Complete(t.Context(), []wire.Callback{{LogID: open[0], HandleCode: 200}}); err != nil {
+			t.Fatal(err)
+		}
+		open = open[1:]
+	}
+}
