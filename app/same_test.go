@@ -318,6 +318,7 @@ func TestAGroupIsTheSameWhereverItIsSaved(t *testing.T) {
 			for _, name := range []string{"idle_is_lost", "token_manages", "script_review"} {
 				maybe(r, sent, name, anyOf(true, false))
 			}
+			maybe(r, sent, "max_running", anyOf(0, 1, 99_999))
 			maybe(r, sent, "keep_output", anyOf("INHERIT", "ALL", "FAILED", "NONE"))
 			g, ok := u.make(r, "POST", "/groups", sent)
 			if !ok {

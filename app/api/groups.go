@@ -33,6 +33,7 @@ type GroupOptions struct {
 	ScriptReview bool `json:"script_review,omitempty" doc:"A change of a script waits for a second person."`
 	// KeepOutput is empty for "as the settings say".
 	KeepOutput jobspec.Keep `json:"keep_output,omitempty" enum:"INHERIT,ALL,FAILED,NONE" doc:"Of which runs the output is kept beyond the executor, unless a job says so; INHERIT: as the settings say."`
+	MaxRunning int          `json:"max_running,omitempty" minimum:"0" maximum:"99999" doc:"How many runs of all its jobs there may be at a time, in the whole cluster. 0: no limit."`
 }
 
 // newGroup is a group as somebody wants it.
@@ -54,6 +55,7 @@ type groupPatch struct {
 	TokenManages *bool         `json:"token_manages,omitempty"`
 	ScriptReview *bool         `json:"script_review,omitempty"`
 	KeepOutput   *jobspec.Keep `json:"keep_output,omitempty" enum:"INHERIT,ALL,FAILED,NONE"`
+	MaxRunning   *int          `json:"max_running,omitempty" minimum:"0" maximum:"99999"`
 }
 
 // group is a group of executors, which run the same jobs.
@@ -67,6 +69,7 @@ type group struct {
 	TokenManages bool         `json:"token_manages"`
 	ScriptReview bool         `json:"script_review"`
 	KeepOutput   jobspec.Keep `json:"keep_output" enum:"INHERIT,ALL,FAILED,NONE"`
+	MaxRunning   int          `json:"max_running" doc:"How many runs of all its jobs there may be at a time, in the whole cluster. 0: no limit."`
 	UpdatedAt    *time.Time   `json:"updated_at"`
 }
 
@@ -167,7 +170,8 @@ func (a *API) listGroups(ctx context.Context, p auth.Principal, in Page) (*listO
 
 func (a *API) readGroup(row db.Group, options manage.GroupOptions) group {
 	g := group{ID: row.ID, AppName: row.AppName, Title: row.Title, Type: groupAuto, Addresses: append([]string{}, manage.GroupAddressList(row)...),
-		IdleIsLost: options.IdleIsLost, TokenManages: options.TokenManages, ScriptReview: options.ScriptReview, KeepOutput: cmp.Or(options.KeepOutput, jobspec.KeepInherit), UpdatedAt: moment(a.Manage.Groups.Updated(row))}
+		IdleIsLost: options.IdleIsLost, TokenManages: options.TokenManages, ScriptReview: options.ScriptReview, KeepOutput: cmp.Or(options.KeepOutput, jobspec.KeepInherit),
+		MaxRunning: options.MaxRunning, UpdatedAt: moment(a.Manage.Groups.Updated(row))}
 	if row.AddressType == manage.AddressManual {
 		g.Type = groupManual
 	}
@@ -208,6 +212,7 @@ func (p groupPatch) over(g newGroup) newGroup {
 	set(&g.TokenManages, p.TokenManages)
 	set(&g.ScriptReview, p.ScriptReview)
 	set(&g.KeepOutput, p.KeepOutput)
+	set(&g.MaxRunning, p.MaxRunning)
 	return g
 }
 
@@ -226,7 +231,7 @@ func (a *API) changeGroup(ctx context.Context, p auth.Principal, id int64, match
 		return nil, err
 	}
 	now := change(newGroup{AppName: old.AppName, Title: old.Title, Type: old.Type, Addresses: old.Addresses,
-		GroupOptions: GroupOptions{IdleIsLost: old.IdleIsLost, TokenManages: old.TokenManages, ScriptReview: old.ScriptReview, KeepOutput: old.KeepOutput}})
+		GroupOptions: GroupOptions{IdleIsLost: old.IdleIsLost, TokenManages: old.TokenManages, ScriptReview: old.ScriptReview, KeepOutput: old.KeepOutput, MaxRunning: old.MaxRunning}})
 	if err := a.Manage.Groups.Update(ctx, p, id, now.input(version)); err != nil {
 		return nil, match.changed(err)
 	}

@@ -254,6 +254,8 @@ func TestTheAdviceOfARun(t *testing.T) {
 		{"unknown", timeline(runstate.SendFailed, "CRON", ""), "", 0, ""},
 		{"perhaps there", timeline(runstate.Unconfirmed, "CRON", address), event.Unanswered, 0, "advice.unconfirmed"},
 		{"one too many", timeline(runstate.Discarded, "CRON", ""), event.Full, 0, "advice.discarded"},
+		{"one too many of its executor", timeline(runstate.Discarded, "CRON", ""), event.GroupFull, 0, "advice.groupfull"},
+		{"too many that wait for its executor", timeline(runstate.Discarded, "CRON", ""), event.GroupCrowded, 0, "advice.groupfull"},
 		{"found too late", timeline(runstate.Skipped, "CRON", ""), event.TooLate, 0, "advice.skipped"},
 		{"passed over", timeline(runstate.Skipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
 		{"sent before the database went back", timeline(runstate.Skipped, "MISFIRE", ""), event.MadeBefore, 0, "advice.madebefore"},

@@ -54,6 +54,11 @@ func (c *groupPages) groupDetailPage(ec echo.Context) (groups.DetailPage, error)
 		}
 	}
 	page.Addresses = c.addresses(page.Page, p, g.ID)
+	taken, err := c.groups.Slots(ctx, p, g.ID)
+	if err != nil {
+		return groups.DetailPage{}, err
+	}
+	page.Slots = groups.Slots{Limit: taken.Limit, Running: taken.Running, Waiting: taken.Waiting}
 	refused, err := c.refused(ctx, page.Page, p, []db.Group{g})
 	if err != nil {
 		return groups.DetailPage{}, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -185,7 +186,7 @@ func (c *groupPages) groupNew(ec echo.Context) error {
 	if !who(ec).Admin {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
-	values := groups.FormValues{AppName: ec.QueryParam(groups.FieldAppName), Type: groups.TypeAuto, Idle: groups.IdleWait}
+	values := groups.FormValues{AppName: ec.QueryParam(groups.FieldAppName), Type: groups.TypeAuto, Idle: groups.IdleWait, MaxRunning: "0"}
 	return render(ec, http.StatusOK, groups.Form(groups.FormPage{Page: c.pageWithFlash(ec), Values: values}))
 }
 
@@ -201,6 +202,7 @@ func (c *groupPages) groupEdit(ec echo.Context) error {
 	page.Values = groups.FormValues{
 		AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Idle: groups.IdleWait, Version: manage.GroupVersion(g, options),
 		TokenManages: ui.Checked(options.TokenManages), ScriptReview: ui.Checked(options.ScriptReview), KeepOutput: string(cmp.Or(options.KeepOutput, jobspec.KeepInherit)),
+		MaxRunning: strconv.Itoa(options.MaxRunning),
 	}
 	if options.IdleIsLost {
 		page.Values.Idle = groups.IdleLost
@@ -260,8 +262,17 @@ func (c *groupPages) groupUpdate(ec echo.Context) error {
 func groupInput(v groups.FormValues) manage.GroupInput {
 	return manage.GroupInput{
 		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, Version: v.Version,
-		GroupOptions: manage.GroupOptions{IdleIsLost: v.Idle == groups.IdleLost, TokenManages: bool(v.TokenManages), ScriptReview: bool(v.ScriptReview), KeepOutput: jobspec.Keep(v.KeepOutput)},
+		GroupOptions: manage.GroupOptions{IdleIsLost: v.Idle == groups.IdleLost, TokenManages: bool(v.TokenManages), ScriptReview: bool(v.ScriptReview), KeepOutput: jobspec.Keep(v.KeepOutput), MaxRunning: maxRunning(v.MaxRunning)},
 	}
+}
+
+// maxRunning reads a limit; one that is no number is none that a group can have.
+func maxRunning(typed string) int {
+	n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(typed), "0"))
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 func (c *groupPages) groupFormAgain(ec echo.Context, page groups.FormPage, values groups.FormValues, err error) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -103,7 +104,26 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		why = refused // which explains it
 	}
 	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
+	if scheduler.WaitsForSlot(&r) && exists && timeline.Advice == "" {
+		if timeline.Advice, err = c.turn(ctx, page, r, job, group); err != nil {
+			return runs.Timeline{}, err
+		}
+	}
 	return timeline, c.awaits(ctx, page, &timeline)
+}
+
+// turn says what a run waits for that has no slot yet; "" when its time has not come, or somebody is giving it one.
+func (c *timelines) turn(ctx context.Context, page layout.Page, r db.Run, job db.Job, group string) (string, error) {
+	ofJob, ofGroup, err := c.runs.Turn(ctx, r, job)
+	switch {
+	case err != nil:
+		return "", err
+	case ofJob.Full():
+		return page.T("advice.waits.job", "Running", ofJob.Running, "Limit", ofJob.Limit), nil
+	case ofGroup.Full():
+		return page.T("advice.waits.group", "Group", group, "Running", ofGroup.Running, "Limit", ofGroup.Limit), nil
+	}
+	return "", nil
 }
 
 // awaits says of an open run that its call's target is to report the end, and what it has said so far.
@@ -217,6 +237,9 @@ func advice(page layout.Page, s runs.Timeline, why event.Event, due time.Duratio
 		}
 		return page.T("advice.skipped")
 	case runstate.Discarded:
+		if why.Key == event.GroupFull || why.Key == event.GroupCrowded {
+			return page.T("advice.groupfull", "Group", s.Group)
+		}
 		return page.T("advice.discarded")
 	case runstate.Stopped:
 		return page.T("advice.stopped")

@@ -55,6 +55,8 @@ type Engine interface {
 	Kill(ctx context.Context, logID int64, user string) error
 	Archive() *archive.Service
 	Addresses(groupID int64) []scheduler.AddressState
+	GroupSlots(ctx context.Context, groupID int64) (scheduler.SlotsTaken, error)
+	JobSlots(ctx context.Context, row *db.Job) (scheduler.SlotsTaken, error)
 	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error
 	Load() scheduler.Load

@@ -40,6 +40,8 @@ const (
 	GroupAddresses = "addresses"
 	// GroupKeepOutput is of a choice.
 	GroupKeepOutput = "keep_output"
+	// GroupMaxRunning is a number.
+	GroupMaxRunning = "max_running"
 )
 
 // GroupInput is a group as somebody wants to save it.
@@ -68,7 +70,12 @@ type GroupOptions struct {
 	ScriptReview bool
 	// KeepOutput says of which runs the output is kept, unless a job says so; empty: as the settings say.
 	KeepOutput jobspec.Keep
+	// MaxRunning is how many runs of all its jobs there may be at a time, in the whole cluster; 0: as many as come.
+	MaxRunning int
 }
+
+// maxGroupRunning is the highest limit of a group.
+const maxGroupRunning = 99_999
 
 func (in GroupInput) options() GroupOptions {
 	o := in.GroupOptions
@@ -126,7 +133,8 @@ func (s *Groups) options(ctx context.Context, on db.DBTX, appName string) (Group
 	}
 	for _, o := range all {
 		if strings.EqualFold(o.AppName, appName) {
-			return GroupOptions{IdleIsLost: o.IdleIsLost != 0, TokenManages: o.TokenManages != 0, ScriptReview: o.ScriptReview != 0, KeepOutput: jobspec.Keep(o.KeepOutput)}, nil
+			return GroupOptions{IdleIsLost: o.IdleIsLost != 0, TokenManages: o.TokenManages != 0, ScriptReview: o.ScriptReview != 0, KeepOutput: jobspec.Keep(o.KeepOutput),
+				MaxRunning: int(o.MaxRunning)}, nil
 		}
 	}
 	return GroupOptions{}, nil
@@ -139,7 +147,8 @@ func (s *Groups) setOptions(ctx context.Context, tx *sql.Tx, in GroupInput) erro
 		return err
 	}
 	return s.queries.SetGroupOptions(ctx, tx, db.SetGroupOptionsParams{
-		AppName: in.AppName, IdleIsLost: flag(in.IdleIsLost), TokenManages: flag(in.TokenManages), ScriptReview: flag(in.ScriptReview), KeepOutput: string(in.keep()), UpdatedAt: s.cfg.Now().UnixMilli(),
+		AppName: in.AppName, IdleIsLost: flag(in.IdleIsLost), TokenManages: flag(in.TokenManages), ScriptReview: flag(in.ScriptReview), KeepOutput: string(in.keep()),
+		MaxRunning: int64(in.MaxRunning), UpdatedAt: s.cfg.Now().UnixMilli(),
 	})
 }
 
@@ -159,6 +168,14 @@ func (s *Groups) Addresses(p auth.Principal, id int64) []scheduler.AddressState 
 		return nil
 	}
 	return s.cfg.Engine.Addresses(id)
+}
+
+// Slots tells how full a group's limit of runs at a time is.
+func (s *Groups) Slots(ctx context.Context, p auth.Principal, id int64) (scheduler.SlotsTaken, error) {
+	if !p.CanUseGroup(id) {
+		return scheduler.SlotsTaken{}, nil
+	}
+	return s.cfg.Engine.GroupSlots(ctx, id)
 }
 
 // Refused are the calls of executors that no admin took lately, of the groups in of; administrators see all.
@@ -370,6 +387,9 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		if _, err := s.queries.DeleteTeamPermissionsOfGroup(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := s.queries.DeleteGroupGate(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.queries.DeleteCodeHandlersOf(ctx, tx, id); err != nil {
 			return err
 		}
@@ -451,6 +471,9 @@ func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []pro
 	}
 	if k := in.KeepOutput; k != "" && !slices.Contains(jobspec.AllKeeps, k) {
 		add(GroupKeepOutput, "settings.error.choice")
+	}
+	if in.MaxRunning < 0 || in.MaxRunning > maxGroupRunning {
+		add(GroupMaxRunning, "group.error.max_running", "Max", maxGroupRunning)
 	}
 	switch {
 	case in.Title == "":

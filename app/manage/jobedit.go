@@ -373,6 +373,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, in.ID); err != nil {
 			return err
 		}
+		if err := s.queries.MoveSlots(ctx, tx, db.MoveSlotsParams{JobID: in.ID, GroupID: in.Group}); err != nil {
+			return err
+		}
 	}
 	if in.Calendar != old.Calendar {
 		if err := s.holdCalendar(ctx, tx, in.Calendar); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
@@ -90,6 +91,15 @@ func (s *Runs) Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok
 		err = fmt.Errorf("read what a run waits for: %w", err)
 	}
 	return a, ok, err
+}
+
+// Turn tells how full the limits are that a run's job and its group have, for one that waits for its turn.
+func (s *Runs) Turn(ctx context.Context, r db.Run, job db.Job) (ofJob, ofGroup scheduler.SlotsTaken, err error) {
+	if ofJob, err = s.cfg.Engine.JobSlots(ctx, &job); err != nil || job.GlueType == jobspec.GlueFlow {
+		return ofJob, ofGroup, err
+	}
+	ofGroup, err = s.cfg.Engine.GroupSlots(ctx, r.JobGroup)
+	return ofJob, ofGroup, err
 }
 
 // KillWish is who wants a run ended that cannot be ended yet, and since when; ok is false when nobody does.

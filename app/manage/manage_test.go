@@ -394,6 +394,26 @@ func (b *bundle) optionOf(t *testing.T, appName string) int64 {
 	return -1
 }
 
+func TestTheLimitOfAGroupIsKeptAndBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		for _, most := range []int{-1, 100_000} {
+			in := GroupInput{AppName: "secret", Title: "S", GroupOptions: GroupOptions{MaxRunning: most}}
+			if err := b.Groups.Update(ctx, b.admin, b.closed, in); kind(err) != "422 max_running:group.error.max_running" {
+				t.Errorf("%d: %s", most, kind(err))
+			}
+		}
+		if err := b.Groups.Update(ctx, b.admin, b.closed, GroupInput{AppName: "secret", Title: "S", GroupOptions: GroupOptions{MaxRunning: 20}}); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := b.Groups.Options(ctx, "secret"); err != nil || o.MaxRunning != 20 {
+			t.Errorf("%+v, %v", o, err)
+		}
+	})
+}
+
 func TestWhatIsDecidedForAGroupFollowsIt(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -30,7 +30,7 @@ func specSnapshot(group int64, spec jobspec.Job) Snapshot {
 // groupSnapshot is a group for it. The addresses of an automatic one are the registry's and nobody's change.
 func groupSnapshot(g db.Group, o GroupOptions) Snapshot {
 	f := Snapshot{"app_name": g.AppName, "title": g.Title, "address_type": g.AddressType, "idle_is_lost": o.IdleIsLost,
-		"token_manages": o.TokenManages, "script_review": o.ScriptReview, "keep_output": string(o.KeepOutput)}
+		"token_manages": o.TokenManages, "script_review": o.ScriptReview, "keep_output": string(o.KeepOutput), "max_running": o.MaxRunning}
 	if g.AddressType == AddressManual {
 		f["address_list"] = string(g.AddressList)
 	}

@@ -20,8 +20,14 @@ type DetailPage struct {
 	Connect   Connect
 	CanEdit   bool
 	CanPause  bool
+	Slots     Slots
 	Paused    []string // what holds its jobs still now, ready to print
 	Secrets   bool     // its reader may see which secrets there are
+}
+
+// Slots are how full the limit of a group is.
+type Slots struct {
+	Limit, Running, Waiting int64 // Limit 0: there is none
 }
 
 // TokenPage is the installation's access token ([Token]).

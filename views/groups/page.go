@@ -102,6 +102,7 @@ const (
 	// FieldScriptReview is ScriptReviewOn or ScriptReviewOff.
 	FieldScriptReview = "script_review"
 	FieldKeepOutput   = "keep_output" // one of jobspec.AllKeeps
+	FieldMaxRunning   = "max_running" // a number; 0: no limit
 	FieldVersion      = "version"
 
 	TypeAuto   = "auto"
@@ -129,6 +130,7 @@ type FormValues struct {
 	TokenManages ui.Checked `form:"token_manages"` // the executors' token manages jobs
 	ScriptReview ui.Checked `form:"script_review"` // a change of a script waits for a second person
 	KeepOutput   string     `form:"keep_output"`   // of which runs the output is kept
+	MaxRunning   string     `form:"max_running"`   // runs of all its jobs at a time; 0 and empty: no limit
 	Version      string     `form:"version"`
 }
 
