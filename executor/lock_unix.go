@@ -3,10 +3,19 @@
 package executor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
+)
+
+// A program that an executor starts has its open files for a moment, the lock included, until it has become itself. So a lock that was let go
+// just now, also by a process that was killed, may look held.
+const (
+	lockTries = 50
+	lockPause = 10 * time.Millisecond
 )
 
 // lockDir keeps a second executor from using the same data folder. The lock goes with the process, however it ends.
@@ -15,9 +24,15 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("data folder %s is used by another executor: %w", dir, err)
+	for range lockTries {
+		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(lockPause)
 	}
-	return file, nil
+	_ = file.Close()
+	return nil, fmt.Errorf("data folder %s is used by another executor: %w", dir, err)
 }
