@@ -46,9 +46,10 @@ type ShadowedJob struct {
 	shadow.Tally
 }
 
-// Shadow plans every fire beside the XXL-JOB admins that work on a database, and compares with the runs that they make, until ctx
-// ends. It only reads. It goes on with a report, and save gets it every minute and at the end.
-func Shadow(ctx context.Context, o Options, report ShadowReport, save func(ShadowReport) error) (err error) {
+// Shadow plans every fire beside the XXL-JOB admins that work on a database, and compares with the runs that they make, for so long
+// or until ctx ends. The time begins when the database is open, and it is looked once at least. It only reads. It goes on with a report, and
+// save gets it every minute and at the end.
+func Shadow(ctx context.Context, o Options, report ShadowReport, length time.Duration, save func(ShadowReport) error) (err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return err
 	}
@@ -64,6 +65,8 @@ func Shadow(ctx context.Context, o Options, report ShadowReport, save func(Shado
 	if err != nil {
 		return err
 	}
+	over := time.NewTimer(length)
+	defer over.Stop()
 	tick := time.NewTicker(shadowLook)
 	defer tick.Stop()
 	for saved := time.Now(); ; {
@@ -77,6 +80,8 @@ func Shadow(ctx context.Context, o Options, report ShadowReport, save func(Shado
 			saved = time.Now()
 		}
 		select {
+		case <-over.C:
+			return save(w.report)
 		case <-ctx.Done():
 			return save(w.report)
 		case <-tick.C:

@@ -37,13 +37,11 @@ func (c *migrateShadowCmd) Run(s streams) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, c.For)
-	defer cancel()
 	_, err = fmt.Fprintf(s.out, "looking for %v; nothing is sent and nothing is written but %s and %s\n", c.For, c.State, c.Report)
 	if err != nil {
 		return err
 	}
-	err = app.Shadow(ctx, o, last, func(r app.ShadowReport) error {
+	err = app.Shadow(ctx, o, last, c.For, func(r app.ShadowReport) error {
 		last = r
 		return errors.Join(writeWhole(c.State, func(w io.Writer) error { return json.NewEncoder(w).Encode(r) }),
 			writeWhole(c.Report, func(w io.Writer) error { return shadowPage.Execute(w, r) }))
