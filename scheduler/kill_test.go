@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -204,7 +205,12 @@ func TestARunThatAnotherAdminHoldsIsKilled(t *testing.T) {
 func TestAKillThatNobodyWaitsForIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil, addressA)
+		clock := newHandClock()
+		// Somebody would wait for as long as the machine may take; nobody does once the clock has passed.
+		b := setup(t, pool, func(c *Config) {
+			clock.rule(c)
+			c.CallTimeout, c.AskAfter, c.DeadAfter = executortest.Patience, 100*time.Hour, time.Hour
+		}, addressA)
 		answer, open := b.latch()
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
 		id := b.trigger(b.addJob(nil))
@@ -219,6 +225,7 @@ func TestAKillThatNobodyWaitsForIsCarriedOut(t *testing.T) {
 			t.Errorf("kill by somebody who leaves: %v", err)
 		}
 		b.wished(id)
+		clock.pass(b.engine.killWait() + 2*killEvery)
 		open()
 		b.await("it is ended", func() bool { return b.run(id).HandleCode == 500 })
 		if r := b.run(id); !wasKilled(&r) {
