@@ -63,7 +63,12 @@ func (a answer) location() string { return a.header.Get("Location") }
 // toProvider begins a sign-in and returns the path with which the provider sends the browser back.
 func (b *browser) toProvider(next string) string {
 	b.t.Helper()
-	begun := b.get("/sign-in/company?next=" + url.QueryEscape(next))
+	return b.toProviderNamed("company", next)
+}
+
+func (b *browser) toProviderNamed(name, next string) string {
+	b.t.Helper()
+	begun := b.get("/sign-in/" + name + "?next=" + url.QueryEscape(next))
 	if begun.status != http.StatusSeeOther {
 		b.t.Fatalf("begin: %d %.300s", begun.status, begun.body)
 	}
@@ -74,7 +79,7 @@ func (b *browser) toProvider(next string) string {
 	}
 	defer resp.Body.Close()
 	back, found := strings.CutPrefix(resp.Header.Get("Location"), b.base)
-	if !found || !strings.HasPrefix(back, "/sign-in/company/callback?") {
+	if !found || !strings.HasPrefix(back, "/sign-in/"+name+"/callback?") {
 		b.t.Fatalf("the provider answers %d, %q", resp.StatusCode, resp.Header.Get("Location"))
 	}
 	return back

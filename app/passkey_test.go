@@ -80,6 +80,9 @@ func makeAndShowPasskey(t *testing.T, o Options) {
 	if !strings.Contains(used, "last used") {
 		t.Errorf("the passkey was not used: %q", used)
 	}
+	if got := audited(t, a, "login"); !strings.HasSuffix(got[len(got)-1], `{"factor":"passkey","way":"password"}`) {
+		t.Errorf("on record: %q", got)
+	}
 	// Another authenticator knows none of hers.
 	var said string
 	do("another authenticator", chromedp.Evaluate(`fetch("/logout", { method: "POST" }).then(() => true)`, nil, await), chromedp.ActionFunc(func(ctx context.Context) error {

@@ -137,7 +137,7 @@ func (a *App) firstTime(ctx context.Context) bool {
 
 // signedIn notes that somebody has a session now.
 func (a *App) signedIn(ctx context.Context, in auth.SignIn) {
-	a.audit.Note(ctx, in.Who, manage.Entry{Action: manage.ActionLogin, Kind: manage.ObjectUser, ID: in.Who.UserID, Name: in.Who.Name})
+	a.audit.LoggedIn(ctx, in)
 	// A note that fails is made at the next login.
 	_, _ = a.settings.ensure(ctx, settingFirstLogin, func() string { return time.Now().UTC().Format(time.RFC3339) })
 }

@@ -29,6 +29,7 @@ type AuditFilter struct {
 	ObjectID int64
 	GroupID  int64  // the executor group that it is about
 	Text     string // a LIKE pattern for the object's name or the address, in which ! escapes the wildcards
+	After    string // a pattern of that kind for what the entry says of afterwards
 	UntilMs  int64  // 0: of any time
 }
 
@@ -52,6 +53,9 @@ func (f *AuditFilter) where(from, before int64) *where {
 	}
 	if f.Text != "" {
 		w.and("(object_name LIKE ? ESCAPE '!' OR address LIKE ? ESCAPE '!')", f.Text, f.Text)
+	}
+	if f.After != "" {
+		w.and("after_json LIKE ? ESCAPE '!'", f.After)
 	}
 	if f.GroupID != 0 {
 		w.and("group_id = ?", f.GroupID)

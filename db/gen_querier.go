@@ -1057,8 +1057,8 @@ type Querier interface {
 	SetServiceAccount(ctx context.Context, db DBTX, id int64) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
 	SetSignInChallenge(ctx context.Context, db DBTX, arg SetSignInChallengeParams) error
-	// The second factor was shown.
-	SetSignInStrong(ctx context.Context, db DBTX, id string) error
+	// A second factor was shown: which one of auth.Second, by its number.
+	SetSignInStrong(ctx context.Context, db DBTX, arg SetSignInStrongParams) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
 	// What an administrator changes of somebody for whom a provider vouches.
 	SetUserDisabled(ctx context.Context, db DBTX, arg SetUserDisabledParams) (int64, error)

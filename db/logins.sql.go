@@ -423,12 +423,17 @@ func (q *Queries) SetSignInChallenge(ctx context.Context, db DBTX, arg SetSignIn
 }
 
 const setSignInStrong = `-- name: SetSignInStrong :exec
-UPDATE punctual_sign_in SET strong = 1, challenge = NULL WHERE id = ?
+UPDATE punctual_sign_in SET strong = ?, challenge = NULL WHERE id = ?
 `
 
-// The second factor was shown.
-func (q *Queries) SetSignInStrong(ctx context.Context, db DBTX, id string) error {
-	_, err := db.ExecContext(ctx, setSignInStrong, id)
+type SetSignInStrongParams struct {
+	Strong int64
+	ID     string
+}
+
+// A second factor was shown: which one of auth.Second, by its number.
+func (q *Queries) SetSignInStrong(ctx context.Context, db DBTX, arg SetSignInStrongParams) error {
+	_, err := db.ExecContext(ctx, setSignInStrong, arg.Strong, arg.ID)
 	return err
 }
 

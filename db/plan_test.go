@@ -199,6 +199,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Action: "rotate", Text: "%x%", UntilMs: 9000}, 1000, 4000, 51)
 			return len(r), err
 		}, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "key=PRIMARY", 0},
+		{"FindAudit by what it says", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Action: "login", After: "%none%"}, 1000, 4000, 51)
+			return len(r), err
+		}, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "key=PRIMARY", 0},
 		{"FindAudit of a kind", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Kind: "job"}, 1000, 4000, 51)
 			return len(r), err

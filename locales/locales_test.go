@@ -62,7 +62,8 @@ var families = withTables(map[string][]string{
 	"audit.action.": typed("app/manage", "Action"),
 	"audit.kind.":   named("app/manage", "Object[A-Z].*"),
 	"audit.reason.": append(listed("app/manage", "refusals"), without(typed("app/auth/directory", "Reason"), "down")...),
-	"second.kind.":  append(named("app/auth", "Factor(Code|Passkey)"), named("app/manage", "factor(Codes|All)")...),
+	"audit.way.":    typed("app/auth", "Way"),
+	"second.kind.":  slices.Concat(typed("app/auth", "Second"), named("app/auth", "Factor(Code|Passkey)"), named("app/manage", "factor(Codes|All)|SingleFactor")),
 	"audit.field.":  written("app/manage", `(?:Snapshot\{|snapshot\[|\tf\[|after\[|, |\t)"(\w+)"(?:: |\] = )`),
 
 	"adoption.finding.": typed("db", "JobFinding"),

@@ -62,8 +62,8 @@ FROM punctual_sign_in AS i JOIN xxl_job_user AS u ON u.id = i.user_id
 WHERE i.id = sqlc.arg(id) AND i.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
 
 -- name: SetSignInStrong :exec
--- The second factor was shown.
-UPDATE punctual_sign_in SET strong = 1, challenge = NULL WHERE id = ?;
+-- A second factor was shown: which one of auth.Second, by its number.
+UPDATE punctual_sign_in SET strong = ?, challenge = NULL WHERE id = ?;
 
 -- name: SetSignInChallenge :exec
 UPDATE punctual_sign_in SET challenge = ? WHERE id = ?;

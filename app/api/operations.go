@@ -39,7 +39,7 @@ type auditEntry struct {
 type auditQuery struct {
 	Page
 	User   string    `query:"user" maxLength:"120" doc:"Only what this user did."`
-	Action string    `query:"action" maxLength:"40" doc:"Only this action."`
+	Action string    `query:"action" maxLength:"40" doc:"Only this action; login_single: only logins without second factor."`
 	Kind   string    `query:"object_kind" maxLength:"40" doc:"Only what was done to objects of this kind."`
 	ID     int64     `query:"object_id" minimum:"1" doc:"Only what was done to the object with this number."`
 	Group  int64     `query:"group_id" minimum:"1" doc:"Only what is about this group."`

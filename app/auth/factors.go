@@ -175,11 +175,14 @@ func (f *Factors) limited(r *http.Request, p Principal, show func() error) error
 	return err
 }
 
-// ShowCode is somebody who shows a code of their app, or one of their recovery codes.
-func (f *Factors) ShowCode(r *http.Request, p Principal, code string) error {
-	return f.limited(r, p, func() error {
-		code := plainCode(code)
-		if len(code) == codeDigits {
+// ShowCode is somebody who shows a code of their app, or one of their recovery codes. It says which.
+func (f *Factors) ShowCode(r *http.Request, p Principal, code string) (shown Second, err error) {
+	code, shown = plainCode(code), SecondRecovery
+	if len(code) == codeDigits {
+		shown = SecondCode
+	}
+	return shown, f.limited(r, p, func() error {
+		if shown == SecondCode {
 			return f.takeCode(r.Context(), p.UserID, code)
 		}
 		n, err := f.queries.UseRecoveryCode(r.Context(), f.pool, db.UseRecoveryCodeParams{UserID: p.UserID, Hash: recoveryHash(p.UserID, code)})

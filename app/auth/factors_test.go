@@ -84,7 +84,7 @@ func TestASecondFactorsCodeCountsOnce(t *testing.T) {
 		}
 		show := func(what, code string, want error) {
 			t.Helper()
-			if err := f.ShowCode(r, p, code); !errors.Is(err, want) {
+			if _, err := f.ShowCode(r, p, code); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %v", what, err, want)
 			}
 		}
@@ -192,18 +192,18 @@ func TestAGuessCountsBesideASealedApp(t *testing.T) {
 				text = fmt.Sprintf("%06d", guess)
 			}
 			guess++
-			if err := f.ShowCode(r, p, text); !errors.Is(err, ErrWrongCode) || !errors.Is(err, ErrFactorSealed) {
+			if _, err := f.ShowCode(r, p, text); !errors.Is(err, ErrWrongCode) || !errors.Is(err, ErrFactorSealed) {
 				t.Errorf("a guess: %v", err)
 			}
 		}
-		if err := f.ShowCode(r, p, right); !errors.Is(err, ErrTooManyLogins) {
+		if _, err := f.ShowCode(r, p, right); !errors.Is(err, ErrTooManyLogins) {
 			t.Errorf("after %d guesses: %v", attemptsOnFactor, err)
 		}
 		now = now.Add(attemptsOnFactor * factorPause)
 		if right, err = totp.GenerateCode(secret, now); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.ShowCode(r, p, right); err != nil {
+		if _, err := f.ShowCode(r, p, right); err != nil {
 			t.Errorf("the right code after a pause: %v", err)
 		}
 	})

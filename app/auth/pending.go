@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -31,7 +32,7 @@ func (p *Pending) ID() string { return p.id }
 func (s *SignIns) suspend(w http.ResponseWriter, r *http.Request, in SignIn) error {
 	id := rand.Text() + rand.Text()
 	err := s.queries.InsertSignIn(r.Context(), s.cfg.Pool, db.InsertSignInParams{
-		ID: rowID(id), UserID: in.Who.UserID, Way: string(in.Way), Provider: short(in.Provider, 64), Remember: number(in.Remember), Strong: number(in.Strong),
+		ID: rowID(id), UserID: in.Who.UserID, Way: string(in.Way), Provider: short(in.Provider, 64), Remember: number(in.Remember), Strong: int64(slices.Index(seconds, in.Second)),
 		Address: short(in.Address, 64), ExpiresAt: s.cfg.Now().Add(pendingLife).UnixMilli(),
 	})
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *SignIns) Pending(r *http.Request) (*Pending, error) {
 	who := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
 	who.Lang, who.Theme, who.Address = row.Lang, row.Theme, row.Address
 	return &Pending{
-		SignIn: SignIn{Who: who, Way: Way(row.Way), Provider: row.Provider, Remember: row.Remember != 0, Address: row.Address, Strong: row.Strong != 0},
+		SignIn: SignIn{Who: who, Way: Way(row.Way), Provider: row.Provider, Remember: row.Remember != 0, Address: row.Address, Second: seconds[min(max(row.Strong, 0), int64(len(seconds)-1))]},
 		id:     row.ID, challenge: string(row.Challenge),
 	}, nil
 }
@@ -64,12 +65,12 @@ func (s *SignIns) Pending(r *http.Request) (*Pending, error) {
 // Step is what is to be done next for a sign-in.
 func (s *SignIns) Step(ctx context.Context, p *Pending) (Step, error) { return s.due(ctx, p.SignIn) }
 
-// Shown notes that the second factor was shown, or has just been set up.
-func (s *SignIns) Shown(ctx context.Context, p *Pending) error {
-	if err := s.queries.SetSignInStrong(ctx, s.cfg.Pool, p.id); err != nil {
+// Shown notes which second factor was shown, or has just been set up.
+func (s *SignIns) Shown(ctx context.Context, p *Pending, second Second) error {
+	if err := s.queries.SetSignInStrong(ctx, s.cfg.Pool, db.SetSignInStrongParams{ID: p.id, Strong: int64(slices.Index(seconds, second))}); err != nil {
 		return fmt.Errorf("note that the second factor was shown: %w", db.Error(err))
 	}
-	p.Strong = true
+	p.Second = second
 	return nil
 }
 

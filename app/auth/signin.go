@@ -26,9 +26,23 @@ type SignIn struct {
 	Provider string // which provider or directory; empty for [WayPassword]
 	Remember bool   // they asked to stay logged in
 	Address  string // where they are
-	// Strong says that the second factor is the provider's matter, so that none is asked here.
-	Strong bool
+	Second   Second // what was shown besides, so far
 }
+
+// Second is which second factor was shown at a sign-in, as the audit log names it.
+type Second string
+
+const (
+	SecondNone     Second = ""
+	SecondUnknown  Second = "unknown"  // it is the provider's matter, and nothing says what it asked for
+	SecondProvider Second = "provider" // the provider's ID token shows one
+	SecondCode     Second = FactorCode
+	SecondPasskey  Second = FactorPasskey
+	SecondRecovery Second = "recovery"
+)
+
+// seconds are the numbers by which a sign-in that is under way keeps them.
+var seconds = []Second{SecondNone, SecondUnknown, SecondProvider, SecondCode, SecondPasskey, SecondRecovery}
 
 // Step is what somebody still has to do before they have a session.
 type Step string
@@ -130,7 +144,7 @@ func (s *SignIns) due(ctx context.Context, in SignIn) (Step, error) {
 	if err != nil {
 		return StepNone, fmt.Errorf("find what is left to do for a session: %w", db.Error(err))
 	}
-	if !in.Strong {
+	if in.Way != WayProvider && in.Second == SecondNone { // at a provider it is the provider's matter
 		n, err := s.queries.CountFactors(ctx, s.cfg.Pool, in.Who.UserID)
 		switch {
 		case err != nil:

@@ -243,6 +243,8 @@ func factText(page layout.Page, name string, v any) string {
 			return page.Word("audit.reason.", v)
 		case "factor":
 			return page.Word("second.kind.", v)
+		case "way":
+			return page.Word("audit.way.", v)
 		case "schedule_type":
 			return page.Word("schedule.", v)
 		case "misfire_strategy":

@@ -42,13 +42,13 @@ func (c *entrance) signInFinish(ec echo.Context) error {
 		}
 		ec.SetCookie(signInCookie(ec.Request(), cookie, "", -1))
 	}
-	p, err := c.directories.Finish(ec.Request().Context(), name, f, c.signInCallback(name), answer)
+	p, shown, err := c.directories.Finish(ec.Request().Context(), name, f, c.signInCallback(name), answer)
 	if notOffered(err) {
 		return ec.Redirect(http.StatusSeeOther, link.LoginNext(""))
 	} else if err != nil {
 		return c.signInFailed(ec, err, f.Next)
 	}
-	return c.admit(ec, auth.SignIn{Who: p, Way: auth.WayProvider, Provider: name, Strong: true}, f.Next)
+	return c.admit(ec, auth.SignIn{Who: p, Way: auth.WayProvider, Provider: name, Second: shown}, f.Next)
 }
 
 // signInFailed is the login page that says why.

@@ -53,16 +53,17 @@ func (c *entrance) secondStepAgain(ec echo.Context, status int, p *auth.Pending,
 func (c *entrance) secondShown(ec echo.Context, p *auth.Pending) error {
 	r, field := ec.Request(), manage.FactorCode
 	who := p.Who
+	shown := auth.SecondPasskey
 	var err error
 	if answer := ec.FormValue(login.FieldCredential); answer != "" {
 		field = manage.FactorKey
 		err = c.factors.ShowPasskey(r, p, answer)
 	} else {
-		err = c.factors.ShowCode(r, who, ec.FormValue(login.FieldCode))
+		shown, err = c.factors.ShowCode(r, who, ec.FormValue(login.FieldCode))
 	}
 	page := c.Page(ec)
 	if err == nil {
-		if err := c.signIns.Shown(r.Context(), p); err != nil {
+		if err := c.signIns.Shown(r.Context(), p, shown); err != nil {
 			return err
 		}
 		return c.goOn(ec, p)
@@ -138,7 +139,7 @@ func (c *entrance) setUp(ec echo.Context, p *auth.Pending) error {
 		}
 		return c.setupStepAgain(ec, http.StatusUnprocessableEntity, p, ec.FormValue(second.FieldToken), errs, errs[second.FieldCredential])
 	}
-	if err := c.signIns.Shown(ec.Request().Context(), p); err != nil {
+	if err := c.signIns.Shown(ec.Request().Context(), p, setUpSecond(ec)); err != nil {
 		return err
 	}
 	if len(codes) == 0 { // this form was sent twice at the same moment
@@ -154,7 +155,7 @@ func (c *entrance) showCodes(ec echo.Context, p *auth.Pending, codes []string) e
 // setUpAgain answers a form that is sent once more after it was taken, as by a double click: the browser has let go of the answer with the recovery
 // codes. Only who holds what was set up in this sign-in gets others.
 func (c *entrance) setUpAgain(ec echo.Context, p *auth.Pending) error {
-	if _, err := c.factors.AgainCode(p.Who, issuer(ec.Request()), ec.FormValue(second.FieldToken)); err != nil || !p.Strong {
+	if _, err := c.factors.AgainCode(p.Who, issuer(ec.Request()), ec.FormValue(second.FieldToken)); err != nil || p.Second == auth.SecondNone {
 		return c.goOn(ec, p)
 	}
 	return c.showCodesAgain(ec, p)
@@ -169,6 +170,14 @@ func (c *entrance) showCodesAgain(ec echo.Context, p *auth.Pending) error {
 		return err
 	}
 	return c.showCodes(ec, p, codes)
+}
+
+// setUpSecond is the kind of what a form sets up.
+func setUpSecond(ec echo.Context) auth.Second {
+	if ec.FormValue(second.FieldCredential) != "" {
+		return auth.SecondPasskey
+	}
+	return auth.SecondCode
 }
 
 // addFactor reads a form with a first code or a new passkey.

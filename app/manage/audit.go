@@ -36,12 +36,14 @@ const (
 	ActionPassword Action = "password" // a changed or reset password
 	ActionSignOut  Action = "signout"  // somebody's sessions were ended
 	ActionLogin    Action = "login"
-	ActionRotate   Action = "rotate" // a new access token
-	ActionTest     Action = "test"
-	ActionShow     Action = "show" // a secret was looked at
-	ActionLogout   Action = "logout"
-	ActionExport   Action = "export"
-	ActionRegister Action = "register" // an executor came from an address that is not on record
+	// ActionLoginSingle is no action of its own: it picks the logins that had no second factor ([AuditFilter]).
+	ActionLoginSingle Action = "login_single"
+	ActionRotate      Action = "rotate" // a new access token
+	ActionTest        Action = "test"
+	ActionShow        Action = "show" // a secret was looked at
+	ActionLogout      Action = "logout"
+	ActionExport      Action = "export"
+	ActionRegister    Action = "register" // an executor came from an address that is not on record
 	// ActionLoginRefused is somebody who was not let in; the name is what they typed.
 	ActionLoginRefused Action = "login_refused"
 	ActionRefused      Action = "refused" // somebody asked for what they may not do
@@ -65,7 +67,7 @@ const (
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionBackfill, ActionKill, ActionClear, ActionGlue, ActionTry,
-		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionRestore, ActionFinish, ActionMove, ActionReturn, ActionAcknowledge, ActionUnacknowledge, ActionSkip, ActionSucceed, ActionRerun}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginSingle, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionRestore, ActionFinish, ActionMove, ActionReturn, ActionAcknowledge, ActionUnacknowledge, ActionSkip, ActionSucceed, ActionRerun}
 }
 
 // Kinds of things that are changed.
@@ -264,6 +266,9 @@ type AuditList struct {
 // query is the filter as the database has it.
 func (f AuditFilter) query() db.AuditFilter {
 	q := db.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ObjectID: f.ID, GroupID: f.Group, UntilMs: db.Millis(f.Until)}
+	if Action(f.Action) == ActionLoginSingle {
+		q.Action, q.After = string(ActionLogin), contains(`"factor":"`+SingleFactor+`"`)
+	}
 	if f.Text != "" {
 		q.Text = contains(f.Text)
 	}

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -60,6 +61,15 @@ func (a *Audit) Export(ctx context.Context, p auth.Principal, f AuditFilter, for
 // Exported notes that somebody took jobs away in a file.
 func (a *Audit) Exported(ctx context.Context, p auth.Principal, jobs int) {
 	a.Note(ctx, p, Entry{Action: ActionExport, Kind: ObjectJob, After: Snapshot{"jobs": jobs}})
+}
+
+// SingleFactor is what the entry of a login says that had no second factor.
+const SingleFactor = "none"
+
+// LoggedIn notes that somebody has a session, and how they have shown who they are.
+func (a *Audit) LoggedIn(ctx context.Context, in auth.SignIn) {
+	after := Snapshot{"way": string(in.Way), "factor": cmp.Or(string(in.Second), SingleFactor), "provider": in.Provider}
+	a.Note(ctx, in.Who, Entry{Action: ActionLogin, Kind: ObjectUser, ID: in.Who.UserID, Name: in.Who.Name, After: after})
 }
 
 // LoggedOut notes that somebody ended their session.

@@ -82,20 +82,27 @@ func (s *Directories) Begin(provider, callback, next string) (directory.Flow, st
 	return f, address, s.Explain(err)
 }
 
-// Finish says who came back from a provider. The errors are problems, and [auth.ErrDisabled].
-func (s *Directories) Finish(ctx context.Context, provider string, f directory.Flow, callback string, answer url.Values) (auth.Principal, error) {
+// Finish says who came back from a provider, and what it tells of a second factor. The errors are problems, and [auth.ErrDisabled].
+func (s *Directories) Finish(ctx context.Context, provider string, f directory.Flow, callback string, answer url.Values) (auth.Principal, auth.Second, error) {
 	p, ok := s.cfg.Directories.Provider(provider)
 	if !ok {
-		return auth.Principal{}, &problem.Error{Kind: problem.NotFound}
+		return auth.Principal{}, "", &problem.Error{Kind: problem.NotFound}
 	}
 	id, err := p.Finish(ctx, f, callback, answer)
 	if err != nil {
-		return auth.Principal{}, s.Explain(err)
+		return auth.Principal{}, "", s.Explain(err)
 	}
 	if err := s.use(ctx, provider, f); err != nil {
-		return auth.Principal{}, s.Explain(err)
+		return auth.Principal{}, "", s.Explain(err)
 	}
-	return s.enrol(ctx, id)
+	who, err := s.enrol(ctx, id)
+	switch {
+	case !p.TellsSecond():
+		return who, auth.SecondUnknown, err
+	case id.Weak:
+		return who, auth.SecondNone, err
+	}
+	return who, auth.SecondProvider, err
 }
 
 // use marks a sign-in as used, on all admins at once.

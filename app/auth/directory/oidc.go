@@ -87,6 +87,9 @@ func (p *Provider) Name() string { return p.cfg.Name }
 // Label is what people call it.
 func (p *Provider) Label() string { return p.cfg.Label }
 
+// TellsSecond says whether the file says by what an ID token tells of a second factor.
+func (p *Provider) TellsSecond() bool { return p.cfg.SecondFactor != nil }
+
 func (p *Provider) fail(reason Reason, err error) error {
 	return &Error{Reason: reason, Provider: p.cfg.Name, Err: err}
 }
