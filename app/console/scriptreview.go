@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/glue"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -22,7 +23,7 @@ func (c *gluePages) glueWaiting(ec echo.Context) error {
 		return err
 	}
 	if !ok {
-		return problem.New(problem.NotFound, "problem.script.none")
+		return c.noneWaits(ec, jobID)
 	}
 	page := glue.WaitingPage{
 		Page: c.pageWithFlash(ec), JobID: j.ID, Name: j.JobDesc, Type: string(j.GlueType), Author: change.Author, Remark: change.Remark,
@@ -42,15 +43,37 @@ func (c *gluePages) glueDecide(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, p, version := ec.Request().Context(), who(ec), ec.FormValue(glue.FieldVersion)
+	decide, word := c.jobs.RejectScript, "glue.flash.rejected"
 	if ec.FormValue(glue.FieldDecision) == glue.DecisionApprove {
-		if err := c.jobs.ApproveScript(ctx, p, jobID, version); err != nil {
-			return err
-		}
-		return c.goTo(ec, link.JobGlue(jobID), done("glue.flash.approved"))
+		decide, word = c.jobs.ApproveScript, "glue.flash.approved"
 	}
-	if err := c.jobs.RejectScript(ctx, p, jobID, version); err != nil {
+	err = decide(ec.Request().Context(), who(ec), jobID, ec.FormValue(glue.FieldVersion))
+	if err == nil {
+		return c.goTo(ec, link.JobGlue(jobID), done(word))
+	}
+	switch why := problem.From(err); why.Key {
+	case "problem.script.none":
+		return c.noneWaits(ec, jobID)
+	case "problem.changed":
+		return c.goTo(ec, link.JobGlueWaiting(jobID), flash{Kind: layout.FlashError, Key: "glue.flash.another"})
+	case "problem.script.base": // the page says what to do
+		return ec.Redirect(http.StatusSeeOther, link.JobGlueWaiting(jobID))
+	}
+	return err
+}
+
+// noneWaits leads from a change that waits no more to the script, and says what became of it.
+func (c *gluePages) noneWaits(ec echo.Context, jobID int64) error {
+	action, by, err := c.jobs.LastDecision(ec.Request().Context(), who(ec), jobID)
+	if err != nil {
 		return err
 	}
-	return c.goTo(ec, link.JobGlue(jobID), done("glue.flash.rejected"))
+	f := flash{Kind: layout.FlashInfo, Key: "problem.script.none"}
+	switch action {
+	case manage.ActionApprove:
+		f.Key, f.Args = "glue.flash.decided.approve", []string{"Name", by}
+	case manage.ActionReject:
+		f.Key, f.Args = "glue.flash.decided.reject", []string{"Name", by}
+	}
+	return c.goTo(ec, link.JobGlue(jobID), f)
 }

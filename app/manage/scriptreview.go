@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
@@ -165,6 +166,24 @@ func (s *Jobs) RejectScript(ctx context.Context, p auth.Principal, id int64, ver
 	return s.decideScript(ctx, p, id, version, func(tx *sql.Tx, j db.Job, c db.ScriptChange) error {
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionReject, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, Before: Snapshot{"glue_source": c.Source, "author": c.Author}})
 	})
+}
+
+// LastDecision is what became of the change of a job's script that was decided last, and by whom; "" if none was.
+func (s *Jobs) LastDecision(ctx context.Context, p auth.Principal, id int64) (last Action, by string, err error) {
+	if _, err := s.Script(ctx, p, id); err != nil {
+		return "", "", err
+	}
+	newest := int64(0)
+	for _, action := range []Action{ActionApprove, ActionReject} {
+		found, err := db.FindAudit(ctx, s.cfg.Pool, db.AuditFilter{Kind: ObjectJob, ObjectID: id, Action: string(action)}, newest, math.MaxInt64, 1)
+		if err != nil {
+			return "", "", db.Error(err)
+		}
+		for _, e := range found {
+			newest, last, by = e.ID, action, e.UserName
+		}
+	}
+	return last, by, nil
 }
 
 func (s *Jobs) decideScript(ctx context.Context, p auth.Principal, id int64, version string, do func(*sql.Tx, db.Job, db.ScriptChange) error) error {
