@@ -213,6 +213,7 @@ func TestASecondFactorIsTheMatterOfWhoKnowsThePassword(t *testing.T) {
 		o.SignIn.LDAP = office(t, l, "ops").LDAP
 		a := start(t, o)
 		admin := open(t, a).mustLogin()
+		admin.giveCode(t)
 		orders(t, a)
 
 		// A provider's: nothing is offered, and nothing can be added.
@@ -286,6 +287,7 @@ func TestAProviderShowsThatItAskedForASecondFactor(t *testing.T) {
 		a := start(t, o)
 		orders(t, a)
 		admin := open(t, a).mustLogin()
+		admin.giveCode(t)
 		try := func(what string, more map[string]any, in bool, groups ...string) {
 			t.Helper()
 			p.SetUser(member("anna", groups...))

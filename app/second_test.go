@@ -127,6 +127,12 @@ func TestWhoNeedsASecondFactorIsLedToOne(t *testing.T) {
 		if got := b.post("/users", url.Values{"name": {"jonas"}, "password": {password}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
 			t.Fatalf("create: %d", got.status)
 		}
+		if got := b.post("/users", url.Values{"name": {"boss"}, "password": {testPassword}, "role": {"admin"}, "state": {"active"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d", got.status)
+		}
+		b = open(t, a)
+		b.login("boss", testPassword)
+		b.giveCode(t)
 		b.set(url.Values{"second_factor": {"admins"}})
 		if got := open(t, a).login("jonas", password); got.header.Get("Location") != "/" {
 			t.Errorf("a user: %s", got.header.Get("Location"))
@@ -156,7 +162,7 @@ func TestWhoNeedsASecondFactorIsLedToOne(t *testing.T) {
 			t.Errorf("after it: %s", got.header.Get("Location"))
 		}
 		// An administrator takes it from another one who has lost it.
-		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_factor SET user_id = (SELECT id FROM xxl_job_user WHERE username = 'jonas')"); err != nil {
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_factor SET user_id = (SELECT id FROM xxl_job_user WHERE username = 'jonas') WHERE user_id = 1"); err != nil {
 			t.Fatal(err)
 		}
 		row, _ := b.get("/users?q=jonas").document(t).Find("tbody tr").First().Attr("id")

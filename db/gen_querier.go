@@ -372,7 +372,7 @@ type Querier interface {
 	// Who a provider or a directory vouches for; never asked with an empty key, which all others have.
 	GetUserByIdentity(ctx context.Context, db DBTX, identityKey string) (GetUserByIdentityRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
-	// What a user still has to do before they have a session.
+	// What a user still has to do before they have a session, and since when they have a second factor here.
 	GetUserDue(ctx context.Context, db DBTX, id int64) (GetUserDueRow, error)
 	GetView(ctx context.Context, db DBTX, id int64) (View, error)
 	GetWebhook(ctx context.Context, db DBTX, id int64) (Webhook, error)
@@ -994,6 +994,8 @@ type Querier interface {
 	// Notes them as sent.
 	RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error)
 	RenameTeam(ctx context.Context, db DBTX, arg RenameTeamParams) (int64, error)
+	// Its user has shown anew who they are.
+	RenewSession(ctx context.Context, db DBTX, arg RenewSessionParams) error
 	// Another text in the place of one that waits; 0 rows when that was decided about, or replaced, meanwhile.
 	ReplaceScriptChange(ctx context.Context, db DBTX, arg ReplaceScriptChangeParams) (int64, error)
 	// Changes a setting that is still what it was when it was read: of several admins that start together one does.

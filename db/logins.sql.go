@@ -193,19 +193,28 @@ func (q *Queries) GetSignIn(ctx context.Context, db DBTX, arg GetSignInParams) (
 }
 
 const getUserDue = `-- name: GetUserDue :one
-SELECT role, password_due FROM xxl_job_user WHERE id = ?
+SELECT u.role, u.password_due, u.provider,
+       CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = u.id), 9223372036854775807) AS SIGNED) AS factor_since
+FROM xxl_job_user AS u WHERE u.id = ?
 `
 
 type GetUserDueRow struct {
 	Role        int64
 	PasswordDue int64
+	Provider    string
+	FactorSince int64
 }
 
-// What a user still has to do before they have a session.
+// What a user still has to do before they have a session, and since when they have a second factor here.
 func (q *Queries) GetUserDue(ctx context.Context, db DBTX, id int64) (GetUserDueRow, error) {
 	row := db.QueryRowContext(ctx, getUserDue, id)
 	var i GetUserDueRow
-	err := row.Scan(&i.Role, &i.PasswordDue)
+	err := row.Scan(
+		&i.Role,
+		&i.PasswordDue,
+		&i.Provider,
+		&i.FactorSince,
+	)
 	return i, err
 }
 

@@ -179,7 +179,8 @@ func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, err
 }
 
 const getSession = `-- name: GetSession :one
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider,
+       CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
 `
@@ -204,6 +205,7 @@ type GetSessionRow struct {
 	TimeZone    string
 	Preferences string
 	Provider    string
+	FactorSince int64
 }
 
 // A session with its user, in one read per request.
@@ -225,6 +227,7 @@ func (q *Queries) GetSession(ctx context.Context, db DBTX, arg GetSessionParams)
 		&i.TimeZone,
 		&i.Preferences,
 		&i.Provider,
+		&i.FactorSince,
 	)
 	return i, err
 }
@@ -549,7 +552,10 @@ func (q *Queries) ListPermissionsOf(ctx context.Context, db DBTX, userID int64) 
 }
 
 const listSessionTimes = `-- name: ListSessionTimes :many
-SELECT user_id, created_at, seen_at, expires_at, remembered FROM punctual_session WHERE expires_at > ? LIMIT ?
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.role, u.provider,
+       CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
+FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
+WHERE s.expires_at > ? AND u.disabled = 0 LIMIT ?
 `
 
 type ListSessionTimesParams struct {
@@ -558,11 +564,15 @@ type ListSessionTimesParams struct {
 }
 
 type ListSessionTimesRow struct {
-	UserID     int64
-	CreatedAt  int64
-	SeenAt     int64
-	ExpiresAt  int64
-	Remembered int64
+	ID          string
+	UserID      int64
+	CreatedAt   int64
+	SeenAt      int64
+	ExpiresAt   int64
+	Remembered  int64
+	Role        int64
+	Provider    string
+	FactorSince int64
 }
 
 // The sessions of everybody, for counting those that still count.
@@ -576,11 +586,15 @@ func (q *Queries) ListSessionTimes(ctx context.Context, db DBTX, arg ListSession
 	for rows.Next() {
 		var i ListSessionTimesRow
 		if err := rows.Scan(
+			&i.ID,
 			&i.UserID,
 			&i.CreatedAt,
 			&i.SeenAt,
 			&i.ExpiresAt,
 			&i.Remembered,
+			&i.Role,
+			&i.Provider,
+			&i.FactorSince,
 		); err != nil {
 			return nil, err
 		}
@@ -761,6 +775,21 @@ func (q *Queries) ListUsersPermitted(ctx context.Context, db DBTX, pattern Text)
 		return nil, err
 	}
 	return items, nil
+}
+
+const renewSession = `-- name: RenewSession :exec
+UPDATE punctual_session SET created_at = ? WHERE id = ?
+`
+
+type RenewSessionParams struct {
+	NowMs int64
+	ID    string
+}
+
+// Its user has shown anew who they are.
+func (q *Queries) RenewSession(ctx context.Context, db DBTX, arg RenewSessionParams) error {
+	_, err := db.ExecContext(ctx, renewSession, arg.NowMs, arg.ID)
+	return err
 }
 
 const replaceSetting = `-- name: ReplaceSetting :execrows

@@ -84,8 +84,10 @@ DELETE FROM punctual_sign_in WHERE user_id = sqlc.arg(user_id) AND id <> sqlc.ar
 DELETE FROM punctual_sign_in WHERE expires_at < ? LIMIT 1000;
 
 -- name: GetUserDue :one
--- What a user still has to do before they have a session.
-SELECT role, password_due FROM xxl_job_user WHERE id = ?;
+-- What a user still has to do before they have a session, and since when they have a second factor here.
+SELECT u.role, u.password_due, u.provider,
+       CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = u.id), 9223372036854775807) AS SIGNED) AS factor_since
+FROM xxl_job_user AS u WHERE u.id = ?;
 
 -- name: SetPasswordDue :exec
 UPDATE xxl_job_user SET password_due = ? WHERE id = ?;

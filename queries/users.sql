@@ -123,7 +123,8 @@ INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, reme
 
 -- name: GetSession :one
 -- A session with its user, in one read per request.
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider,
+       CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
 
@@ -134,7 +135,14 @@ WHERE user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now_ms) ORDER BY see
 
 -- name: ListSessionTimes :many
 -- The sessions of everybody, for counting those that still count.
-SELECT user_id, created_at, seen_at, expires_at, remembered FROM punctual_session WHERE expires_at > sqlc.arg(now_ms) LIMIT ?;
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.role, u.provider,
+       CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
+FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
+WHERE s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0 LIMIT ?;
+
+-- name: RenewSession :exec
+-- Its user has shown anew who they are.
+UPDATE punctual_session SET created_at = sqlc.arg(now_ms) WHERE id = sqlc.arg(id);
 
 -- name: DeleteSessionOfUser :execrows
 -- One session, if it is that user's.

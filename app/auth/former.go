@@ -13,7 +13,7 @@ const (
 	FormerCookie2 = "xxl_job_login_token"    // since 3.2.0
 )
 
-// openFormer is open with one of the former cookies.
+// openFormer is start with one of the former cookies.
 func (s *Sessions) openFormer(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address, cookie string) error {
 	for _, id := range formerIDs(r, cookie) {
 		if err := s.endID(r.Context(), id); err != nil {

@@ -38,6 +38,34 @@ type Sessions struct {
 	key     []byte
 	now     func() time.Time
 	policy  func() Policy
+	factors Factored // nil: nobody shows a second factor elsewhere
+}
+
+// Factored is where people show their second factor who have no password here.
+type Factored interface {
+	Checks(provider string) bool // here, after a directory has checked their password
+	Tells(provider string) bool  // at a provider, which tells of it
+}
+
+// Ask has the second factors of people of providers and directories judged by where they show them.
+func (s *Sessions) Ask(f Factored) { s.factors = f }
+
+// lasts says whether a session has not ended by the limits that hold now, which may have been set after it began. A session of whom must have a second
+// factor ends where it began without one: it is no way to set one up, since whoever took the browser has it too.
+func (s *Sessions) lasts(row db.ListSessionTimesRow, policy Policy, now int64) bool {
+	return policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) > now && !(policy.NeedsSecond(row.Role) && s.isSingle(row, policy.SecondSince))
+}
+
+// isSingle says whether a session began before its user had a second factor of those that they have now; of one at a provider that tells of it, whether
+// it began before that was asked for.
+func (s *Sessions) isSingle(row db.ListSessionTimesRow, since int64) bool {
+	switch {
+	case row.Provider == "" || s.factors != nil && s.factors.Checks(row.Provider):
+		return row.CreatedAt < row.FactorSince
+	case s.factors != nil && s.factors.Tells(row.Provider):
+		return row.CreatedAt < since
+	}
+	return false // that one was shown is the provider's matter
 }
 
 // NewSessions keeps sessions in a database. The keys sign and encrypt the cookie, 32 bytes each; every admin of the
@@ -56,9 +84,9 @@ func (s *Sessions) Mark(stored string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// open starts a session and sets its cookie. A session the browser had before is ended: whoever logs in anew gets a new
+// start begins a session and sets its cookie. A session the browser had before is ended: whoever logs in anew gets a new
 // id, so that one planted beforehand is worth nothing.
-func (s *Sessions) open(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address string) error {
+func (s *Sessions) start(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address string) error {
 	if err := s.end(r); err != nil {
 		return err
 	}
@@ -124,8 +152,10 @@ func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, e
 	} else if err != nil {
 		return Principal{}, fmt.Errorf("find session: %w", err)
 	}
-	if policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) <= now {
-		return Principal{}, ErrNoSession // by limits that were set after it began
+	if !s.lasts(db.ListSessionTimesRow{
+		CreatedAt: row.CreatedAt, SeenAt: row.SeenAt, Remembered: row.Remembered, Role: row.Role, Provider: row.Provider, FactorSince: row.FactorSince,
+	}, policy, now) {
+		return Principal{}, ErrNoSession
 	}
 	if used && now-row.SeenAt >= touchEvery.Milliseconds() {
 		// A session that could not be touched is still good until its end.
@@ -164,27 +194,72 @@ func (s *Sessions) List(ctx context.Context, p Principal) ([]db.Session, error) 
 func (s *Sessions) ListOf(ctx context.Context, userID int64) ([]db.Session, error) {
 	now, policy := s.now().UnixMilli(), s.policy()
 	rows, err := s.queries.ListSessionsOfUser(ctx, s.pool, db.ListSessionsOfUserParams{UserID: userID, NowMs: now, Limit: maxListed})
-	rows = slices.DeleteFunc(rows, func(row db.Session) bool { return policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) <= now })
-	return rows, db.Error(err)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", db.Error(err))
+	}
+	u, err := s.queries.GetUserDue(ctx, s.pool, userID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find whose sessions they are: %w", err)
+	}
+	return slices.DeleteFunc(rows, func(row db.Session) bool {
+		return !s.lasts(db.ListSessionTimesRow{
+			CreatedAt: row.CreatedAt, SeenAt: row.SeenAt, Remembered: row.Remembered, Role: u.Role, Provider: u.Provider, FactorSince: u.FactorSince,
+		}, policy, now)
+	}), nil
 }
 
 // maxCounted bounds the sessions that are counted.
 const maxCounted = 100_000
 
-// Count is how many sessions each user has.
-func (s *Sessions) Count(ctx context.Context) (byUser map[int64]int64, err error) {
+// open are the sessions of everybody.
+func (s *Sessions) open(ctx context.Context) ([]db.ListSessionTimesRow, error) {
 	now, policy := s.now().UnixMilli(), s.policy()
 	rows, err := s.queries.ListSessionTimes(ctx, s.pool, db.ListSessionTimesParams{NowMs: now, Limit: maxCounted})
 	if err != nil {
 		return nil, fmt.Errorf("count sessions: %w", db.Error(err))
 	}
+	return slices.DeleteFunc(rows, func(row db.ListSessionTimesRow) bool { return !s.lasts(row, policy, now) }), nil
+}
+
+// Count is how many sessions each user has.
+func (s *Sessions) Count(ctx context.Context) (byUser map[int64]int64, err error) {
+	rows, err := s.open(ctx)
 	byUser = make(map[int64]int64)
 	for _, row := range rows {
-		if policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) > now {
-			byUser[row.UserID]++
-		}
+		byUser[row.UserID]++
 	}
-	return byUser, nil
+	return byUser, err
+}
+
+// Single are the sessions that would end if a second factor were required.
+type Single struct {
+	Admins int  // of administrators
+	All    int  // of everybody
+	Own    bool // the one that asks is among them
+}
+
+// Single counts the sessions that began without a second factor.
+func (s *Sessions) Single(ctx context.Context, p Principal) (n Single, err error) {
+	rows, err := s.open(ctx)
+	for _, row := range rows {
+		if !s.isSingle(row, s.now().UnixMilli()+1) {
+			continue
+		}
+		n.All++
+		if row.Role == RoleAdmin {
+			n.Admins++
+		}
+		n.Own = n.Own || row.ID == p.Session
+	}
+	return n, err
+}
+
+// Renew lets a session begin now: its user has shown the password anew, and a second factor. The end that its limits give it moves on too.
+func (s *Sessions) Renew(ctx context.Context, tx db.DBTX, p Principal) error {
+	err := s.queries.RenewSession(ctx, tx, db.RenewSessionParams{ID: p.Session, NowMs: s.now().UnixMilli()})
+	return db.Error(err)
 }
 
 // Clean deletes sessions that have ended by themselves.

@@ -113,7 +113,7 @@ func (s *SignIns) Continue(w http.ResponseWriter, r *http.Request, p *Pending) (
 }
 
 func (s *SignIns) open(w http.ResponseWriter, r *http.Request, in SignIn) error {
-	if err := s.cfg.Sessions.open(w, r, in.Who, in.Remember, in.Address); err != nil {
+	if err := s.cfg.Sessions.start(w, r, in.Who, in.Remember, in.Address); err != nil {
 		return err
 	}
 	s.opened(r.Context(), in)

@@ -125,7 +125,7 @@ func New(cfg Config) *Console {
 			&notePages{frame: f, jobs: m.Jobs, runs: m.Runs},
 			&nodePages{frame: f, nodes: m.Nodes},
 			&adoptionPages{frame: f},
-			&settingsPages{frame: f, nodes: m.Nodes, about: cfg.About},
+			&settingsPages{frame: f, nodes: m.Nodes, sessions: cfg.Sessions, about: cfg.About},
 			people,
 			&teamPages{frame: f, teams: m.Teams, people: people},
 			&auditPages{frame: f, audit: m.Audit, saved: views, shipping: cfg.Shipping},

@@ -7,8 +7,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/settings"
 )
@@ -16,8 +18,9 @@ import (
 // settingsPages are what administrators decide for the installation, and what this process is.
 type settingsPages struct {
 	*frame
-	nodes *manage.Nodes
-	about func() About
+	nodes    *manage.Nodes
+	sessions *auth.Sessions
+	about    func() About
 }
 
 func (c *settingsPages) routes(g *echo.Group) {
@@ -112,6 +115,10 @@ type settingsForm struct {
 
 // settingsPage draws the settings with what was typed in the place of what holds.
 func (c *settingsPages) settingsPage(ec echo.Context, status int, page settings.Page, list []manage.SettingState, form settingsForm) error {
+	single, err := c.singleSessions(ec, page.Page)
+	if err != nil {
+		return err
+	}
 	for _, name := range manage.SettingSections() {
 		section := settings.Section{Name: name}
 		for _, s := range list {
@@ -121,6 +128,9 @@ func (c *settingsPages) settingsPage(ec echo.Context, status int, page settings.
 			item := settings.Item{
 				Name: s.Name, Kind: string(s.Kind), Value: s.Value, Default: s.Default, Unit: s.Unit, Choices: s.Choices, Error: form.errs[s.Name], Was: s.Value,
 				Stored: s.Source == manage.SourceStored, Broken: s.Broken, Changed: c.at(page.Page, fromMillis(s.ChangedAt)),
+			}
+			if s.Name == manage.SettingSecond {
+				item.Note = single
 			}
 			if s.Source == manage.SourceEnvironment {
 				item.Env = cmp.Or(s.Env, s.Name)
@@ -136,6 +146,18 @@ func (c *settingsPages) settingsPage(ec echo.Context, status int, page settings.
 		return err
 	}
 	return render(ec, status, settings.Show(page))
+}
+
+// singleSessions says how many sessions end when a second factor is required.
+func (c *settingsPages) singleSessions(ec echo.Context, page layout.Page) (string, error) {
+	n, err := c.sessions.Single(ec.Request().Context(), who(ec))
+	switch {
+	case err != nil || n.All == 0 || c.settings.SignIn().SecondFactor == auth.Everybody:
+		return "", err
+	case n.Own:
+		return page.T("settings.second.single.own", "Admins", n.Admins, "All", n.All), nil
+	}
+	return page.T("settings.second.single", "Admins", n.Admins, "All", n.All), nil
 }
 
 // ownProcess adds the facts about this process.

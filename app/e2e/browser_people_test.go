@@ -70,7 +70,7 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	d.viewer = d.enterAs(t, "watcher", viewerPassword)
 	account("careful", link.UserNormal, link.UserActive, view)
 	d.careful = d.enterAs(t, "careful", viewerPassword)
-	d.factor = d.careful.addSecond(t)
+	d.factor = d.careful.addSecond(t, viewerPassword)
 
 	// One channel is heard, the other's server says no to everything.
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,11 +143,12 @@ func (d *demo) keep(t *testing.T, say func(zh, en string) string) {
 	}
 	_, list = d.get(t, link.WebhooksPath)
 	d.hook = lastID(t, list, link.WebhooksPath+`/(\d+)"`)
+	d.addSecond(t, testPassword) // or this session would end
 	d.must(t, link.SettingsPath, url.Values{"alarm_editors": {"on"}, "second_factor": {"admins"}})
 }
 
 // addSecond gives somebody an app with codes, and returns the page that removes it.
-func (s *session) addSecond(t *testing.T) string {
+func (s *session) addSecond(t *testing.T, password string) string {
 	t.Helper()
 	_, form := s.get(t, link.SecondCode)
 	find := func(pattern, text string) string {
@@ -163,7 +164,7 @@ func (s *session) addSecond(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if code, body, _ := s.post(t, link.SecondCode, url.Values{
-		second.FieldToken: {find(`name="token" value="([^"]+)"`, form)}, second.FieldCode: {code}, second.FieldName: {"phone"}, second.FieldPassword: {viewerPassword},
+		second.FieldToken: {find(`name="token" value="([^"]+)"`, form)}, second.FieldCode: {code}, second.FieldName: {"phone"}, second.FieldPassword: {password},
 	}); code != http.StatusOK {
 		t.Fatalf("a second factor: %d\n%s", code, body)
 	}

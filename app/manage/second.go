@@ -122,6 +122,11 @@ func (s *Users) add(ctx context.Context, p auth.Principal, field string, added S
 		if err := keep(ctx); err != nil {
 			return factorProblem(err, field)
 		}
+		if p.Session != "" { // and not at a login
+			if err := s.cfg.Sessions.Renew(ctx, tx, p); err != nil {
+				return err
+			}
+		}
 		n, err := s.queries.CountRecoveryCodes(ctx, tx, p.UserID)
 		if err != nil {
 			return err

@@ -41,6 +41,7 @@ type Item struct {
 	Env     string // the variable that decides it here; empty if this page does
 	Stored  bool   // somebody decided it
 	Broken  bool   // what is stored cannot be read
+	Note    string // what changing it would bring at the moment; empty for nothing
 	Both    bool   // somebody else has changed it as well, to what it was
 	Changed format.Time
 }

@@ -42,6 +42,9 @@ func field(p Page, i Item) ui.Field {
 		Name: i.Name, Label: p.T("settings.item." + i.Name), Help: p.T("settings.item." + i.Name + ".help"), Error: i.Error, Value: i.Value,
 		Options: options(p, i), Max: 2000,
 	}
+	if i.Note != "" {
+		f.Help += " " + i.Note
+	}
 	if i.Both {
 		f.Error = p.T("settings.error.both", "Value", said(p, i, i.Was))
 	}

@@ -43,6 +43,12 @@ func (d *Directories) Checks(name string) bool {
 	return slices.ContainsFunc(d.ldap, func(l *LDAP) bool { return l.Name() == name })
 }
 
+// Tells says whether a provider of that name tells of a second factor at each sign-in.
+func (d *Directories) Tells(name string) bool {
+	p, ok := d.Provider(name)
+	return ok && p.TellsSecond()
+}
+
 // HasLDAP says whether a name and a password can be those of a directory.
 func (d *Directories) HasLDAP() bool { return len(d.ldap) > 0 }
 
