@@ -7,7 +7,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -224,41 +223,6 @@ func (q *Queries) ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg List
 			return nil, err
 		}
 		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listOpenAddresses = `-- name: ListOpenAddresses :many
-SELECT DISTINCT executor_address FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code = 200 AND planned_at > 0 AND executor_address <> '' AND trigger_time <= ? AND id >= ?
-ORDER BY executor_address
-`
-
-type ListOpenAddressesParams struct {
-	BeforeTime sql.NullTime
-	LowID      int64
-}
-
-// The executors at which runs of ours have been open since a moment or longer.
-func (q *Queries) ListOpenAddresses(ctx context.Context, db DBTX, arg ListOpenAddressesParams) ([]Text, error) {
-	rows, err := db.QueryContext(ctx, listOpenAddresses, arg.BeforeTime, arg.LowID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Text
-	for rows.Next() {
-		var executor_address Text
-		if err := rows.Scan(&executor_address); err != nil {
-			return nil, err
-		}
-		items = append(items, executor_address)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -729,8 +729,6 @@ type Querier interface {
 	ListNotesOfRun(ctx context.Context, db DBTX, arg ListNotesOfRunParams) ([]Note, error)
 	// Those of the runs that were open a sweep ago and still are, the oldest first.
 	ListOldestOpenRuns(ctx context.Context, db DBTX, ids []int64) ([]ListOldestOpenRunsRow, error)
-	// The executors at which runs of ours have been open since a moment or longer.
-	ListOpenAddresses(ctx context.Context, db DBTX, arg ListOpenAddressesParams) ([]Text, error)
 	// Behind that of a job and cause; all of them are behind job 0. What each admin keeps in memory, so that a success of a job without open alarms
 	// costs nothing.
 	ListOpenAlarms(ctx context.Context, db DBTX, arg ListOpenAlarmsParams) ([]ListOpenAlarmsRow, error)

@@ -53,9 +53,3 @@ SELECT job_group, trigger_status, COUNT(*) AS jobs FROM xxl_job_info GROUP BY jo
 -- Those of the open runs that are ours, by group.
 SELECT job_group, COUNT(*) AS runs FROM xxl_job_log
 WHERE id IN (sqlc.slice(ids)) AND handle_code = 0 AND trigger_code IN (0, 200) AND planned_at > 0 GROUP BY job_group ORDER BY job_group;
-
--- name: ListOpenAddresses :many
--- The executors at which runs of ours have been open since a moment or longer.
-SELECT DISTINCT executor_address FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code = 200 AND planned_at > 0 AND executor_address <> '' AND trigger_time <= sqlc.arg(before_time) AND id >= sqlc.arg(low_id)
-ORDER BY executor_address;

@@ -336,8 +336,7 @@ func TestLongRunsAreVouchedFor(t *testing.T) {
 	at := pool.Wall(time.Now().Add(-15 * time.Minute))
 	b.exec("INSERT INTO xxl_job_log (id, job_group, job_id, executor_address, trigger_time, trigger_code, handle_code, planned_at, owner_node) VALUES "+
 		"(1, ?, ?, 'http://by-hand:1/', ?, 200, 0, 5, 7), (2, ?, ?, 'http://theirs:1/', ?, 200, 0, 0, 0)", b.group, id, at, b.group, id, at)
-	var s sweeper
-	if err := b.engine.vouch(t.Context(), &s, time.Now()); err != nil {
+	if err := b.engine.sweep(t.Context(), &sweeper{}); err != nil {
 		t.Fatal(err)
 	}
 	var lost int64

@@ -210,7 +210,6 @@ type Engine struct {
 	archive   *archive.Service // nil: outputs are not kept
 	backfills *backfill.Service
 	rates     rates
-	openFrom  atomic.Int64            // a run below which none is open, as the last sweep found; 0 before the first one
 	open      atomic.Pointer[[]int64] // see OpenRuns
 	refusals  *refusals
 	rests     killRests

@@ -2,10 +2,13 @@ package scheduler
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Beside XXL-JOB admins that are meant to work (db/beside.go) none of this is looked for: their jobs are theirs.
@@ -105,20 +108,28 @@ const (
 	vouchGroup = "PUNCTUAL"
 )
 
-// vouch keeps the XXL-JOB admins from giving up runs of ours: the executors that have had one for long stand in the registry.
-// Whether they live is ours to find out (lost.go).
+// sentTo notes the executors at which runs of ours are open, and since when the oldest of each is.
+func (s *sweeper) sentTo(r *db.ListOpenRunsRow) {
+	if r.PlannedAt == 0 || r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" {
+		return
+	}
+	if at, known := s.since[string(r.ExecutorAddress)]; !known || r.TriggerTime.Time.Before(at) {
+		s.since[string(r.ExecutorAddress)] = r.TriggerTime.Time
+	}
+}
+
+// vouch keeps the XXL-JOB admins from giving up runs of ours: the executors that have had one for long, as the last sweep found, stand in
+// the registry. Whether they live is ours to find out (lost.go).
 func (e *Engine) vouch(ctx context.Context, s *sweeper, now time.Time) error {
 	if !e.beside() || now.Sub(s.vouched) < vouchEvery {
 		return nil
 	}
-	addresses, err := e.queries.ListOpenAddresses(ctx, e.cfg.Pool, db.ListOpenAddressesParams{
-		BeforeTime: nullTime(e.wall(now.Add(-vouchAfter))), LowID: e.openFrom.Load(),
-	})
-	if err != nil {
-		return err
-	}
-	for _, address := range addresses {
-		at, value := nullTime(e.wall(now)), string(address)
+	before := e.wall(now.Add(-vouchAfter))
+	for _, address := range slices.Sorted(maps.Keys(s.since)) {
+		if s.since[address].After(before) {
+			continue
+		}
+		at, value := nullTime(e.wall(now)), address
 		n, err := e.queries.TouchRegistry(ctx, e.cfg.Pool, db.TouchRegistryParams{UpdateTime: at, RegistryGroup: vouchGroup, RegistryKey: "open", RegistryValue: value})
 		if err == nil && n == 0 {
 			err = e.queries.InsertRegistry(ctx, e.cfg.Pool, db.InsertRegistryParams{RegistryGroup: vouchGroup, RegistryKey: "open", RegistryValue: value, UpdateTime: at})

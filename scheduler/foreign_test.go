@@ -175,7 +175,7 @@ func TestRunsOfAnOldAdminAreNoticed(t *testing.T) {
 	b := setup(t, pool, nil, addressA)
 	run := b.trigger(b.addJob(nil))
 	b.await("a run of ours is sent", func() bool { return b.run(run).TriggerCode == 200 })
-	b.await("some sweeps have looked", func() bool { return b.engine.openFrom.Load() > 0 })
+	b.await("some sweeps have looked", func() bool { return b.engine.open.Load() != nil })
 	if b.engine.foreignSeen() {
 		t.Error("a row that was there before is taken for another scheduler at work")
 	}

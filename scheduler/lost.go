@@ -86,7 +86,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	var order []question
 	runs := make(map[question][]int64)
 	running := make(map[seriesKey]int)
-	s.planned, s.theirs = make(map[int64]time.Time), make(map[int64]bool)
+	s.planned, s.theirs, s.since = make(map[int64]time.Time), make(map[int64]bool), make(map[string]time.Time)
 	var unsent []int64 // by an XXL-JOB admin
 	var known, all []int64
 	err = e.eachOpen(ctx, s, func(r *db.ListOpenRunsRow) {
@@ -94,6 +94,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		if all = append(all, r.ID); r.ID <= upTo {
 			known = append(known, r.ID)
 		}
+		s.sentTo(r)
 		theirs := r.PlannedAt == 0
 		if !mine(r.JobID) || theirs && (e.beside() || e.foreignSeen()) {
 			return
@@ -119,7 +120,6 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		return err
 	}
 	s.low, s.known, s.next, s.marked, s.open = lowest, upTo, next, marked, known
-	e.openFrom.Store(lowest)
 	e.open.Store(&all)
 	e.measured.setRunning(running)
 	e.close(ctx, unsent, nil)

@@ -92,7 +92,7 @@ func TestManyRunsWithoutAResultAreAskedAboutInTurn(t *testing.T) {
 		if newest := string(b.run(ids[many-1]).ExecutorAddress); seen[newest] == 0 {
 			t.Errorf("%s, of the second page, was not asked: its turn is before those of the first come again", newest)
 		}
-		if s.low != ids[0] || b.engine.openFrom.Load() != ids[0] {
+		if s.low != ids[0] {
 			t.Errorf("the oldest that is open is said to be %d, want %d", s.low, ids[0])
 		}
 		for range 10 {
@@ -107,7 +107,7 @@ func TestManyRunsWithoutAResultAreAskedAboutInTurn(t *testing.T) {
 		if n := len(asked()); n != 0 {
 			t.Errorf("%d are asked about although all have ended", n)
 		}
-		if last := ids[len(ids)-1]; s.low != last || b.engine.openFrom.Load() != last {
+		if last := ids[len(ids)-1]; s.low != last {
 			t.Errorf("it looks from %d on, where none before %d is open", s.low, last)
 		}
 		if len(s.watch)+len(s.logged) > 0 {

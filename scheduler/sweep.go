@@ -25,8 +25,9 @@ type sweeper struct {
 	cleaned time.Time           // when dead registrations were deleted
 	waited  time.Time           // when jobs that wait for a run were looked after
 	inDoubt inDoubt
-	vouched time.Time // when the executors of long runs were vouched for
-	foreign int64     // no run above this id was looked at for who made it
+	since   map[string]time.Time // beside XXL-JOB admins: since when an executor has had a run of ours, as they write it
+	vouched time.Time            // when the executors of long runs were vouched for
+	foreign int64                // no run above this id was looked at for who made it
 }
 
 // sweepLoop catches what events miss: results that will never come because their executor is gone, and registrations
@@ -63,10 +64,10 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) (err error) {
 		func() error { return e.deleteOld(ctx, s, now) },
 		func() error { return e.sweepInDoubt(ctx, &s.inDoubt) },
 		func() error { return e.sweepForeign(ctx, s) },
-		func() error { return e.vouch(ctx, s, now) },
 		func() error { return e.refusals.sweep(ctx) }, // before runs are lost for it
 		func() error { e.sweepBeats(ctx); return nil },
 		func() error { return e.sweepLost(ctx, s) },
+		func() error { return e.vouch(ctx, s, now) },
 		func() error { return e.sweepGates(ctx) },
 		func() error { return e.flows.sweep(ctx) },
 		func() error { return e.sweepWaiting(ctx, s, now) },
