@@ -292,7 +292,7 @@ func New(cfg Config) (*Engine, error) {
 	e.beginner.urgent = func(d *dispatch) bool { return d.step != 0 } // a step of another flow follows the one before it at once
 	e.admitter = newBatcher(db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
 	e.callbacks = &Callbacks{queries: db.New(), cfg: callbacksConfig{Pool: cfg.Pool, Now: e.now, Mine: e.node.Mine, Complete: e.complete, Changed: e.hub.changed}}
-	e.outputs = &Outputs{queries: db.New(), cfg: outputsConfig{
+	e.outputs = &Outputs{queries: db.New(), held: semaphore.NewWeighted(answersHeld), cfg: outputsConfig{
 		Pool: cfg.Pool, Archive: e.archive, Directory: e.directory, Now: e.now, Log: cfg.Executors.Log, Target: e.target, CatchUp: e.catchUp, Refused: e.Refused,
 		Limit: func() time.Duration { return max(cfg.LogTimeout, cfg.Limits().CallTimeout) },
 	}}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/seal"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -26,6 +28,7 @@ type Outputs struct {
 	cfg     outputsConfig
 	queries *db.Queries
 	sent    sentRuns
+	held    *semaphore.Weighted // bytes of answers to ask
 }
 
 // outputsConfig is what [Outputs] are made of.
@@ -57,8 +60,8 @@ func newArchive(e *Engine) (*archive.Service, error) {
 			}
 			return jobspec.KeepInherit
 		},
-		Read: func(ctx context.Context, r archive.Run, from int) (wire.LogResult, error) {
-			return e.outputs.ask(ctx, r.Group, r.Address, r.ID, r.LogDate, from)
+		Read: func(ctx context.Context, r archive.Run, from int, use func(wire.LogResult)) error {
+			return e.outputs.ask(ctx, r.Group, r.Address, r.ID, r.LogDate, from, use)
 		},
 	})
 }

@@ -43,7 +43,8 @@ func (o *Outputs) Read(ctx context.Context, run *db.Run, fromLine int) (Piece, e
 	}
 	call, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	log, err := o.ask(call, run.JobGroup, string(run.ExecutorAddress), run.ID, o.logDate(run.PlannedAt, run.TriggerTime), fromLine)
+	var log wire.LogResult
+	err = o.ask(call, run.JobGroup, string(run.ExecutorAddress), run.ID, o.logDate(run.PlannedAt, run.TriggerTime), fromLine, func(whole wire.LogResult) { log = firstOf(whole, pieceBytes) })
 	if (err != nil || log.Missing()) && ctx.Err() == nil && kept {
 		return o.readCopy(ctx, run, fromLine, err)
 	}
@@ -59,18 +60,59 @@ func (o *Outputs) Read(ctx context.Context, run *db.Run, fromLine int) (Piece, e
 	return Piece{LogResult: log}, nil
 }
 
-// ask asks an executor for a piece of the output of a run.
-func (o *Outputs) ask(ctx context.Context, group int64, address string, id, date int64, fromLine int) (wire.LogResult, error) {
-	log, answer, err := o.cfg.Log(ctx, o.cfg.Target(group, address), wire.LogRequest{
+// pieceBytes bounds a piece as executors of ours bound theirs. It is in memory until whoever asked for it has taken it, and many may ask.
+const pieceBytes = 1 << 20
+
+// firstOf is the beginning of a piece, in whole lines, and none of its memory: executors of XXL-JOB answer with all the rest of an output.
+// One whose lines are not those it says stays whole, or who goes on from the last would miss some.
+func firstOf(log wire.LogResult, most int) wire.LogResult {
+	if len(log.LogContent) <= most {
+		return log
+	}
+	lines := strings.Count(log.LogContent, "\n")
+	if !strings.HasSuffix(log.LogContent, "\n") {
+		lines++
+	}
+	if lines != log.ToLineNum-log.FromLineNum+1 {
+		return log
+	}
+	end := strings.LastIndexByte(log.LogContent[:most], '\n') + 1
+	if end == 0 { // a line that is longer
+		if end = strings.IndexByte(log.LogContent, '\n') + 1; end == 0 {
+			return log
+		}
+	}
+	log.LogContent = strings.Clone(log.LogContent[:end])
+	log.ToLineNum, log.IsEnd = log.FromLineNum+strings.Count(log.LogContent, "\n")-1, false
+	return log
+}
+
+// answersHeld is how many bytes of long answers are in memory at a time, each up to three times over: what is read, its text, and a piece of it.
+const answersHeld = 24 << 20
+
+// ask asks an executor for a piece of the output of a run, and has it used. A long one waits for those that are in memory before, until ctx
+// is done, and counts until it is used.
+func (o *Outputs) ask(ctx context.Context, group int64, address string, id, date int64, fromLine int, use func(wire.LogResult)) error {
+	var held int64
+	defer func() { o.held.Release(held) }()
+	room := func(n int64) error {
+		if err := o.held.Acquire(ctx, n); err != nil {
+			return fmt.Errorf("wait for other long answers: %w", err)
+		}
+		held += n
+		return nil
+	}
+	log, answer, err := o.cfg.Log(wire.WithRoom(ctx, room), o.cfg.Target(group, address), wire.LogRequest{
 		LogDateTim: date, LogDateTime: date, LogID: id, FromLineNum: fromLine,
 	})
 	if err == nil && !answer.OK() {
 		err = answerError{answer}
 	}
 	if err != nil {
-		return wire.LogResult{}, &ExecutorError{Address: address, Err: err}
+		return &ExecutorError{Address: address, Err: err}
 	}
-	return log, nil
+	use(log)
+	return nil
 }
 
 // logDate is the time under which an executor looks for the output of a run.

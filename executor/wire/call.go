@@ -171,7 +171,7 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 	if begun, ok := ctx.Value(begunKey{}).(func()); ok {
 		begun()
 	}
-	return readAnswer(resp, limit)
+	return readAnswer(ctx, resp, limit)
 }
 
 // begunKey is under what a call's context holds whom to tell that the answer begins.
@@ -180,16 +180,17 @@ type begunKey struct{}
 // readAnswer reads a bounded body and closes it; a body read to its end lets the connection be used again. Of one that is
 // not the protocol's only the beginning is read: a page of megabytes, thirty times a second, would take the processor from
 // the runs of others.
-func readAnswer(resp *http.Response, limit int64) (Answer, error) {
+func readAnswer(ctx context.Context, resp *http.Response, limit int64) (Answer, error) {
 	defer func() { _ = resp.Body.Close() }()
 	buf := answerBuffers.Get().(*bytes.Buffer)
 	buf.Reset()
+	keeps := func() bool { return buf.Cap() <= 64<<10 } // a rare big answer is not worth keeping
 	defer func() {
-		if buf.Cap() <= 64<<10 { // a rare big answer is not worth keeping
+		if keeps() {
 			answerBuffers.Put(buf)
 		}
 	}()
-	n, err := readBody(buf, resp, limit)
+	n, err := readBody(ctx, buf, resp, limit)
 	if err != nil {
 		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
 	}
@@ -209,19 +210,52 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 		err = fmt.Errorf("%w (%s)", err, kind(resp))
 		return Answer{}, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err, Body: excerpt(buf.Bytes())}
 	}
-	answer.Data, answer.takesRuns = bytes.Clone(answer.Data), resp.Header.Get(HeaderTakesRuns) != ""
+	if keeps() {
+		answer.Data = bytes.Clone(answer.Data)
+	}
+	answer.takesRuns = resp.Header.Get(HeaderTakesRuns) != ""
 	return answer, nil
 }
 
+// roomKey is under what a call's context holds whom to ask before a long answer is read.
+type roomKey struct{}
+
+// WithRoom returns a context for calls whose answers may be long. room is asked before more than the beginning of one is read, for as many
+// bytes as it may have; while it waits, so does the peer. The call fails with its error.
+func WithRoom(ctx context.Context, room func(bytes int64) error) context.Context {
+	return context.WithValue(ctx, roomKey{}, room)
+}
+
 // readBody reads up to limit+1 bytes, and stops early in what cannot be an answer.
-func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) (int64, error) {
-	first := int64(maxForeign)
-	n, err := buf.ReadFrom(io.LimitReader(resp.Body, first))
-	if err != nil || n < first || resp.StatusCode != http.StatusOK || !maybeJSON(buf.Bytes()) {
+func readBody(ctx context.Context, buf *bytes.Buffer, resp *http.Response, limit int64) (n int64, err error) {
+	upTo := func(most int64) bool {
+		var more int64
+		more, err = buf.ReadFrom(io.LimitReader(resp.Body, most-n))
+		n += more
+		return err == nil && n == most
+	}
+	if !upTo(maxForeign) || resp.StatusCode != http.StatusOK || !maybeJSON(buf.Bytes()) {
 		return n, err
 	}
-	rest, err := buf.ReadFrom(io.LimitReader(resp.Body, limit+1-first))
-	return n + rest, err
+	if limit > maxAnswer {
+		if !upTo(maxAnswer) {
+			return n, err
+		}
+		size := limit
+		if resp.ContentLength > 0 {
+			size = min(size, resp.ContentLength)
+		}
+		if room, ok := ctx.Value(roomKey{}).(func(int64) error); ok {
+			if err := room(size); err != nil {
+				return n, err
+			}
+		}
+		if resp.ContentLength > 0 {
+			buf.Grow(int(size-n) + bytes.MinRead) // or what is read at the end would have it double
+		}
+	}
+	upTo(limit + 1)
+	return n, err
 }
 
 // maybeJSON reports whether a body begins like an object or a list, which every answer of the protocol is.

@@ -64,8 +64,8 @@ type Config struct {
 	Store Store
 	Seal  *seal.Seal // nil: copies are only compressed
 
-	// Read asks a run's executor for its output from a line on.
-	Read   func(ctx context.Context, run Run, from int) (wire.LogResult, error)
+	// Read asks a run's executor for its output from a line on. The answer is used at once, because others wait for its memory.
+	Read   func(ctx context.Context, run Run, from int, use func(wire.LogResult)) error
 	Limits func() Limits
 
 	Now   func() time.Time

@@ -37,6 +37,14 @@ type host struct {
 	calls int
 }
 
+func (h *host) use(ctx context.Context, r Run, from int, use func(wire.LogResult)) error {
+	log, err := h.read(ctx, r, from)
+	if err == nil {
+		use(log)
+	}
+	return err
+}
+
 func (h *host) read(_ context.Context, r Run, from int) (wire.LogResult, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +145,7 @@ func (b *bench) open() (ids []int64) {
 func (b *bench) service(options ...func(*Config)) *Service {
 	b.t.Helper()
 	cfg := Config{
-		Pool: b.pool, Logger: slog.New(slog.DiscardHandler), Store: b.store, Read: b.host.read, Limits: func() Limits { return b.limit },
+		Pool: b.pool, Logger: slog.New(slog.DiscardHandler), Store: b.store, Read: b.host.use, Limits: func() Limits { return b.limit },
 		Now: func() time.Time { return b.now }, Node: func() int64 { return b.node }, Alive: func() []int64 { return b.alive },
 		Mine: func() func(int64) bool { return func(int64) bool { return true } }, Open: b.open,
 	}

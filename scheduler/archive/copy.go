@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // copied is an output on its way to the store.
@@ -101,29 +102,31 @@ func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 	most := readRounds * max(f.excerpt.Budget, 64<<10)
 	for total := 0; total < most; {
 		call, cancel := context.WithTimeout(ctx, s.callTime())
-		piece, err := s.cfg.Read(call, r, f.next)
-		cancel()
-		if err != nil {
-			return err
-		}
-		if piece.Missing() {
-			if f.next > 1 {
-				return nil // it was there before, and is cleared
+		var missing, end bool
+		var read int
+		err := s.cfg.Read(call, r, f.next, func(piece wire.LogResult) {
+			if missing, end = piece.Missing(), piece.IsEnd; missing || piece.ToLineNum < f.next || piece.LogContent == "" {
+				return
 			}
+			addText(f.excerpt, piece.LogContent)
+			f.next, read = piece.ToLineNum+1, len(piece.LogContent)
+		})
+		cancel()
+		switch {
+		case err != nil:
+			return err
+		case missing && f.next == 1:
 			return errMissing
-		}
-		if piece.ToLineNum < f.next || piece.LogContent == "" {
+		case missing, read == 0: // it was there before and is cleared, or nothing more is
 			return nil
 		}
-		addText(f.excerpt, piece.LogContent)
-		f.next = piece.ToLineNum + 1
-		total += len(piece.LogContent)
-		s.metrics.bytes.Add(float64(len(piece.LogContent)))
-		s.speed.add(len(piece.LogContent))
-		if err := s.limiter.WaitN(ctx, min(len(piece.LogContent), burst)); err != nil {
+		total += read
+		s.metrics.bytes.Add(float64(read))
+		s.speed.add(read)
+		if err := s.limiter.WaitN(ctx, min(read, burst)); err != nil {
 			return err
 		}
-		if piece.IsEnd {
+		if end {
 			return nil
 		}
 	}

@@ -143,8 +143,8 @@ func fillOutputs(ctx context.Context, pool *db.Pool, store archive.Store, runs i
 	s, err := archive.New(archive.Config{
 		Pool: pool, Logger: slog.New(slog.DiscardHandler), Store: store,
 		Limits: func() archive.Limits { return archive.Limits{Keep: jobspec.KeepAll, RunBytes: 64 << 10} },
-		Read: func(context.Context, archive.Run, int) (wire.LogResult, error) {
-			return wire.LogResult{}, errors.New("nobody is asked")
+		Read: func(context.Context, archive.Run, int, func(wire.LogResult)) error {
+			return errors.New("nobody is asked")
 		},
 		Node: func() int64 { return 1 }, Alive: func() []int64 { return []int64{1} },
 		Mine: func() func(int64) bool { return func(int64) bool { return false } }, LookEvery: time.Hour,
