@@ -403,6 +403,11 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput, reme
 		in.Tag = ""
 	}
 	row, fields := s.row(p, in, now)
+	if len(fields) == 0 {
+		if err := s.checkTag(ctx, in); err != nil {
+			return 0, fmt.Errorf("pause: %w", err)
+		}
+	}
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		if _, err := s.queries.HoldPauses(ctx, tx); err != nil {
 			return err
@@ -422,9 +427,6 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput, reme
 		}
 		if len(fields) > 0 {
 			return problem.InvalidFields(fields...)
-		}
-		if err := s.checkTag(ctx, tx, in); err != nil {
-			return err
 		}
 		rows, err := s.read(ctx, tx)
 		if err != nil {
@@ -453,14 +455,15 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput, reme
 	return id, nil
 }
 
-// checkTag refuses to pause a tag that no job has: it would hold nothing still, and whoever mistyped it would count on that.
-func (s *Pauses) checkTag(ctx context.Context, tx *sql.Tx, in PauseInput) error {
+// checkTag refuses to pause a tag that no job has: it would hold nothing still, and whoever mistyped it would count on that. It reads all jobs, which
+// with 100,000 takes a while, so not in the transaction: on the embedded database claims would wait for it.
+func (s *Pauses) checkTag(ctx context.Context, in PauseInput) error {
 	if in.Scope != jobspec.PauseTag {
 		return nil
 	}
-	lists, err := s.queries.ListTagsWith(ctx, tx, db.ListTagsWithParams{Pattern: contains("," + in.Tag + ","), Limit: 200})
+	lists, err := s.queries.ListTagsWith(ctx, s.cfg.Pool, db.ListTagsWithParams{Pattern: contains("," + in.Tag + ","), Limit: 200})
 	if err != nil {
-		return err
+		return db.Error(err)
 	}
 	for _, list := range lists {
 		if slices.Contains(strings.Split(list, ","), in.Tag) {
