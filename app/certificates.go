@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,7 +82,7 @@ func (a *App) watchCertificates(ctx context.Context) {
 
 // othersAgain are the certificates of others, or those from before while nobody can say whom to ask: an alert about them does not end by that.
 func (a *App) othersAgain(ctx context.Context, now time.Time, before []placedCert) []placedCert {
-	found, err := a.othersCerts(ctx, now)
+	found, err := a.othersCerts(ctx, now, before)
 	if err != nil {
 		if ctx.Err() == nil {
 			a.logger.Warn("look at the certificates of executors", "error", err)
@@ -114,8 +115,9 @@ func ownCerts(o Options, serves *tls.Config, now time.Time) []placedCert {
 	return found
 }
 
-// othersCerts are those that executors show, and those with whom people sign in.
-func (a *App) othersCerts(ctx context.Context, now time.Time) ([]placedCert, error) {
+// othersCerts are those that executors show, and those with whom people sign in. Of one that does not answer it is what it showed before: that it
+// is away, and may be for its certificate, is no news of that.
+func (a *App) othersCerts(ctx context.Context, now time.Time, before []placedCert) ([]placedCert, error) {
 	servers, err := certServersOf(ctx, a.opts, db.New(), a.pool)
 	if err != nil {
 		return nil, err
@@ -132,5 +134,14 @@ func (a *App) othersCerts(ctx context.Context, now time.Time) ([]placedCert, err
 			asked = append(asked, s)
 		}
 	}
-	return askedCerts(ctx, asked, calls.GetClientCertificate, rule.Dial, now), nil
+	found := askedCerts(ctx, asked, calls.GetClientCertificate, rule.Dial, now)
+	at := func(list []placedCert, place string) bool {
+		return slices.ContainsFunc(list, func(c placedCert) bool { return c.place == place })
+	}
+	for _, c := range before {
+		if slices.ContainsFunc(asked, func(s certServer) bool { return s.place == c.place }) && !at(found, c.place) {
+			found = append(found, c)
+		}
+	}
+	return found, nil
 }

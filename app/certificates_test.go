@@ -62,7 +62,9 @@ func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
 			return s.URL
 		}
 		c.json(200, &struct{}{}, "PATCH", "/groups/1", fmt.Sprintf(`{"addresses":[%q,%q,"https://127.0.0.1:1/"]}`, serve(now.Add(30*day)), serve(now.Add(20*day))))
-		others, err := a.othersCerts(t.Context(), now)
+		away := placedCert{certOwner{certExecutor, "orders"}, "orders https://127.0.0.1:1/", &x509.Certificate{NotAfter: now.Add(25 * day)}}
+		gone := placedCert{certOwner{certExecutor, "orders"}, "orders https://127.0.0.1:2/", &x509.Certificate{NotAfter: now.Add(5 * day)}}
+		others, err := a.othersCerts(t.Context(), now, []placedCert{away, gone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,6 +72,9 @@ func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
 			if n := <-shown; n != 1 {
 				t.Errorf("an executor that asks for the admin's certificate was shown %d", n)
 			}
+		}
+		if len(others) != 3 || others[2] != away {
+			t.Errorf("%d certificates are told, want two that are shown and that of an executor which is away", len(others))
 		}
 		cut, cancel := context.WithCancel(t.Context())
 		cancel()
