@@ -126,11 +126,32 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.engine.Arrive(ctx); err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
+	if _, held := a.held.Hold(); held {
+		a.engine.Hold()
+	}
 	a.serve()
 	if err := a.startAdmin(); err != nil {
 		return errors.Join(err, a.server.Close(), a.resumed.Close())
 	}
 	a.onStop("close listener", a.closeServer)
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	end := sync.OnceFunc(func() {
+		cancel()
+		close(a.closing)
+	})
+	a.endsStreams(end)
+	a.loops.Go(func() { a.cleanSessions(loop) })
+	a.loops.Go(func() { a.audit.Chain().Run(loop) })
+	a.loops.Go(func() { a.refresh(loop) })
+	if a.engine.Held() {
+		a.loops.Go(func() { a.awaitGo(loop, end) })
+		return nil
+	}
+	return a.begin(ctx, loop, end)
+}
+
+// begin starts whatever does something beyond this program and its database: on a database that is held, not before somebody says so.
+func (a *App) begin(ctx, loop context.Context, end func()) error {
 	// Both executors are there before the engine looks for executors, and drain while the engine still takes their results.
 	if err := a.startHTTP(ctx); err != nil {
 		return err
@@ -146,23 +167,21 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return fmt.Errorf("start engine: %w", err)
 	}
 	a.runBesideEngine(ctx, sample)
-	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a.loops.Go(func() { a.cleanSessions(loop) })
 	a.loops.Go(func() { a.directories.Watch(loop) })
-	a.loops.Go(func() { a.audit.Chain().Run(loop) })
 	a.loops.Go(func() { a.shipper.Run(loop) })
-	a.loops.Go(func() { a.refresh(loop) })
 	a.loops.Go(func() { a.watchCertificates(loop) })
 	a.loops.Go(func() { a.buildIndexes(loop) })
-	a.onStop("end streams", func(context.Context) error {
-		cancel()
-		close(a.closing)
-		return nil
-	})
+	a.endsStreams(end) // before the engine is stopped
 	return nil
 }
 
-// bind takes the port.
+func (a *App) endsStreams(end func()) {
+	a.onStop("end streams", func(context.Context) error {
+		end()
+		return nil
+	})
+}
+
 func (a *App) bind() (err error) {
 	a.listener = a.opts.Listener
 	if a.listener == nil {

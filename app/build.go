@@ -69,7 +69,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err := opts.checkPorts(); err != nil {
 		return nil, err
 	}
-	b := &building{App: &App{opts: opts, logger: opts.Logger, closing: make(chan struct{}), serveErr: make(chan error, 2)}, catalogue: locales.New()}
+	b := &building{App: &App{opts: opts, logger: opts.Logger, closing: make(chan struct{}), serveErr: make(chan error, 3)}, catalogue: locales.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.tearDown(context.WithoutCancel(ctx)))
@@ -218,6 +218,7 @@ func (b *building) schedule(context.Context) error {
 		Executors: executors{
 			ExecutorClient: wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(b.rule.Dial))),
 			pulls:          wire.NewExecutorClient(&http.Client{Transport: b.pulls}), http: b.http, sample: &b.sample, tokens: b.tokens, foreign: newForeign(b.logger),
+			held: func() bool { return b.engine.Held() },
 		},
 		Clock: b.opts.clock, Token: tokenFor(b.tokens), JobZone: b.pool.Zone(), MeasuredJobs: b.opts.measuredJobs, Traces: b.tracer, Local: b.http.address,
 		Limits: b.held.Limits, Watching: b.held.Watching, Retention: b.held.Retention, Alarms: b.alarmer, Webhooks: b.webhooks, Secrets: b.secrets,

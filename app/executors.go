@@ -11,7 +11,8 @@ import (
 )
 
 // executors calls executors with the token that they know. While a token is being rotated that may be its predecessor or its
-// successor, so an executor that refuses the one is tried with the other, where [auth.Tokens.Send] gives one.
+// successor, so an executor that refuses the one is tried with the other, where [auth.Tokens.Send] gives one. None is called while the database
+// is held.
 type executors struct {
 	*wire.ExecutorClient
 	pulls   *wire.ExecutorClient // of those that ask for their calls
@@ -19,6 +20,7 @@ type executors struct {
 	sample  *atomic.Pointer[sampleAt]
 	tokens  *auth.Tokens
 	foreign *foreign
+	held    func() bool
 }
 
 // of is the client for an executor: what is in this process is called there, and what cannot be called finds its calls in the mailbox.
@@ -33,6 +35,9 @@ func (x executors) of(to wire.Target) *wire.ExecutorClient {
 }
 
 func (x executors) try(to wire.Target, call func(wire.Target) (wire.Answer, error)) (wire.Answer, error) {
+	if x.held() {
+		return wire.Answer{}, &wire.CallError{Stage: wire.StageDial, Err: scheduler.ErrHeld}
+	}
 	if at := x.sample.Load(); at != nil && at.address == to.Address && at.token != "" {
 		to.Token = at.token
 		return call(to)

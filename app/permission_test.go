@@ -122,7 +122,8 @@ var routeNeeds = map[string]need{
 	"POST /jobs/:id/backfill/:backfill/pause": run, "POST /jobs/:id/backfill/:backfill/resume": run, "POST /jobs/:id/backfill/:backfill/stop": run,
 	"GET /jobs/:id/note": run, "POST /jobs/:id/note": run, "GET /runs/:id/note": run, "POST /runs/:id/note": run, "POST /notes/:id/delete": run,
 	"GET /pauses": user, "GET /pauses/jobs": user, "POST /pauses": sched, "POST /pauses/:id/end": sched, "POST /pauses/:id/again": sched,
-	"GET /adoption": admin, "POST /adoption/finish": admin, "POST /adoption/move": admin, "POST /adoption/return": admin,
+	"POST /nodes/go": admin,
+	"GET /adoption":  admin, "POST /adoption/finish": admin, "POST /adoption/move": admin, "POST /adoption/return": admin,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin, "POST /alarms/preview": admin, "POST /alarms/:id/preview": admin,

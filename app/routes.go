@@ -31,7 +31,7 @@ func (a *App) router(pages *console.Console, protocols *openapi.API, old *legacy
 		API: func(c echo.Context, p *problem.Error) { a.api.Error(c, p) },
 	}).HandleError
 	e.Use(a.logRequests(), middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true, LogErrorFunc: a.logPanic}),
-		requestID, limits, a.securityHeaders, a.settled, old.Login)
+		requestID, limits, a.securityHeaders, a.heldBack, a.settled, old.Login)
 
 	e.GET("/healthz", healthz)
 	e.GET("/readyz", a.ready)

@@ -11,6 +11,17 @@ import (
 // what was asked.
 var ErrStopping = errors.New("the engine is starting or stopping")
 
+// ErrHeld is the answer of an engine that is held ([Engine.Hold]).
+var ErrHeld = errors.New("the database is held")
+
+// notNow is why an engine that has no place in the cluster does nothing.
+func (e *Engine) notNow() error {
+	if e.Held() {
+		return ErrHeld
+	}
+	return ErrStopping
+}
+
 // batcher gathers items that many goroutines hand in and has its workers write them together. One worker gathers at a time, and
 // takes everything that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet
 // moment a little company, and window that of a moment in which one batch follows another.

@@ -211,6 +211,7 @@ type Engine struct {
 	backfills *backfill.Service
 	rates     rates
 	open      atomic.Pointer[[]int64] // see OpenRuns
+	held      atomic.Bool             // see Hold
 	refusals  *refusals
 	rests     killRests
 	pending   pendingSet // runs of this node that are committed but not recorded as sent
@@ -305,6 +306,12 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// Hold keeps an engine that is not started from being asked for anything, until [Engine.Arrive] or [Engine.Start].
+func (e *Engine) Hold() { e.held.Store(true) }
+
+// Held reports whether the engine is held.
+func (e *Engine) Held() bool { return e.held.Load() }
+
 // Arrive is told that this admin is about to take beats of executors, before [Engine.Start]: from then on the registry says no more for how
 // long nobody took any, for which executors are not blamed. Start does it where nobody did.
 func (e *Engine) Arrive(ctx context.Context) error {
@@ -320,6 +327,7 @@ func (e *Engine) Arrive(ctx context.Context) error {
 		return fmt.Errorf("read executors and admins: %w", err)
 	}
 	e.arrived = true
+	e.held.Store(false)
 	return nil
 }
 
@@ -339,6 +347,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	e.arrived = false // a later start has its own
+	e.held.Store(false)
 	if err := e.directory.reload(ctx); err != nil {
 		return fmt.Errorf("read executor groups: %w", err)
 	}

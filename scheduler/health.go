@@ -30,6 +30,7 @@ type ConditionKey string
 // The conditions. The first ones keep an admin from scheduling, see [Condition.Stops].
 const (
 	ConditionStopping ConditionKey = "stopping" // it finishes what it has
+	ConditionHeld     ConditionKey = "held"     // it was started on a database that is held, see [Engine.Hold]
 	ConditionLease    ConditionKey = "lease"    // it could not renew its lease in time and does nothing
 	ConditionDatabase ConditionKey = "database" // the database does not answer, or answers with errors; Late: for how long
 	ConditionReading  ConditionKey = "reading"  // what is due has not been read for Late
@@ -61,7 +62,7 @@ func (c Condition) Stops() bool {
 	switch c.Key {
 	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput, ConditionCrowded:
 		return false
-	case ConditionStopping, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionShort,
+	case ConditionStopping, ConditionHeld, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionShort,
 		ConditionUnsent, ConditionOutcomes, ConditionResults:
 		return true
 	}
@@ -235,6 +236,9 @@ func (e *Engine) standing() []Condition {
 
 // Conditions tells what is wrong with this admin: nothing when it schedules as it should. It asks nobody.
 func (e *Engine) Conditions() (list []Condition) {
+	if e.Held() {
+		return []Condition{{Key: ConditionHeld}}
+	}
 	if e.draining.Load() {
 		list = append(list, Condition{Key: ConditionStopping})
 	}

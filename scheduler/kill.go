@@ -46,6 +46,9 @@ func (e *Engine) killWait() time.Duration { return 2*e.cfg.Limits().CallTimeout 
 // the retry that waits for its pause is ended. The errors are [ErrRunNotFound], [ErrRunNotRunning], [ErrKillLater], an
 // [*ExecutorError], which says whether the wish is kept, or the database's.
 func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
+	if e.Held() {
+		return ErrHeld
+	}
 	run, err := e.readable(ctx, logID)
 	if err != nil {
 		return err

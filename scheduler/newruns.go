@@ -156,10 +156,10 @@ func dueOf(plannedFor, plannedAt int64) time.Time {
 }
 
 // insert writes the rows of runs and gives the runs their ids. Nothing may be sent before the transaction is committed. The error is
-// [ErrStopping] while this admin has no place in the cluster: its runs would be nobody's to send.
+// [ErrStopping] or [ErrHeld] while this admin has no place in the cluster: its runs would be nobody's to send.
 func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error {
 	if slices.ContainsFunc(runs, func(d *dispatch) bool { return d.owner == 0 }) {
-		return ErrStopping
+		return e.notNow()
 	}
 	for len(runs) > 0 {
 		part := runs[:min(len(runs), db.MaxBatch)]

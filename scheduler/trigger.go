@@ -74,7 +74,7 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 		}
 	}
 	if e.draining.Load() || e.node.ID() == 0 {
-		return nil, ErrStopping
+		return nil, e.notNow()
 	}
 	param := j.param
 	if r.Param != nil {

@@ -37,6 +37,7 @@ type Engine interface {
 	Subscribe() (events <-chan struct{}, cancel func())
 	SubscribeRun(logID int64) (events <-chan struct{}, cancel func())
 	Pulse() scheduler.Pulse
+	Held() bool
 }
 
 // Config is what the console is made of. Everything is required but Now and FirstTime.
@@ -90,7 +91,7 @@ func New(cfg Config) *Console {
 	}
 	m := cfg.Manage
 	f := &frame{
-		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness,
+		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness, held: cfg.Engine.Held,
 		cookie:   ageless(cfg.SignKey, nil),
 		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, notes: m.Notes, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -20,7 +21,18 @@ type nodePages struct {
 	nodes *manage.Nodes
 }
 
-func (c *nodePages) routes(g *echo.Group) { g.GET("/nodes", c.nodeList) }
+func (c *nodePages) routes(g *echo.Group) {
+	g.GET(link.NodesPath, c.nodeList)
+	g.POST(link.NodesGo, c.endHold)
+}
+
+// endHold lets the admins begin that were started on a database which is held.
+func (c *nodePages) endHold(ec echo.Context) error {
+	if err := c.settings.EndHold(ec.Request().Context(), who(ec)); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.NodesPath, done("nodes.hold.ended"))
+}
 
 // nodeList shows the cluster to administrators.
 func (c *nodePages) nodeList(ec echo.Context) error {
@@ -34,7 +46,10 @@ func (c *nodePages) nodeList(ec echo.Context) error {
 		return err
 	}
 	page.Adopted = form != ""
-	page.Idle, page.Lease = !cluster.Load.MayAct, format.Duration(page.Printer, cluster.Load.Lease)
+	if h, held := c.settings.Hold(); held && c.held() {
+		page.Hold = &nodes.Hold{By: h.By, Reason: h.Reason, Since: c.at(page.Page, h.At)}
+	}
+	page.Idle, page.Lease = !cluster.Load.MayAct && !c.held(), format.Duration(page.Printer, cluster.Load.Lease)
 	page.Output = outputText(page.Page, cluster)
 	for _, n := range cluster.Nodes {
 		row := nodes.Row{

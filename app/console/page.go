@@ -38,6 +38,7 @@ type frame struct {
 	now       func() time.Time
 	wall      *db.Pool // for its zone and its wall clock only
 	version   string
+	held      func() bool                // whether this admin waits for somebody to say go
 	weakness  func() auth.Weakness       // why the common token keeps nobody out; nil: it does
 	cookie    *securecookie.SecureCookie // the message that a redirect carries
 	settings  *manage.Settings
@@ -68,6 +69,13 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 	page.Zone = zoneName(page.Times, c.now())
 	if !p.Zero() {
 		page.Zones = c.zonesFor(p)
+	}
+	if !p.Zero() && c.held() {
+		alert := layout.Alert{Text: page.T("alert.hold")}
+		if p.Admin {
+			alert.URL, alert.URLText = link.NodesPath, page.T("alert.hold.way")
+		}
+		page.Alerts = append(page.Alerts, alert)
 	}
 	if p.Admin && c.weakness != nil {
 		if weak := c.weakness(); weak != auth.WeakNone {

@@ -172,6 +172,8 @@ func From(err error) *Error {
 		return New(Conflict, "problem.run.killlater").Because(err)
 	case errors.Is(err, scheduler.ErrNoGroup):
 		return New(Conflict, "problem.job.nogroup").Because(err)
+	case errors.Is(err, scheduler.ErrHeld):
+		return New(Conflict, "problem.held").Because(err)
 	case errors.Is(err, scheduler.ErrStopping):
 		return New(Unavailable, Stopping).Because(err)
 	case errors.Is(err, db.ErrNotFound):

@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -42,6 +43,15 @@ func (f fakes) nodes() nodes.ListPage {
 			f.T("nodes.output.skipped", "LeftOut", "0", "Lost", "12", "Cut", "1,204"), f.T("nodes.output.unseen", "N", "311"),
 		},
 	}
+}
+
+// nodesHeld are those of a copy of production, on which nobody has said go.
+func (f fakes) nodesHeld() nodes.ListPage {
+	p := f.nodes()
+	p.Rows, p.Output = p.Rows[3:], nil
+	p.Alerts = append(p.Alerts, layout.Alert{Text: f.T("alert.hold"), URL: "/nodes", URLText: f.T("alert.hold.way")})
+	p.Hold = &nodes.Hold{By: "ana", Reason: f.zh("周六的演练", "The drill of Saturday"), Since: f.at(-20 * time.Minute)}
+	return p
 }
 
 func (f fakes) groupDetail() groups.DetailPage {

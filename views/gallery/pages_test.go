@@ -207,6 +207,7 @@ func (f fakes) pages() []page {
 		{"alarm-messages", "/alarms/messages", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages"), Channels: []ui.Option{{Value: "2", Label: f.zh("值班群", "On call")}}, Rows: f.alarmMessages(), Pager: ui.Pager{Next: "/alarms/messages?before=3"}})},
 		{"alarm-messages-none", "/alarms/messages?none", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages?state=sent"), Filter: link.MessageFilter{State: "sent"}})},
 		{"nodes", "/nodes", nodes.List(f.nodes())},
+		{"nodes-held", "/nodes?held", nodes.List(f.nodesHeld())},
 		{"adoption", "/adoption", adoption.Show(f.adoption())},
 		{"adoption-beside", "/adoption", adoption.Show(f.adoptionBeside())},
 		{"adoption-finished", "/adoption", adoption.Show(f.adoptionFinished())},

@@ -38,6 +38,7 @@ const (
 	AlarmNewPath   = "/alarms/new"
 	AlarmMessages  = "/alarms/messages"
 	NodesPath      = "/nodes"
+	NodesGo        = "/nodes/go" // ends the hold of a database
 )
 
 // LoginNext is the login page that leads on to another page of the console.

@@ -25,10 +25,17 @@ type ListPage struct {
 	// LogLost says of each of them that has lost lines of its log how many, ready to print. It stands until that one starts anew, and is no trouble
 	// that the tab has to show.
 	LogLost []Condition
+	Hold    *Hold    // the admin that answers waits for somebody to say go; nil: it does not
 	Adopted bool     // the database was XXL-JOB's, and there is a way back
 	Idle    bool     // the admin that answers may neither claim nor send
 	Output  []string // how the keeping of outputs stands, ready to print; none: they are not kept
 	Lease   string   // after which a silent admin is gone
+}
+
+// Hold says who wanted a database held, since when, and why.
+type Hold struct {
+	By, Reason string
+	Since      format.Time
 }
 
 // Condition is something that is wrong with a node.

@@ -18,6 +18,7 @@ type restoreCmd struct {
 	database
 	File      string `arg:"" help:"A file that punctual backup wrote."`
 	OverNewer bool   `help:"Also in the place of a database that has more than the backup."`
+	Hold      bool   `help:"Hold what is restored, as punctual hold does."`
 }
 
 // Run backs the embedded database up, also beside an admin that runs.
@@ -46,6 +47,11 @@ func (c *restoreCmd) Run(s streams) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.Hold {
+		if err := app.Hold(context.Background(), o, "restored from "+c.File); err != nil {
+			return fmt.Errorf("restored into %s, and not held: %w", c.DataDir, err)
+		}
 	}
 	fmt.Fprintf(s.out, "restored into %s\n", c.DataDir)
 	if kept != "" {

@@ -40,13 +40,17 @@ var version, commit = "", ""
 const clientGroup = "client"
 
 type commands struct {
-	Serve    serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
-	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or go back to XXL-JOB."`
-	Backup   backupCmd  `cmd:"" help:"Copy the embedded database into a file, also while it is in use."`
-	Restore  restoreCmd `cmd:"" help:"Put a backup in the place of the embedded database."`
-	Export   exportCmd  `cmd:"" help:"For an emergency in which no admin runs: print the jobs as a file, straight from the database. Otherwise: punctual jobs export."`
-	Import   importCmd  `cmd:"" help:"For an emergency in which no admin runs: import jobs from a file straight into the database; without --apply only say what that would do. Otherwise: punctual apply."`
-	Audit    auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
+	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database up to date, or go back to XXL-JOB."`
+	Backup  backupCmd  `cmd:"" help:"Copy the embedded database into a file, also while it is in use."`
+	Restore restoreCmd `cmd:"" help:"Put a backup in the place of the embedded database."`
+	Hold    struct {
+		Begin holdCmd    `cmd:"" default:"withargs" help:"Have the admins that start on this database from now on wait: they show everything, run nothing and send nothing."`
+		End   holdEndCmd `cmd:"" help:"Let them begin."`
+	} `cmd:"" help:"Hold a copy of a database still until somebody has looked at it."`
+	Export   exportCmd `cmd:"" help:"For an emergency in which no admin runs: print the jobs as a file, straight from the database. Otherwise: punctual jobs export."`
+	Import   importCmd `cmd:"" help:"For an emergency in which no admin runs: import jobs from a file straight into the database; without --apply only say what that would do. Otherwise: punctual apply."`
+	Audit    auditCmd  `cmd:"" help:"Account for every fire that was planned for a time."`
 	AuditLog struct {
 		List   client.AuditLogCmd `cmd:"" default:"withargs" group:"client" help:"List what people and programs did, the newest first."`
 		Verify auditVerifyCmd     `cmd:"" help:"Check that no entry of the audit log was changed, added or taken away."`
@@ -185,6 +189,13 @@ type resetSecondFactorCmd struct {
 	database
 	Name string `arg:"" help:"The user's name."`
 }
+
+type holdCmd struct {
+	database
+	Reason string `help:"Why, for whoever looks."`
+}
+
+type holdEndCmd struct{ database }
 
 type createTokenCmd struct {
 	database

@@ -1,0 +1,85 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+)
+
+// settingHold is the row of punctual_setting by which admins that start on a database hold still. It is not among [AllSettings], because it is
+// for one start and no wish of how to work.
+const settingHold = "hold"
+
+// maxHoldReason bounds why a database is held.
+const maxHoldReason = 200
+
+// Hold says who wants a database held, and why.
+type Hold struct {
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"-"`
+}
+
+// Hold is what admins that start on this database are to wait for the end of; false: nothing.
+func (s *Settings) Hold() (h Hold, held bool) {
+	row, held := s.held.Load().rows[settingHold]
+	if !held {
+		return h, false
+	}
+	_ = json.Unmarshal([]byte(row.Value), &h) // one that cannot be read holds too
+	h.At = time.UnixMilli(row.UpdatedAt)
+	return h, true
+}
+
+// SetHold has the admins that start from now on hold still until [Settings.EndHold].
+func (s *Settings) SetHold(ctx context.Context, p auth.Principal, reason string) error {
+	if err := requireAdmin(p); err != nil {
+		return err
+	}
+	value, err := json.Marshal(Hold{By: p.Name, Reason: cut(reason, maxHoldReason)})
+	if err != nil {
+		return err
+	}
+	return s.changeHold(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: settingHold, After: Snapshot{"value": string(value)}}, func(ctx context.Context, tx *sql.Tx) error {
+		return s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: settingHold, Value: string(value), UpdatedAt: s.now().UnixMilli()})
+	})
+}
+
+// EndHold lets the admins that hold still begin.
+func (s *Settings) EndHold(ctx context.Context, p auth.Principal) error {
+	if err := requireAdmin(p); err != nil {
+		return err
+	}
+	if err := s.Load(ctx); err != nil {
+		return err
+	}
+	if _, held := s.Hold(); !held {
+		return problem.New(problem.Conflict, "hold.none")
+	}
+	return s.changeHold(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: settingHold, Before: Snapshot{"value": s.held.Load().rows[settingHold].Value}}, func(ctx context.Context, tx *sql.Tx) error {
+		n, err := s.queries.DeleteSetting(ctx, tx, settingHold)
+		if err == nil && n == 0 { // somebody else was quicker
+			err = problem.New(problem.Conflict, "hold.none")
+		}
+		return err
+	})
+}
+
+func (s *Settings) changeHold(ctx context.Context, p auth.Principal, entry Entry, change func(context.Context, *sql.Tx) error) error {
+	err := s.pool.InTurn(ctx, ObjectSetting, func(ctx context.Context, tx *sql.Tx) error {
+		if err := change(ctx, tx); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, entry)
+	})
+	if err != nil {
+		return fmt.Errorf("hold: %w", err)
+	}
+	return s.Load(ctx)
+}
