@@ -386,6 +386,21 @@ func eachTool(t *testing.T, c *caller, connect func(t *testing.T, base, token st
 	if a.must(&figures, "get_statistics", arguments{"days": 2}); figures.Jobs != 4 {
 		t.Errorf("statistics: %v", figures)
 	}
+	var usage struct {
+		Items []struct {
+			AppName string `json:"app_name"`
+			Runs    int
+		}
+	}
+	executortest.Eventually(t, "the counters are written", func() error {
+		if a.must(&usage, "get_usage", nil); len(usage.Items) != 2 || usage.Items[0].AppName != "loud" || usage.Items[0].Runs == 0 || usage.Items[1].Runs == 0 {
+			return fmt.Errorf("%+v", usage)
+		}
+		return nil
+	})
+	if text, failed := a.call("get_usage", arguments{"from": "2001-01-01"}); !failed || !strings.Contains(text, "100") {
+		t.Errorf("usage of a day that is not kept: %s", text)
+	}
 	var health struct{ Ready bool }
 	if a.must(&health, "get_health", nil); !health.Ready {
 		t.Error("not ready")

@@ -81,6 +81,10 @@ type (
 		From  string `json:"from,omitempty" jsonschema:"the beginning, as in 2026-12-31T20:00:00+08:00; now if it is left out"`
 		Until string `json:"until,omitempty" jsonschema:"the end, at most 48 hours from now; 12 hours from now if it is left out"`
 	}
+	usageWanted struct {
+		From  string `json:"from,omitempty" jsonschema:"the first day, as 2026-12-31, in the zone of the installation; six days before the last if it is left out"`
+		Until string `json:"until,omitempty" jsonschema:"the last day, which counts too; today if it is left out"`
+	}
 	daysWanted struct {
 		Days int `json:"days,omitempty" jsonschema:"how many days: 1 to 90, 7 if it is left out"`
 	}
@@ -137,6 +141,13 @@ func (s *assistant) readers() {
 		q := make(url.Values)
 		setNumber(q, "days", int64(in.Days))
 		i, err := s.get(ctx, "/statistics", q)
+		return bounded(i, maxText), err
+	})
+	reads(s, "get_usage", "Gets how many runs each group of executors had, failed and skipped, and how many seconds they took together, in some of the last 100 days. Time is of runs that took a second or more.", func(ctx context.Context, in usageWanted) (any, error) {
+		q := make(url.Values)
+		setText(q, "from", in.From)
+		setText(q, "until", in.Until)
+		i, err := s.get(ctx, "/statistics/usage", q)
 		return bounded(i, maxText), err
 	})
 	reads(s, "get_health", "Gets whether the admin does its work, and what somebody should look at.", func(ctx context.Context, _ noInput) (any, error) {

@@ -27,12 +27,13 @@ import (
 // jobPages are the list of jobs, the form of one, and what is done to one or many of them.
 type jobPages struct {
 	*frame
-	jobs   *manage.Jobs
-	runs   *manage.Runs
-	pauses *manage.Pauses
-	saved  *savedViews
-	keys   *manage.Secrets
-	audit  *manage.Audit
+	jobs    *manage.Jobs
+	runs    *manage.Runs
+	figures *dashboard.Dashboard
+	pauses  *manage.Pauses
+	saved   *savedViews
+	keys    *manage.Secrets
+	audit   *manage.Audit
 }
 
 func (c *jobPages) routes(g *echo.Group) {

@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/ui"
@@ -52,6 +53,14 @@ func (f fakes) nodesHeld() nodes.ListPage {
 	p.Alerts = append(p.Alerts, layout.Alert{Text: f.T("alert.hold"), URL: "/nodes", URLText: f.T("alert.hold.way")})
 	p.Hold = &nodes.Hold{By: "ana", Reason: f.zh("周六的演练", "The drill of Saturday"), Since: f.at(-20 * time.Minute)}
 	return p
+}
+
+func (f fakes) usage() jobs.Usage {
+	return jobs.Usage{From: "2026-02-26", Until: "2026-03-04", Kept: "2025-11-25", Days: 100, Rows: []jobs.UsageRow{
+		{ID: 1, Group: f.zh("支付网关", "Payments"), Took: f.Duration(287 * time.Minute), Runs: "12,091", Failed: "17", Skipped: "3"},
+		{ID: 2, Group: f.zh("库存", "Stock and everything else that the warehouses in the country ask for"), Took: f.Duration(90 * time.Minute), Runs: "1,687"},
+		{Group: "#99", Runs: "7"}, {Took: f.Duration(8 * time.Second)}, {ID: 3, Group: f.zh("新执行器", "New")},
+	}}
 }
 
 func (f fakes) groupDetail() groups.DetailPage {

@@ -234,12 +234,12 @@ func (f fakes) pages() []page {
 		{"output-search-none", "/runs/search?none", runs.Search(runs.SearchPage{Page: f.page("/runs/search"), Groups: f.searchedGroups(), Asked: true, Filter: link.OutputSearch{RunFilter: link.RunFilter{Text: "timeout", Group: 1}}, Progress: f.T("search.done", "Count", 0, "Hits", "0", "Runs", "12,001", "Size", "1.2 GiB")})},
 		{"output-search-wrong", "/runs/search?wrong", runs.Search(runs.SearchPage{Page: f.page("/runs/search"), Groups: f.searchedGroups(), Asked: true, Filter: link.OutputSearch{RunFilter: link.RunFilter{Text: "timeout"}}, Errors: map[string]string{runs.FieldSearchGroup: f.T("search.error.group")}})},
 		{"output-search-off", "/runs/search?off", runs.Search(runs.SearchPage{Page: f.page("/runs/search"), Off: true})},
-		{"slowest", "/jobs/slowest", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), By: link.SlowLongest, Days: 7, Rows: []jobs.SlowRow{
+		{"slowest", "/jobs/slowest", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), Filter: link.SlowFrom(nil), Days: 7, Usage: f.usage(), Rows: []jobs.SlowRow{
 			{ID: 7, Name: f.zh("每日对账", "Reconcile the day"), Group: f.zh("支付网关", "Payments"), Longest: f.Duration(73 * time.Minute), LongestRun: 4711, Average: f.Duration(41 * time.Minute), Grown: "×2.4", Slower: true, Total: f.Duration(287 * time.Minute), Runs: "7"},
 			{ID: 8, Name: f.zh("库存快照", "Stock snapshot of every warehouse in the country"), Group: f.zh("库存", "Stock"), Longest: f.Duration(95 * time.Second), LongestRun: 4712, Average: f.Duration(3200 * time.Millisecond), Grown: "×0.9", Total: f.Duration(90 * time.Minute), Runs: "1,687"},
 			{ID: 9, Name: f.zh("发送账单", "Send invoices"), Group: f.zh("支付网关", "Payments"), Longest: f.Duration(1400 * time.Millisecond), LongestRun: 4713, Average: f.Duration(1400 * time.Millisecond), Total: f.Duration(1400 * time.Millisecond), Runs: "1"},
 		}})},
-		{"slowest-none", "/jobs/slowest?by=slower", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), By: link.SlowGrown, Days: 7})},
+		{"slowest-none", "/jobs/slowest?by=slower", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), Filter: link.SlowFilter{By: link.SlowGrown, Days: 30}, Days: 7, Usage: jobs.Usage{From: "2026-02-03", Until: "2026-03-04", Kept: "2025-11-25", Days: 100}})},
 		{"calendars", "/calendars", calendars.List(calendars.ListPage{Page: f.page("/calendars"), Form: new(calendars.Form), Rows: []calendars.Row{
 			{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027}, {Name: "plant", Title: f.zh("工厂", "Plant"), Changed: "2026-11-02 10:04:00, jonas"},
 		}})},

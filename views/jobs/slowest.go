@@ -1,13 +1,31 @@
 package jobs
 
-import "github.com/punctual-job/punctual/views/layout"
+import (
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+)
 
 // SlowPage is the jobs that took longest in the last days ([Slowest]).
 type SlowPage struct {
 	layout.Page
-	By   string // of [link.SlowOrders]
-	Days int
-	Rows []SlowRow
+	Filter link.SlowFilter
+	Days   int
+	Rows   []SlowRow
+	Usage  Usage
+}
+
+// Usage is what groups of executors did in the last days, ready to print.
+type Usage struct {
+	From, Until, Kept string // days; Kept is the first of those that are known
+	Days              int    // how many those are
+	Rows              []UsageRow
+}
+
+// UsageRow is one of them.
+type UsageRow struct {
+	ID                          int64  // 0: it is gone
+	Group                       string // empty: jobs that are deleted
+	Runs, Failed, Skipped, Took string // empty: none
 }
 
 // SlowRow is one of them, ready to print.

@@ -15,6 +15,9 @@ import (
 // usageDays is how many days [Dashboard.Usage] adds up unless told otherwise.
 const usageDays = 7
 
+// UsageKept is of how many days [Dashboard.Usage] knows, today's included.
+const UsageKept = upkeep.KeptDays
+
 // Usage is what a group did in some days.
 type Usage struct {
 	ID             int64  // 0: jobs that are deleted
@@ -39,8 +42,8 @@ func (s *Dashboard) Usage(ctx context.Context, p auth.Principal, from, until tim
 	if from.IsZero() {
 		from = until.AddDate(0, 0, 1-usageDays)
 	}
-	if kept := today.AddDate(0, 0, 1-upkeep.KeptDays); from.Before(kept) || until.Before(from) {
-		return nil, problem.New(problem.Conflict, "problem.usage.range", "Max", upkeep.KeptDays, "Day", kept.Format(time.DateOnly))
+	if kept := today.AddDate(0, 0, 1-UsageKept); from.Before(kept) || until.Before(from) {
+		return nil, problem.New(problem.Conflict, "problem.usage.range", "Max", UsageKept, "Day", kept.Format(time.DateOnly))
 	}
 	ids, everything := p.Groups()
 	if !everything && len(ids) == 0 {
