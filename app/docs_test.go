@@ -44,6 +44,9 @@ func TestTheManual(t *testing.T) {
 		if got := page.Find(".docs-text h1").Text(); got != title {
 			t.Errorf("%s: %s", lang, got)
 		}
+		if got := page.Find(".page-lede").Length(); got == 1 != (lang == "zh-TW") {
+			t.Errorf("%s: told %d times that the manual is in another language", lang, got)
+		}
 		if page.Find(`h2[id="several-admins"]`).Length() != 1 {
 			t.Errorf("%s: the anchors are not those of the English page", lang)
 		}

@@ -164,7 +164,8 @@ func (a *App) openHTTP(ctx context.Context) (*executor.Executor, error) {
 }
 
 func (a *App) openHTTPIn(ctx context.Context, dir string) (*executor.Executor, error) {
-	address := a.localURL(a.listener.Addr().String(), executor.MachineAddress()) + httpPath + "/"
+	admin := a.localURL(a.listener.Addr().String(), executor.MachineAddress())
+	address := admin + httpPath + "/"
 	toAdmin := wire.HandlerTransport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if token := a.tokens.For(manage.HTTPAppName); token != "" { // of the moment: it may have been rotated
 			r.Header.Set(wire.HeaderToken, token)
@@ -172,7 +173,7 @@ func (a *App) openHTTPIn(ctx context.Context, dir string) (*executor.Executor, e
 		a.protocols.ServeHTTP(w, r)
 	})}
 	ex, err := executor.New(executor.Config{
-		AppName: manage.HTTPAppName, Admins: []string{"http://" + httpInside}, HTTPClient: &http.Client{Transport: toAdmin},
+		AppName: manage.HTTPAppName, Admins: []string{admin}, HTTPClient: &http.Client{Transport: toAdmin},
 		InsecureNoToken: true, // nobody gets in who was not asked for one before
 		Listener:        newNoListener(), Address: address,
 		DataDir: dir, LogRetentionDays: 30, NoSync: true, Logger: a.logger.With("part", "HTTP jobs"),

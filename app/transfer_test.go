@@ -65,6 +65,9 @@ func TestJobsTravelAsFiles(t *testing.T) {
 			t.Errorf("a file of nothing: %d", got.status)
 		}
 		b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+		if got := b.get("/jobs/export").document(t).Find(".panel .body p").First().Text(); got != "1 executor goes into the file. It has no jobs yet." {
+			t.Errorf("a group without jobs: %s", got)
+		}
 		for _, name := range []string{"<b>first</b>", "second"} {
 			if got := b.post("/jobs", form(url.Values{"name": {name}})); got.status != http.StatusSeeOther {
 				t.Fatalf("create: %d %s", got.status, got.body)

@@ -149,3 +149,17 @@ func TestChinesePunctuation(t *testing.T) {
 		}
 	}
 }
+
+// TestPeopleLogIn: the English console has one word for it, and the Chinese one for what is asked for besides the password.
+func TestPeopleLogIn(t *testing.T) {
+	t.Parallel()
+	for language, other := range map[string]*regexp.Regexp{
+		English: regexp.MustCompile(`(?i)\bsign(s|ed|ing)? (in|out)\b|\bsign-in\b [^f]`), "zh-CN": regexp.MustCompile(`第二重|二次验证`), "zh-TW": regexp.MustCompile(`第二重|二次驗證`),
+	} {
+		for key, message := range messages(t, language) {
+			if raw, _ := json.Marshal(message); !strings.HasPrefix(key, "palette.also.") && other.Match(raw) {
+				t.Errorf("%s: %s", key, raw)
+			}
+		}
+	}
+}

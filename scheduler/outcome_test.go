@@ -215,7 +215,7 @@ func TestThatARunStandsForFiresOutlivesALeaseAndATakeOver(t *testing.T) {
 		if e, _ := b.events(taken).Last(event.TakenOver); e.Text(0) != "dead" || e.Number(1) != node {
 			t.Errorf("taken over: %v", e)
 		}
-		if text := string(b.run(taken).TriggerMsg); !strings.HasPrefix(text, "born\ntaken over from admin dead") || !strings.Contains(text, "\nresult: 200") {
+		if text := string(b.run(taken).TriggerMsg); !strings.HasPrefix(text, "born\ntaken over from dead") || !strings.Contains(text, "\nresult: 200") {
 			t.Errorf("for people: %q", text)
 		}
 	})

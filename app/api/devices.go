@@ -18,7 +18,7 @@ type newDevice struct {
 type deviceAsked struct {
 	DeviceCode string    `json:"device_code" doc:"With it the program fetches its token; nobody else may know it."`
 	UserCode   string    `json:"user_code" doc:"What the program shows, and the page of the console too."`
-	Path       string    `json:"verification_path" doc:"The page of the console on which somebody who is signed in lets it in, with the code. It stands under the address at which the program reached the admin."`
+	Path       string    `json:"verification_path" doc:"The page of the console on which somebody who is logged in lets it in, with the code. It stands under the address at which the program reached the admin."`
 	ExpiresAt  time.Time `json:"expires_at"`
 	Interval   int       `json:"interval" doc:"How many seconds to wait before each question."`
 }
@@ -34,7 +34,7 @@ type deviceAnswer struct {
 
 func (a *API) devices() {
 	const tag = "tokens"
-	add(a, op{method: http.MethodPost, path: "/device-logins", id: "beginDeviceLogin", tag: tag, summary: "Ask for a token that somebody signed in grants", status: http.StatusCreated, open: true,
+	add(a, op{method: http.MethodPost, path: "/device-logins", id: "beginDeviceLogin", tag: tag, summary: "Ask for a token that somebody logged in grants", status: http.StatusCreated, open: true,
 		text: "Needs no token. The program shows the code and the address of the page; whoever opens it says what the token may. After RFC 8628."},
 		func(ctx context.Context, p auth.Principal, in *struct{ Body newDevice }) (*struct{ Body deviceAsked }, error) {
 			d, secret, err := a.Manage.Devices.Begin(ctx, p.Address, in.Body.Program)

@@ -168,7 +168,7 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 	case len(faults) > 0:
 		return all, problem.InvalidFields(faults...)
 	case size > jobfile.MaxBytes:
-		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeSize, Args: []any{"Max", jobfile.MaxBytes >> 20}})
+		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeSizes, Args: []any{"Max", jobfile.MaxBytes >> 20}})
 	case jobs > jobfile.MaxJobs:
 		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeMany, Args: []any{"Max", jobfile.MaxJobs}})
 	}

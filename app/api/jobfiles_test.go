@@ -33,4 +33,15 @@ func TestAFolderOfTooManyJobsIsToldWhatToDo(t *testing.T) {
 	if text := p.Fields[0].Text(locales.New().Printer("en")); !strings.Contains(text, "a folder and a source for each team") {
 		t.Error(text)
 	}
+	// The same where their size is too much.
+	for n := range files {
+		files[n].Text += "#" + strings.Repeat("x", jobfile.MaxBytes/2)
+	}
+	p = problem.From(func() error { _, err := oneFile(files); return err }())
+	if p == nil || len(p.Fields) != 1 {
+		t.Fatalf("%v", p)
+	}
+	if text := p.Fields[0].Text(locales.New().Printer("en")); !strings.Contains(text, "3 MB") || !strings.Contains(text, "a folder and a source for each team") {
+		t.Error(text)
+	}
 }

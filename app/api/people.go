@@ -45,7 +45,7 @@ type named struct {
 	Name string `json:"name"`
 }
 
-// user is somebody who may sign in, or a program that has tokens.
+// user is somebody who may log in, or a program that has tokens.
 type user struct {
 	ID         int64         `json:"id" minimum:"1"`
 	Name       string        `json:"name"`
@@ -56,7 +56,7 @@ type user struct {
 	Provider   string        `json:"provider" doc:"Who vouches for them, and says at each sign-in what they may do; empty: they have a password here."`
 	BreakGlass bool          `json:"break_glass" doc:"An administrator who may use the password when others may not."`
 	Service    bool          `json:"service" doc:"A service account: a program, which has tokens and no password."`
-	Second     int64         `json:"second_factors" doc:"How many second factors they have here: apps and passkeys. Whoever signs in at a provider of OpenID Connect shows theirs there."`
+	Second     int64         `json:"second_factors" doc:"How many second factors they have here: apps and passkeys. Whoever logs in at a provider of OpenID Connect shows theirs there."`
 	LoginAt    *time.Time    `json:"login_at"`
 	Password   string        `json:"password,omitempty" doc:"A password that was made up here. It is told this once."`
 }
@@ -74,7 +74,7 @@ type newUser struct {
 
 // userPatch is a part of one.
 type userPatch struct {
-	Password   *string        `json:"password,omitempty" minLength:"1" maxLength:"200" doc:"A new one. Whoever is signed in with the old one no longer is."`
+	Password   *string        `json:"password,omitempty" minLength:"1" maxLength:"200" doc:"A new one. Whoever is logged in with the old one no longer is."`
 	Role       *string        `json:"role,omitempty" enum:"admin,auditor,user"`
 	State      *string        `json:"state,omitempty" enum:"active,disabled"`
 	Rights     *[]groupRights `json:"rights,omitempty"`
@@ -173,7 +173,7 @@ func (a *API) users() {
 		func(ctx context.Context, p auth.Principal, in *struct{ Body newUser }) (*userCreated, error) {
 			return a.createUser(ctx, p, in.Body)
 		})
-	add(a, op{method: http.MethodPatch, path: "/users/{id}", id: "patchUser", tag: tag, summary: "Change what a user may, whether they may sign in, or their password",
+	add(a, op{method: http.MethodPatch, path: "/users/{id}", id: "patchUser", tag: tag, summary: "Change what a user may, whether they may log in, or their password",
 		text: "Nobody changes themselves, and one administrator always stays."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			UserID

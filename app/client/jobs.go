@@ -68,7 +68,7 @@ type jobFilter struct {
 	State   string   `enum:"running,stopped,paused,review,any" default:"any" help:"running, stopped, paused (started, and held still by a pause now), review (a change of its script waits for a second person) or any."`
 	Text    string   `help:"Only jobs with this in their description, or with this number."`
 	Handler string   `help:"Only jobs with this in the name of their handler."`
-	Author  string   `help:"Only jobs with this in the name of their author."`
+	Author  string   `help:"Only jobs with this in the name of their owner (author)."`
 	Tag     string   `help:"Only jobs with this tag."`
 	Show    string   `enum:"failing,late,all" default:"all" help:"failing, late or all."`
 }

@@ -61,7 +61,7 @@ func (c *transferPages) export(ec echo.Context) (transfer.Export, url.Values, er
 
 func (c *transferPages) exportForm(ec echo.Context) error {
 	out, meant, err := c.export(ec)
-	page := jobs.ExportPage{Page: c.Page(ec), Query: meant, Count: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}
+	page := jobs.ExportPage{Page: c.Page(ec), Query: meant, Count: out.Jobs, Groups: len(out.File.Groups), Scripts: out.Scripts, Orphans: out.Orphans}
 	if err != nil {
 		p := problem.From(err)
 		if p.Key == "" {

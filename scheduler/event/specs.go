@@ -152,7 +152,7 @@ var Specs = func() Book {
 		{PausedFires, []Arg{number("N"), more, moment("From"), moment("To"), words("User"), words("Reason")}, "skipped: {N} fires planned from {From} to {To} fell into a pause by {User}: {Reason}"},
 		{HeldBack, []Arg{words("User"), words("Reason")}, "held back by a pause by {User}: {Reason}"},
 		{JobStopped, []Arg{whatSaid}, "job stopped: {Text}"},
-		{TakenOver, []Arg{words("Admin"), number("Node")}, "taken over from admin {Admin}, which is gone"},
+		{TakenOver, []Arg{words("Admin"), number("Node")}, "taken over from {Admin}, which is gone"},
 		{FoundAgain, nil, "found again: the database had not confirmed its record"},
 		{Waited, []Arg{length("By")}, "waited for another run of the job to end"},
 		{GroupWaited, []Arg{length("By")}, "waited {By} for another run of the executor to end"},

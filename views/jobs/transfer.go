@@ -16,6 +16,7 @@ type ExportPage struct {
 	layout.Page
 	Query   url.Values // what is exported: a filter, or FieldID
 	Count   int
+	Groups  int    // that stand in the file, those without jobs too
 	Scripts int    // left out
 	Orphans int    // left out
 	Problem string // why nothing can be exported, ready to print

@@ -74,7 +74,7 @@ func Show(p Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Manual(p.Printer, "operations", "signing-in").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Manual(p.Printer, "operations", "logging-in").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -66,7 +66,7 @@ type commands struct {
 		CreateToken       createTokenCmd       `cmd:"" help:"Make an API token for a service account on the database, the first one of an installation: no browser is needed."`
 	} `cmd:"" help:"Manage users."`
 
-	Login     client.LoginCmd     `cmd:"" group:"client" help:"Remember an admin and an API token, for the commands below."`
+	Login     client.LoginCmd     `cmd:"" group:"client" help:"Remember an admin and an API token, for the other commands that talk to one."`
 	Context   client.ContextCmd   `cmd:"" group:"client" help:"Show the admins that are remembered, and change between them."`
 	Jobs      client.JobsCmd      `cmd:"" group:"client" help:"List, show, start, stop and delete jobs."`
 	Apply     client.ApplyCmd     `cmd:"" group:"client" help:"Make jobs be what files say: create, change and, with --prune, delete them, all or none."`
@@ -105,7 +105,7 @@ type database struct {
 	DatabaseURL     string `secret:"" env:"PUNCTUAL_DATABASE_URL" placeholder:"URL" help:"mysql://user:password@host:3306/name, a go-sql-driver DSN or XXL-JOB's jdbc URL; empty: the embedded database in the data directory."`
 	DatabaseURLFile string `env:"PUNCTUAL_DATABASE_URL_FILE" placeholder:"FILE" help:"The same in a file."`
 	DataDir         string `env:"PUNCTUAL_DATA_DIR" default:"data" placeholder:"DIR" help:"Where the embedded database and the sample executor keep their files."`
-	TimeZone        string `env:"PUNCTUAL_TIME_ZONE" placeholder:"ZONE" help:"In which cron texts are read, such as Asia/Shanghai; default the machine's."`
+	TimeZone        string `env:"PUNCTUAL_TIME_ZONE" placeholder:"ZONE" help:"In which cron expressions are read, such as Asia/Shanghai; default the machine's."`
 	LogFormat       string `env:"PUNCTUAL_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json."`
 	LogLevel        string `env:"PUNCTUAL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 }

@@ -10,6 +10,7 @@ import (
 // What may be wrong with a file, beside what may be wrong with any document.
 const (
 	CodeSize      = document.CodeSize
+	CodeSizes     = "import.error.sizes"       // Max: megabytes; of several files
 	CodeVersion   = "import.error.version"     // Value
 	CodeState     = "import.error.state"       // Value
 	CodeMany      = "import.error.many"        // Max: jobs
