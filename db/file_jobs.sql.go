@@ -190,3 +190,33 @@ func (q *Queries) SaveFileJob(ctx context.Context, db DBTX, arg SaveFileJobParam
 	)
 	return err
 }
+
+const setFileRevision = `-- name: SetFileRevision :exec
+UPDATE punctual_file_job SET revision = ?, applied_at = ? WHERE job_id IN (/*SLICE:ids*/?) AND source = ?
+`
+
+type SetFileRevisionParams struct {
+	Revision  string
+	AppliedAt int64
+	Ids       []int64
+	Source    string
+}
+
+// What is in the files as before has nothing new but their revision.
+func (q *Queries) SetFileRevision(ctx context.Context, db DBTX, arg SetFileRevisionParams) error {
+	query := setFileRevision
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.Revision)
+	queryParams = append(queryParams, arg.AppliedAt)
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Source)
+	_, err := db.ExecContext(ctx, query, queryParams...)
+	return err
+}

@@ -1038,6 +1038,8 @@ type Querier interface {
 	SetExecutorAsked(ctx context.Context, db DBTX, arg SetExecutorAskedParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
+	// What is in the files as before has nothing new but their revision.
+	SetFileRevision(ctx context.Context, db DBTX, arg SetFileRevisionParams) error
 	// Of a run that begins with steps that were given.
 	SetFlowRunTimes(ctx context.Context, db DBTX, arg SetFlowRunTimesParams) error
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (docs/compat.md §8.2 #26).

@@ -164,7 +164,7 @@ var argValues = map[string]any{
 	"Beside": int64(0), "Hidden": int64(0), "ListDueJobs.Held": []int64{100}, "HideFlows": []int64{1, 2}, "ListFlowsNaming.Number": "%", "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
 	"ListPausedJobs.Revision": int64(100), "ResumeJobs.Revision": int64(100),
 	"FindFileJobs.Name": "job_de1", "UpdateAlarmRoute.WasScope": "scope1", "UpdateAlarmRoute.WasCauses": "causes1",
-	"InsertChainJob.JobID": int64(100), "InsertDeclaredJob.JobID": int64(100), "SaveFileJob.Source": "changed", "ListFileJobsOfSource": "source1", "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
+	"InsertChainJob.JobID": int64(100), "InsertDeclaredJob.JobID": int64(100), "SaveFileJob.Source": "changed", "SetFileRevision.Revision": "changed", "SetFileRevision.Source": "source1", "ListFileJobsOfSource": "source1", "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"SetBackfillState.ID": int64(2), "MoveBackfill.ID": int64(2), "EndBackfill.ID": int64(2), "OldState": "state2", "MoveBackfill.State": "state2", "MoveBackfill.No": int64(2),
 	"NewState": "changed", "EndBackfill.EndedAt": int64(77), "SendBackfillRun.BackfillID": int64(2), "SendBackfillRun.No": int64(2), "SettleBackfillRun.State": int64(3), "FirstBackfillEndedBefore": int64(100),

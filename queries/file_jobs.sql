@@ -18,5 +18,9 @@ WHERE j.job_group = sqlc.arg(job_group) AND j.job_desc = sqlc.arg(name) ORDER BY
 INSERT INTO punctual_file_job (job_id, source, revision, version, applied_at) VALUES (?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE source = VALUES(source), revision = VALUES(revision), version = VALUES(version), applied_at = VALUES(applied_at);
 
+-- name: SetFileRevision :exec
+-- What is in the files as before has nothing new but their revision.
+UPDATE punctual_file_job SET revision = sqlc.arg(revision), applied_at = sqlc.arg(applied_at) WHERE job_id IN (sqlc.slice(ids)) AND source = sqlc.arg(source);
+
 -- name: DeleteFileJob :execrows
 DELETE FROM punctual_file_job WHERE job_id = ?;

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -28,7 +29,7 @@ import (
 // Prefix is where the API is.
 const Prefix = "/api/v1"
 
-// maxBody bounds a request. The largest part is a script, as in the console.
+// maxBody bounds a request, but for that with files of jobs. The largest part is a script, as in the console.
 const maxBody = 4 << 20
 
 // Tokens find out for whom a token acts, [auth.APITokens].
@@ -255,6 +256,7 @@ type op struct {
 	status       int    // of success; default 200
 	also         []int  // statuses of errors beyond those that all have
 	open         bool   // without a token
+	body         int64  // bounds its request; default maxBody
 	makes        bool   // it replaces what there is, or makes it: then nothing can be matched, and the operation asks for the If-Match itself
 	media        string // what it answers with, if not with JSON
 	names        map[string]string
@@ -297,7 +299,7 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 	_, matches := any(*new(I)).(matching)
 	operation := huma.Operation{
 		Method: o.method, Path: o.path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.text,
-		DefaultStatus: o.status, Errors: o.errors(matches), MaxBodyBytes: maxBody, BodyReadTimeout: -1, // app sets one for every request
+		DefaultStatus: o.status, Errors: o.errors(matches), MaxBodyBytes: cmp.Or(o.body, maxBody), BodyReadTimeout: -1, // app sets one for every request
 	}
 	if o.open {
 		operation.Security = noToken

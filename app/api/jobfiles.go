@@ -100,8 +100,8 @@ func (a *API) jobFiles() {
 			a.Manage.Audit.Exported(ctx, p, out.Jobs)
 			return &struct{ Body exported }{exported{Text: string(raw), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}}, nil
 		})
-	add(a, op{method: http.MethodPost, path: "/jobs/apply", id: "applyJobs", tag: tag, summary: "Make jobs be what files say", also: []int{http.StatusConflict, http.StatusPreconditionFailed},
-		text: "Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why. Jobs are found by their group and description, or with by_id by their ids."},
+	add(a, op{method: http.MethodPost, path: "/jobs/apply", id: "applyJobs", tag: tag, summary: "Make jobs be what files say", body: 16 << 20, also: []int{http.StatusConflict, http.StatusPreconditionFailed},
+		text: "At most 10,000 jobs and 12 MB at once, 2,000 and 3 MB of them in one file. Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why. Jobs are found by their group and description, or with by_id by their ids."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			DryRun
 			Body applyBody
@@ -167,10 +167,10 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 	switch {
 	case len(faults) > 0:
 		return all, problem.InvalidFields(faults...)
-	case size > jobfile.MaxBytes:
-		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeSizes, Args: []any{"Max", jobfile.MaxBytes >> 20}})
-	case jobs > jobfile.MaxJobs:
-		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeMany, Args: []any{"Max", jobfile.MaxJobs}})
+	case size > jobfile.MaxBytesTogether:
+		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeTogether, Args: []any{"Max", jobfile.MaxBytesTogether >> 20}})
+	case jobs > jobfile.MaxJobsTogether:
+		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeManyTogether, Args: []any{"Max", jobfile.MaxJobsTogether}})
 	}
 	return all, nil
 }

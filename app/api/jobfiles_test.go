@@ -10,13 +10,14 @@ import (
 	"github.com/punctual-job/punctual/locales"
 )
 
-// TestAFolderOfTooManyJobsIsToldWhatToDo: each of its files may be small, so that to split them helps nobody.
+// TestAFolderOfTooManyJobsIsToldWhatToDo: each of its files may be small, so that to split them helps nobody. It may have more than one file.
 func TestAFolderOfTooManyJobsIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
 	var files []jobFile
-	for n := range 3 {
+	const parts = 8
+	for n := range parts {
 		f := jobfile.File{Groups: []jobfile.Group{{AppName: fmt.Sprintf("team-%d", n)}}}
-		for i := range jobfile.MaxJobs/3 + 1 {
+		for i := range jobfile.MaxJobsTogether/parts + 1 {
 			f.Groups[0].Jobs = append(f.Groups[0].Jobs, jobfile.Job{Values: jobfile.Values{"description": {fmt.Sprint(i)}, "schedule": {"NONE"}}})
 		}
 		raw, err := jobfile.Write(f, jobfile.YAML)
@@ -24,6 +25,9 @@ func TestAFolderOfTooManyJobsIsToldWhatToDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		files = append(files, jobFile{Name: fmt.Sprint(n), Text: string(raw)})
+	}
+	if all, err := oneFile(files[1:]); err != nil || len(all.Groups) != parts-1 {
+		t.Errorf("%d groups: %v", len(all.Groups), err)
 	}
 	_, err := oneFile(files)
 	p := problem.From(err)
@@ -33,15 +37,12 @@ func TestAFolderOfTooManyJobsIsToldWhatToDo(t *testing.T) {
 	if text := p.Fields[0].Text(locales.New().Printer("en")); !strings.Contains(text, "a folder and a source for each team") {
 		t.Error(text)
 	}
-	// The same where their size is too much.
-	for n := range files {
-		files[n].Text += "#" + strings.Repeat("x", jobfile.MaxBytes/2)
+
+	wide := strings.Repeat("#", jobfile.MaxBytes-len(files[1].Text)-1) + "\n"
+	for i := range files[1:] {
+		files[i].Text = wide + files[i].Text
 	}
-	p = problem.From(func() error { _, err := oneFile(files); return err }())
-	if p == nil || len(p.Fields) != 1 {
-		t.Fatalf("%v", p)
-	}
-	if text := p.Fields[0].Text(locales.New().Printer("en")); !strings.Contains(text, "3 MB") || !strings.Contains(text, "a folder and a source for each team") {
-		t.Error(text)
+	if _, err = oneFile(files[1:]); !strings.Contains(problem.From(err).Fields[0].Text(locales.New().Printer("en")), "larger than 12 MB") {
+		t.Error(err)
 	}
 }

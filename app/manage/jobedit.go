@@ -73,6 +73,9 @@ func (s *Jobs) InFiles(ctx context.Context, id int64) (row db.FileJob, changed b
 // AppliedVersion is the version of a job that has just been made what a file says: where its script waits for a second person, the one that it
 // will have then, so that this is no change of it. file is the script that the file has; nil: the one that waits.
 func (s *Jobs) AppliedVersion(ctx context.Context, j db.Job, file *string) (string, error) {
+	if !jobspec.IsScript(j.GlueType) {
+		return JobVersion(j), nil
+	}
 	waiting, err := s.queries.GetScriptChange(ctx, s.cfg.Pool, j.ID)
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", fmt.Errorf("read the script that waits: %w", err)

@@ -27,6 +27,12 @@ const (
 	MaxJobs  = 2000
 )
 
+// Limits of files that are applied together.
+const (
+	MaxBytesTogether = 12 << 20
+	MaxJobsTogether  = 10_000
+)
+
 // version is the file's format. A reader of a later one must still read this.
 const version = "1"
 

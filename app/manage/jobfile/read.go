@@ -9,16 +9,17 @@ import (
 
 // What may be wrong with a file, beside what may be wrong with any document.
 const (
-	CodeSize      = document.CodeSize
-	CodeSizes     = "import.error.sizes"       // Max: megabytes; of several files
-	CodeVersion   = "import.error.version"     // Value
-	CodeState     = "import.error.state"       // Value
-	CodeMany      = "import.error.many"        // Max: jobs
-	CodeSameJob   = "import.error.same_job"    // Name, First: the line where it is already
-	CodeSameID    = "import.error.same_id"     // ID, First
-	CodeSameGroup = "import.error.same_group"  // Name, First
-	CodeRef       = "import.error.ref"         // a child that is named neither by a description nor by an id
-	CodeNoScript  = "import.error.both_script" // a script that is said to be left out
+	CodeSize         = document.CodeSize
+	CodeVersion      = "import.error.version"       // Value
+	CodeState        = "import.error.state"         // Value
+	CodeMany         = "import.error.many"          // Max: jobs
+	CodeTogether     = "import.error.size_together" // Max: megabytes of all files
+	CodeManyTogether = "import.error.many_together" // Max: jobs of all files
+	CodeSameJob      = "import.error.same_job"      // Name, First: the line where it is already
+	CodeSameID       = "import.error.same_id"       // ID, First
+	CodeSameGroup    = "import.error.same_group"    // Name, First
+	CodeRef          = "import.error.ref"           // a child that is named neither by a description nor by an id
+	CodeNoScript     = "import.error.both_script"   // a script that is said to be left out
 )
 
 // Fault is what is wrong in a line of a file.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // applyFor bounds an import. It goes on when the browser that asked for it goes away: half an import helps nobody.
@@ -49,22 +51,26 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 	var done []Item
 	// In turn: of two that create the same job at once both would, as nothing says that names are unique.
 	err = s.cfg.Pool.InTurn(ctx, "import", func(ctx context.Context, _ *sql.Tx) error {
-		if again, err := s.Plan(ctx, p, f, opts); err != nil || again.Digest != digest {
+		again, err := s.Plan(ctx, p, f, opts)
+		if err != nil || again.Digest != digest {
 			return cmp.Or[error](err, problem.New(problem.Conflict, "problem.import.changed"))
 		}
-		w := &work{s: s, jobs: s.cfg.Jobs.Of(opts.Source, plan.incoming), p: p, opts: opts, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
-		for i := range w.items {
-			if err := w.do(ctx, i); err != nil {
-				return err
-			}
+		w := &work{s: s, jobs: s.cfg.Jobs.Of(opts.Source, again.incoming), p: p, opts: opts, items: again.Items, groups: make(map[string]int64), visited: make([]bool, len(again.Items))}
+		if err := w.keepSame(ctx); err != nil {
+			return err
 		}
-		for _, g := range plan.empty {
+		for _, g := range again.empty {
 			if _, err := w.group(ctx, g); err != nil {
 				return err
 			}
 		}
+		for _, i := range w.order() {
+			if err := w.do(ctx, i); err != nil {
+				return err
+			}
+		}
 		done = w.items
-		return nil
+		return w.keepSaved(ctx)
 	})
 	if err != nil {
 		return plan, err
@@ -84,6 +90,26 @@ type work struct {
 	visited []bool
 }
 
+// order is that in which items are imported. A job that was changed waits for the end of all, and its fires with it: those that are due soonest are
+// changed last, behind what is created and what is stopped.
+func (w *work) order() []int {
+	due := make([]int64, len(w.items))
+	places := make([]int, len(w.items))
+	for i, item := range w.items {
+		places[i] = i
+		switch {
+		case item.Outcome == Delete:
+			due[i] = -1
+		case item.Outcome == Change && jobspec.Started(item.old.TriggerStatus):
+			due[i] = item.old.TriggerNextTime
+		default:
+			due[i] = math.MaxInt64
+		}
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(due[b], due[a]) })
+	return places
+}
+
 // do imports an item after its children, whose ids it needs, and after the jobs of its steps. There are no rings, or the plan would have refused
 // them.
 func (w *work) do(ctx context.Context, i int) error {
@@ -94,18 +120,16 @@ func (w *work) do(ctx context.Context, i int) error {
 	item := &w.items[i]
 	switch item.Outcome {
 	case Create, Change:
-	case Same:
-		return w.keep(ctx, item)
 	case Delete:
 		if err := w.jobs.DeleteVersion(ctx, w.p, item.ID, manage.JobVersion(item.old)); err != nil {
 			return &FailedError{AppName: item.AppName, Name: item.Name, err: err}
 		}
 		return nil
-	case Refuse:
+	case Same, Refuse:
 		return nil
 	}
 	for k := range w.items {
-		if !w.visited[k] && slices.Contains(item.uses, w.items[k].node(k)) {
+		if len(item.uses) > 0 && !w.visited[k] && slices.Contains(item.uses, w.items[k].node(k)) {
 			if err := w.do(ctx, k); err != nil {
 				return err
 			}
@@ -126,7 +150,7 @@ func (w *work) do(ctx context.Context, i int) error {
 	if err := w.save(ctx, item); err != nil {
 		return &FailedError{AppName: item.AppName, Name: item.Name, err: err}
 	}
-	return w.keep(ctx, item)
+	return nil
 }
 
 func (w *work) save(ctx context.Context, item *Item) error {

@@ -368,13 +368,18 @@ func (m *importer) emptyGroups(f jobfile.File) (list []executor, err error) {
 	if !m.opts.CreateGroups || !m.p.Admin {
 		return nil, nil
 	}
+	there := make(map[string]bool)
+	for _, g := range m.groups {
+		there[g.AppName] = true
+	}
 	for _, g := range f.Groups {
-		is := func(app string) bool { return app == g.AppName }
-		if len(g.Jobs) > 0 || slices.ContainsFunc(m.groups, func(o db.Group) bool { return is(o.AppName) }) ||
-			slices.ContainsFunc(f.Groups, func(o jobfile.Group) bool { return is(o.AppName) && len(o.Jobs) > 0 }) ||
-			slices.ContainsFunc(list, func(o executor) bool { return is(o.app) }) {
+		there[g.AppName] = there[g.AppName] || len(g.Jobs) > 0
+	}
+	for _, g := range f.Groups {
+		if there[g.AppName] {
 			continue
 		}
+		there[g.AppName] = true
 		e := executor{app: g.AppName, title: g.Title}
 		if wrong := m.s.cfg.Groups.Check(e.input()); len(wrong) > 0 {
 			return nil, problem.InvalidFields(wrong...)

@@ -90,23 +90,74 @@ func (m *importer) staying(used manage.UsedBy) manage.UsedBy {
 	return used
 }
 
-// keep notes where a job is kept, and what it is now.
-func (w *work) keep(ctx context.Context, item *Item) error {
+// keepSame notes where the jobs are kept that stay as they are. Most of all have nothing new but the revision.
+func (w *work) keepSame(ctx context.Context) error {
 	if w.opts.Source == "" {
 		return nil
 	}
-	j, err := w.s.cfg.Jobs.Get(ctx, w.p, item.ID)
-	if err != nil {
-		return err
+	var moved []int64
+	for i := range w.items {
+		item := &w.items[i]
+		if item.Outcome != Same {
+			continue
+		}
+		version := manage.JobVersion(item.old)
+		if item.Waits {
+			var err error
+			if version, err = w.s.cfg.Jobs.AppliedVersion(ctx, item.old, &item.in.GlueSource); err != nil {
+				return err
+			}
+		}
+		switch k := item.kept; {
+		case k.Source != w.opts.Source || k.Version != version:
+			if err := w.keep(ctx, item.ID, version); err != nil {
+				return err
+			}
+		case k.Revision != w.opts.Revision:
+			moved = append(moved, item.ID)
+		}
 	}
-	version, err := w.s.cfg.Jobs.AppliedVersion(ctx, j, &item.in.GlueSource)
-	if err != nil {
-		return err
+	for part := range slices.Chunk(moved, 500) {
+		err := w.s.queries.SetFileRevision(ctx, w.s.cfg.Pool, db.SetFileRevisionParams{Source: w.opts.Source, Revision: w.opts.Revision, AppliedAt: w.s.cfg.Now().UnixMilli(), Ids: part})
+		if err != nil {
+			return fmt.Errorf("note the revision of jobs: %w", db.Error(err))
+		}
 	}
-	now := db.SaveFileJobParams{JobID: item.ID, Source: w.opts.Source, Revision: w.opts.Revision, Version: version, AppliedAt: w.s.cfg.Now().UnixMilli()}
-	if k := item.kept; k.Source == now.Source && k.Revision == now.Revision && k.Version == now.Version {
+	return nil
+}
+
+// keepSaved notes where those are kept that were created or changed, and what they are now.
+func (w *work) keepSaved(ctx context.Context) error {
+	if w.opts.Source == "" {
 		return nil
 	}
+	var saved []int64
+	for _, item := range w.items {
+		if item.Outcome == Create || item.Outcome == Change {
+			saved = append(saved, item.ID)
+		}
+	}
+	stored, err := w.s.cfg.Jobs.ByID(ctx, saved)
+	if err != nil {
+		return err
+	}
+	for _, item := range w.items {
+		if item.Outcome != Create && item.Outcome != Change {
+			continue
+		}
+		version, err := w.s.cfg.Jobs.AppliedVersion(ctx, stored[item.ID], &item.in.GlueSource)
+		if err != nil {
+			return err
+		}
+		if err := w.keep(ctx, item.ID, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) keep(ctx context.Context, id int64, version string) error {
+	now := db.SaveFileJobParams{JobID: id, Source: w.opts.Source, Revision: w.opts.Revision, Version: version, AppliedAt: w.s.cfg.Now().UnixMilli()}
 	if err := w.s.queries.SaveFileJob(ctx, w.s.cfg.Pool, now); err != nil {
 		return fmt.Errorf("note where a job is kept: %w", db.Error(err))
 	}
