@@ -89,7 +89,7 @@ func load() (names, hashed map[string]*asset) {
 	return names, hashed
 }
 
-// read is a file as it was built. The large ones that few ask for are stored compressed.
+// read is a file as it was built. The large ones are stored compressed, and browsers take them so.
 func read(name string) []byte {
 	body, err := dist.ReadFile("dist/" + name)
 	if err == nil {

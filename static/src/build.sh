@@ -21,9 +21,9 @@ esbuild --target=$targets --format=iife --outfile=$dist/flow.js static/src/js/fl
 esbuild --target=$targets --format=iife --outfile=$dist/roving.js static/src/js/roving.js
 # What both editors have is a file of its own, so that who edits a second language loads only that.
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
-# The editors are stored compressed, or a hundredth of the program would be these files. So are the licences.
-gzip -9nf $dist/editor-core.js $dist/editor.js $dist/editor-php.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
+# What is large is stored compressed, or a hundredth of the program would be these files. So are the licences.
+gzip -9nf $dist/editor-core.js $dist/editor.js $dist/editor-php.js $dist/app.js $dist/cron.js $dist/app.css
 esbuild --target=$targets --outfile=$dist/more.css static/src/css/more.css
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
 esbuild --target=$targets --outfile=$dist/login.css static/src/css/login.css
