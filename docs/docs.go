@@ -30,7 +30,7 @@ var chapters = []struct {
 	pages []string
 }{
 	{"start", []string{"quickstart", "install", "concepts", "glossary"}},
-	{"move", []string{"moving-in", "from-crontab", "migration", "differences", "compat"}},
+	{"move", []string{"moving-in", "from-crontab", "from-kubernetes", "migration", "differences", "compat"}},
 	{"run", []string{"operations", "monitoring", "cluster", "capacity", "sign-in", "hardening", "alarms", "troubleshooting", "runbooks", "faq"}},
 	{"jobs", []string{"http-jobs", "flows", "flow-recipes", "jobfile", "api", "api-reference", "webhooks", "cli", "assistants"}},
 	{"executors", []string{"executor", "executor-java", "executor-go", "executor-python", "executor-node", "executor-php", "executor-shell"}},

@@ -107,6 +107,8 @@ var elsewhere = []struct{ page, begins, test string }{
 	{"assistants.md", "punctual ", "TestTheManualOfAssistants"},
 	{"from-crontab.md", "crontab ", "TestTheWayFromACrontab"},
 	{"from-crontab.md", "punctual ", "TestTheWayFromACrontab"},
+	{"from-kubernetes.md", "kubectl ", "TestTheWayFromKubernetes"},
+	{"from-kubernetes.md", "punctual ", "TestTheWayFromKubernetes"},
 	{"executor-go.md", "go get ", "TestTheExecutorAsksNothingOfAProgram"}, // of a release that is kept in a folder
 	{"executor-java.md", "mvn ", "TestJavaAgent"},
 }

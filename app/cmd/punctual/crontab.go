@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +26,7 @@ func (c *cronConvertCmd) Run(s streams) error {
 			return setting("--zone", fmt.Errorf("%q is not a time zone", c.Zone))
 		}
 	}
-	text, err := c.read(s.in)
+	text, err := readConverted(c.File, s.in, crontab.MaxText)
 	if err != nil {
 		return err
 	}
@@ -52,21 +51,22 @@ func (c *cronConvertCmd) Run(s streams) error {
 	return nil
 }
 
-func (c *cronConvertCmd) read(in io.Reader) (string, error) {
-	if c.File != "-" {
-		f, err := os.Open(c.File)
+// readConverted reads what is to be converted: a file, or standard input.
+func readConverted(name string, in io.Reader, most int) (string, error) {
+	if name != "-" {
+		f, err := os.Open(name)
 		if err != nil {
 			return "", err
 		}
 		defer f.Close()
 		in = f
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, crontab.MaxText+1))
+	raw, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
 	if err != nil {
 		return "", err
 	}
-	if len(raw) > crontab.MaxText {
-		return "", errors.New("the crontab is larger than 1 MiB")
+	if len(raw) > most {
+		return "", fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	return string(raw), nil
 }

@@ -56,8 +56,9 @@ type commands struct {
 		Verify auditVerifyCmd     `cmd:"" help:"Check that no entry of the audit log was changed, added or taken away."`
 	} `cmd:"" name:"audit-log" help:"Look after the audit log."`
 	Cron struct {
-		Next    cronNextCmd    `cmd:"" help:"Print the next times of a cron expression."`
-		Convert cronConvertCmd `cmd:"" help:"Make a file of jobs, for apply, out of a crontab."`
+		Next       cronNextCmd       `cmd:"" help:"Print the next times of a cron expression."`
+		Convert    cronConvertCmd    `cmd:"" help:"Make a file of jobs, for apply, out of a crontab."`
+		Kubernetes cronKubernetesCmd `cmd:"" name:"convert-kubernetes" help:"Make a file of jobs, for apply, out of CronJobs of Kubernetes."`
 	} `cmd:"" help:"Understand cron expressions and crontabs."`
 	Log  logCmd `cmd:"" help:"Keep a big log of runs in partitions; MySQL and MariaDB."`
 	User struct {

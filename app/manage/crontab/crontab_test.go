@@ -352,3 +352,61 @@ func FuzzConvert(f *testing.F) {
 		}
 	})
 }
+
+// TestSchedulesOfKubernetes: they mean what the library says that Kubernetes reads them with.
+func TestSchedulesOfKubernetes(t *testing.T) {
+	for schedule, want := range map[string]string{
+		"*/10 2-4 * * 1-5": "0 */10 2-4 ? * MON-FRI", "5/15 * * * *": "0 5/15 * * * ?", "0 0 ? * ?": "0 0 0 * * ?", "@daily": "0 0 0 * * ?", "@every 90s": "1m30s",
+		"@every 1ms": "1s", "0 0 * * sat,SUN": "0 0 0 ? * SUN,SAT", "0 0 */2 * *": "0 0 0 */2 * ?", "0 0 * * 7": "value 7", "0 0 * * fri-sun": "value fri-sun", "@Daily": "macro @Daily",
+		"0 0 1 * 1": "days ", "0 0 */2 * 1": "days ", "0 0 */1 * 1": "0 0 0 ? * MON", "* * * *": "fields ", "@every -1s": "value @every -1s", "0 0 * * *  *": "fields ", "1,,2 * * * *": "0 1,2 * * * ?", ", * * * *": "value ,",
+	} {
+		text, every, fault, what := crontab.Kubernetes(schedule)
+		if every > 0 {
+			text = every.String()
+		}
+		if fault != "" {
+			text = string(fault) + " " + what
+		}
+		if text != want {
+			t.Errorf("%s: %s, want %s", schedule, text, want)
+		}
+	}
+	random, compared := rand.New(rand.NewPCG(3, 4)), 0
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	for range 4000 {
+		line := strings.Join([]string{
+			pick("0", "*/7", "5/20", "1-30/10", "?", "59"), pick("*", "3", "0-23/5", "22/1", "8-18"), pick("*", "?", "*", "1", "*/2", "10-20", "28/2"),
+			pick("*", "*", "jan-mar", "*/5", "Feb,6"), pick("*", "?", "1-5", "0", "mon", "*/3", "5/1", "tue-THU,6"),
+		}, " ")
+		theirs, err := robfig.ParseStandard(line)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		text, _, fault, _ := crontab.Kubernetes(line)
+		if fault != "" {
+			if fault != crontab.Days && fault != crontab.Both {
+				t.Errorf("%s: %s", line, fault)
+			}
+			continue
+		}
+		ours, err := cron.Parse(text)
+		if err != nil || len(ours.Warnings()) > 0 {
+			t.Errorf("%s: %s: %v", line, text, err)
+			continue
+		}
+		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range 20 {
+			want := theirs.Next(at)
+			got, err := ours.Next(at, time.UTC)
+			if err != nil || !got.Equal(want) {
+				t.Errorf("%s: %s: after %v: %v, %v, want %v", line, text, at, got, err, want)
+				break
+			}
+			at = got
+		}
+		compared++
+	}
+	if compared < 1000 {
+		t.Errorf("only %d were compared", compared)
+	}
+}
