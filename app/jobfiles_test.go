@@ -253,6 +253,67 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 	})
 }
 
+// TestInstallationsDifferInOneFile: the jobs are the same in each, and what they leave open stands in a file of the installation. An executor that was
+// renamed has its jobs and their runs under the new name, if its files say that.
+func TestInstallationsDifferInOneFile(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		dir := t.TempDir()
+		write := func(name, text string) string {
+			t.Helper()
+			path := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("punctual_jobs: 1\n"+text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		const jobs = "defaults: {author: ann, handler: h, schedule: CRON, state: running}\nexecutors:\n  - app_name: %s\n    jobs:\n      - {description: close, cron: '0 0 2 * * ?'}\n      - {description: by hand, schedule: NONE, alarm_email: []}\n"
+		write("jobs/orders.yaml", fmt.Sprintf(jobs, "orders"))
+		production, again := write("production.yaml", "defaults: {alarm_email: [ops@example.com], retries: 3}\n"), write("again.yaml", "defaults: {route: ROUND,\n  retries: 3}\n")
+		apply := func(command string, files ...string) (string, error) {
+			t.Helper()
+			args := []string{command, "--source", "git", "--url", c.base, "--token", c.token, "-f", filepath.Join(dir, "jobs")}
+			for _, f := range files {
+				args = append(args, "-f", f)
+			}
+			return punctual(t, args...)
+		}
+		if out, err := apply("apply", production); err != nil || !strings.Contains(out, "2 created") {
+			t.Fatalf("%v %s", err, out)
+		}
+		var all struct {
+			Items []struct {
+				ID                         int
+				Description, Author, State string
+				Retries                    int
+				AlarmEmail                 []string `json:"alarm_email"`
+			}
+		}
+		c.json(200, &all, "GET", "/jobs", "")
+		for _, j := range all.Items {
+			mail := map[string]string{"close": "ops@example.com"}[j.Description]
+			if j.Author != "ann" || j.Retries != 3 || strings.Join(j.AlarmEmail, ",") != mail {
+				t.Errorf("%+v", j)
+			}
+		}
+		if out, err := apply("diff"); err == nil || !strings.Contains(out, `retries: "3" -> "0"`) {
+			t.Errorf("without it: %v %s", err, out)
+		}
+		if out, err := apply("diff", production, again); err == nil || !strings.Contains(err.Error(), "again.yaml:3") {
+			t.Errorf("two that say the same: %v %s", err, out)
+		}
+		c.json(200, &struct{}{}, "PATCH", "/groups/1", `{"app_name":"billing"}`)
+		write("jobs/orders.yaml", fmt.Sprintf(jobs, "billing"))
+		if out, err := apply("diff", production); err != nil || !strings.Contains(out, "2 as they are") {
+			t.Errorf("an executor that was renamed: %v %s", err, out)
+		}
+	})
+}
+
 // TestThePipelinesOfTheManual runs the lines of docs/jobfile.md that people put into theirs.
 func TestThePipelinesOfTheManual(t *testing.T) {
 	for _, page := range []string{"../docs/jobfile.md", "../docs/zh-CN/jobfile.md"} {

@@ -145,6 +145,7 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 	var all jobfile.File
 	var faults []problem.Field
 	jobs, size := 0, 0
+	var shared []jobfile.Defaults
 	for i, f := range files {
 		size += len(f.Text)
 		one, err := jobfile.Parse([]byte(f.Text))
@@ -155,6 +156,14 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 			continue
 		} else if err != nil {
 			return all, err
+		}
+		if one.Shared() {
+			for _, other := range shared {
+				if field, line := one.Defaults.Twice(other); field != "" {
+					faults = append(faults, problem.Field{Name: fmt.Sprintf("files.%d:%d", i, line), Key: jobfile.CodeTwice, Args: []any{"Field", field}})
+				}
+			}
+			shared = append(shared, one.Defaults)
 		}
 		for _, g := range one.Groups {
 			for n := range g.Jobs {
@@ -171,6 +180,9 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeTogether, Args: []any{"Max", jobfile.MaxBytesTogether >> 20}})
 	case jobs > jobfile.MaxJobsTogether:
 		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeManyTogether, Args: []any{"Max", jobfile.MaxJobsTogether}})
+	}
+	for _, d := range shared {
+		all.With(d)
 	}
 	return all, nil
 }

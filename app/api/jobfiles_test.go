@@ -46,3 +46,18 @@ func TestAFolderOfTooManyJobsIsToldWhatToDo(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDefaultsOfAFileOfTheirOwnAreThoseOfAll: what differs between installations stands in such a file.
+func TestDefaultsOfAFileOfTheirOwnAreThoseOfAll(t *testing.T) {
+	t.Parallel()
+	job := jobFile{Name: "jobs.yaml", Text: "punctual_jobs: 1\nexecutors: [{app_name: a, jobs: [{description: x, schedule: NONE}]}]\n"}
+	production := jobFile{Name: "production.yaml", Text: "punctual_jobs: 1\ndefaults: {alarm_email: [ops@example.com]}\n"}
+	all, err := oneFile([]jobFile{job, production})
+	if err != nil || all.Groups[0].Jobs[0].Values.Get("alarm_email") != "ops@example.com" {
+		t.Errorf("%v %v", all, err)
+	}
+	_, err = oneFile([]jobFile{production, job, production})
+	if p := problem.From(err); p == nil || len(p.Fields) != 1 || p.Fields[0].Name != "files.2:2" || p.Fields[0].Key != jobfile.CodeTwice {
+		t.Errorf("two that say the same: %v", err)
+	}
+}

@@ -37,7 +37,11 @@ const (
 const version = "1"
 
 // File is the jobs of some executors.
-type File struct{ Groups []Group }
+type File struct {
+	// Defaults are those that stand at the top of a file. Its jobs have them already; a file that has nothing else is for those of others.
+	Defaults Defaults
+	Groups   []Group
+}
 
 // Group is an executor and its jobs.
 type Group struct {

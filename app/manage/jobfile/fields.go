@@ -24,6 +24,7 @@ const (
 	fieldJobs        = "jobs"
 	fieldGroups      = "executors"
 	fieldVersion     = "punctual_jobs"
+	fieldDefaults    = "defaults"
 )
 
 // The fields of a job are written in the order of the form, but for some: what a job is comes first, and what is long last.

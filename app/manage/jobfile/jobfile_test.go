@@ -39,7 +39,7 @@ func sample() File {
 
 // same compares files without the places of their parts.
 func same(a, b File) string {
-	return cmp.Diff(a, b, cmpopts.IgnoreUnexported(Job{}), cmpopts.EquateEmpty(), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Line" }, cmp.Ignore()))
+	return cmp.Diff(a, b, cmpopts.IgnoreUnexported(Job{}, Defaults{}), cmpopts.EquateEmpty(), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Line" }, cmp.Ignore()))
 }
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
@@ -274,6 +274,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(`{"punctual_jobs":1,"executors":[{"app_name":""}]}`))
 		f.Add([]byte("punctual_jobs: 1\nexecutors: [{app_name: a, jobs: [{description: x, schedule: NONE, script: " + text + "}]}]"))
 	}
+	f.Add([]byte(defaultsFile))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		file, err := Parse(raw)
 		if faults, ok := errors.AsType[Faults](err); ok {

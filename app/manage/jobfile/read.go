@@ -1,6 +1,7 @@
 package jobfile
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/punctual-job/punctual/scheduler/document"
@@ -9,9 +10,11 @@ import (
 
 // What may be wrong with a file, beside what may be wrong with any document.
 const (
+	CodeTwice        = document.CodeTwice
 	CodeSize         = document.CodeSize
 	CodeVersion      = "import.error.version"       // Value
 	CodeState        = "import.error.state"         // Value
+	CodeOwn          = "import.error.own"           // Field: no default, as it is each job\'s own
 	CodeMany         = "import.error.many"          // Max: jobs
 	CodeTogether     = "import.error.size_together" // Max: megabytes of all files
 	CodeManyTogether = "import.error.many_together" // Max: jobs of all files
@@ -50,56 +53,80 @@ type reader struct {
 
 func (r *reader) file(n document.Node) File {
 	var f File
+	needed := []string{fieldVersion, fieldGroups}
+	if slices.ContainsFunc(n.Keys, func(key document.Node) bool { return key.Text == fieldDefaults }) {
+		needed = needed[:1]
+	}
+	parts := r.parts(n, fieldVersion, []string{fieldVersion, fieldDefaults, fieldGroups}, needed)
+	if value, ok := parts[fieldVersion]; ok && value.Text != version {
+		r.Add(value.Line, CodeVersion, "Value", value.Shown())
+	}
+	if value, ok := parts[fieldDefaults]; ok {
+		f.Defaults = r.defaults(value)
+	}
+	groups, ok := parts[fieldGroups]
+	if !ok {
+		return f
+	}
 	first := make(map[string]int)
-	r.Fields(n, fieldVersion, []string{fieldVersion, fieldGroups}, []string{fieldVersion, fieldGroups}, func(name string, line int, value document.Node) {
-		switch name {
-		case fieldVersion:
-			if value.Text != version {
-				r.Add(line, CodeVersion, "Value", value.Shown())
-			}
-		case fieldGroups:
-			for _, item := range r.List(name, value) {
-				g := r.group(item)
-				// Old databases have executors with the same app name.
-				key := g.AppName + "\x00" + g.Title
-				if before, twice := first[key]; twice && g.AppName != "" {
-					r.Add(g.Line, CodeSameGroup, "Name", g.AppName, "First", before)
-				}
-				first[key] = g.Line
-				f.Groups = append(f.Groups, g)
-			}
+	for _, item := range r.List(fieldGroups, groups) {
+		g := r.group(item, f.Defaults)
+		// Old databases have executors with the same app name.
+		key := g.AppName + "\x00" + g.Title
+		if before, twice := first[key]; twice && g.AppName != "" {
+			r.Add(g.Line, CodeSameGroup, "Name", g.AppName, "First", before)
 		}
-	})
+		first[key] = g.Line
+		f.Groups = append(f.Groups, g)
+	}
 	r.sameJobs(f)
 	return f
 }
 
-func (r *reader) group(n document.Node) Group {
+// parts are the values of a mapping that are there, whatever their order.
+func (r *reader) parts(n document.Node, name string, known, needed []string) map[string]document.Node {
+	parts := make(map[string]document.Node)
+	r.Fields(n, name, known, needed, func(name string, _ int, value document.Node) { parts[name] = value })
+	return parts
+}
+
+func (r *reader) group(n document.Node, outer Defaults) Group {
 	g := Group{Line: n.Line}
-	r.Fields(n, fieldGroups, []string{fieldAppName, fieldTitle, fieldJobs}, []string{fieldAppName}, func(name string, line int, value document.Node) {
-		switch name {
-		case fieldAppName:
-			if r.Text(name, value, &g.AppName); value.Kind == document.Scalar && value.Text == "" {
-				r.Add(line, document.CodeMissing, "Field", name)
-			}
-		case fieldTitle:
-			r.Text(name, value, &g.Title)
-		case fieldJobs:
-			for _, item := range r.List(name, value) {
-				if r.jobs++; r.jobs > MaxJobs {
-					r.Add(item.Line, CodeMany, "Max", MaxJobs)
-					return
-				}
-				g.Jobs = append(g.Jobs, r.job(item))
-			}
+	parts := r.parts(n, fieldGroups, []string{fieldAppName, fieldTitle, fieldDefaults, fieldJobs}, []string{fieldAppName})
+	if value, ok := parts[fieldAppName]; ok {
+		if r.Text(fieldAppName, value, &g.AppName); value.Kind == document.Scalar && value.Text == "" {
+			r.Add(value.Line, document.CodeMissing, "Field", fieldAppName)
 		}
-	})
+	}
+	if value, ok := parts[fieldTitle]; ok {
+		r.Text(fieldTitle, value, &g.Title)
+	}
+	var own Defaults
+	if value, ok := parts[fieldDefaults]; ok {
+		own = r.defaults(value)
+	}
+	jobs, ok := parts[fieldJobs]
+	if !ok {
+		return g
+	}
+	for _, item := range r.List(fieldJobs, jobs) {
+		if r.jobs++; r.jobs > MaxJobs {
+			r.Add(item.Line, CodeMany, "Max", MaxJobs)
+			break
+		}
+		j := r.job(item)
+		j.inherit(own, outer)
+		if _, said := j.lines[fieldSchedule]; !said && item.Kind == document.Mapping {
+			r.Add(j.Line, document.CodeMissing, "Field", fieldSchedule)
+		}
+		g.Jobs = append(g.Jobs, j)
+	}
 	return g
 }
 
 func (r *reader) job(n document.Node) Job {
 	j := Job{Line: n.Line, lines: make(map[string]int), Values: make(Values)}
-	r.Fields(n, fieldJobs, fieldNames, required, func(name string, line int, value document.Node) {
+	r.Fields(n, fieldJobs, fieldNames, []string{FieldDescription}, func(name string, line int, value document.Node) {
 		j.lines[name] = line
 		switch name {
 		case FieldID:
@@ -119,13 +146,17 @@ func (r *reader) job(n document.Node) Job {
 			}
 		}
 	})
-	if j.State != "" && j.State != Running && j.State != Stopped {
-		r.Add(j.LineOf(FieldState), CodeState, "Value", j.State)
-	}
+	r.state(j.State, j.LineOf(FieldState))
 	if j.ScriptOmitted && j.Values.Get(fieldScript) != "" {
 		r.Add(j.LineOf(fieldOmitted), CodeNoScript)
 	}
 	return j
+}
+
+func (r *reader) state(state string, line int) {
+	if state != "" && state != Running && state != Stopped {
+		r.Add(line, CodeState, "Value", state)
+	}
 }
 
 // values reads a field of a definition as its kind is written.

@@ -1,0 +1,98 @@
+package jobfile
+
+import (
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/document"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Defaults are what the jobs below them have that say nothing else.
+type Defaults struct {
+	Line   int // 0: there are none
+	values Values
+	state  string
+	lines  map[string]int
+}
+
+// ownFields are those of each job: what it is called, when it is due, and what it consists of.
+var ownFields = []string{FieldDescription, FieldID, "cron", fieldEvery, "at", fieldScript, fieldRemark, fieldOmitted, fieldChildren}
+
+func (r *reader) defaults(n document.Node) Defaults {
+	d := Defaults{Line: n.Line, values: make(Values), lines: make(map[string]int)}
+	r.Fields(n, fieldDefaults, fieldNames, nil, func(name string, line int, value document.Node) {
+		if slices.Contains(ownFields, name) {
+			r.Add(line, CodeOwn, "Field", name)
+			return
+		}
+		d.lines[name] = line
+		if name != FieldState {
+			d.values.Set(name, r.values(name, value)...)
+			return
+		}
+		r.Text(name, value, &d.state)
+		r.state(d.state, line)
+	})
+	return d
+}
+
+// inherit gives a job what it says nothing of, from the nearest defaults that do. A job that says that it has none, as an empty text, an empty list or
+// 0, has none. What would mean nothing to the job is left out: one that says it itself is refused.
+func (j *Job) inherit(from ...Defaults) {
+	got := make(map[string]bool)
+	for _, d := range from {
+		for name, line := range d.lines {
+			if _, said := j.lines[name]; said {
+				continue
+			}
+			j.lines[name] = line
+			got[name] = true
+			if name == FieldState {
+				j.State = d.state
+				continue
+			}
+			j.Values.Set(name, d.values[name]...)
+		}
+	}
+	if len(got) == 0 {
+		return
+	}
+	spec, _ := jobspec.Read(func(f *jobspec.Field) string { return j.Values.Get(f.File) }, time.UTC)
+	for _, fault := range jobspec.Unheeded(spec, func(f *jobspec.Field) bool { return got[f.File] }) {
+		j.Values.Set(jobspec.Named(fault.Name).File)
+	}
+	if got[FieldState] && j.State == Running && !spec.ScheduleType.Schedules() {
+		j.State = Stopped
+	}
+	if handler := jobspec.Named(jobspec.FieldHandler).File; got[handler] && spec.Glue != "" && spec.Glue != wire.GlueBean {
+		j.Values.Set(handler)
+	}
+}
+
+// Shared says whether a file has defaults for the jobs of others, and none of its own.
+func (f File) Shared() bool { return f.Defaults.Line > 0 && len(f.Groups) == 0 }
+
+// Twice is a field that both defaults have, with its line in d, if there is one.
+func (d Defaults) Twice(other Defaults) (field string, line int) {
+	for _, name := range fieldNames {
+		if line, has := d.lines[name]; has && other.lines[name] > 0 {
+			return name, line
+		}
+	}
+	return "", 0
+}
+
+// With gives the jobs of a file what they say nothing of, from the defaults of another file. What is wrong with that is told in the line of the job.
+func (f File) With(d Defaults) {
+	for _, g := range f.Groups {
+		for i := range g.Jobs {
+			here := Defaults{Line: d.Line, values: d.values, state: d.state, lines: make(map[string]int)}
+			for name := range d.lines {
+				here.lines[name] = g.Jobs[i].Line
+			}
+			g.Jobs[i].inherit(here)
+		}
+	}
+}
