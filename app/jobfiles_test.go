@@ -314,6 +314,67 @@ func TestInstallationsDifferInOneFile(t *testing.T) {
 	})
 }
 
+// TestAPlanTakesATokenThatMayOnlyView says what would be done for who may, and tells nothing of a script; nothing is done with it.
+func TestAPlanTakesATokenThatMayOnlyView(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		things(t, a, 2, secret)
+		root := open(t, a).mustLogin()
+		path := filepath.Join(t.TempDir(), "jobs.yaml")
+		write := func(retries int, script string) {
+			t.Helper()
+			text := fmt.Sprintf("punctual_jobs: 1\ndefaults: {author: ann, schedule: NONE, retries: %d}\nexecutors:\n  - app_name: orders\n    jobs:\n      - {description: close, handler: h, schedule: CRON, cron: '0 0 2 * * ?', state: running, children: [{app_name: orders, description: script}]}\n"+
+				"      - {description: script, kind: GLUE_SHELL, script: %s}\n", retries, script)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole := makeToken(t, root, url.Values{"name": {"ci"}, "scope": {"admin"}, "days": {"7"}})
+		do := func(token, command string, more ...string) (string, error) {
+			t.Helper()
+			return punctual(t, append([]string{command, "-f", path, "--source", "git", "--url", c.base, "--token", token}, more...)...)
+		}
+		form := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}
+		if got := root.post("/users", form); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		jonas := open(t, a)
+		jonas.login("jonas", testPassword)
+		view := makeToken(t, jonas, url.Values{"name": {"plan"}, "scope": {"view"}, "days": {"7"}})
+
+		write(1, "echo one")
+		if out, err := do(view, "diff"); err == nil || !strings.Contains(out, "2 created, 0 changed, 0 deleted, 0 as they are, 0 refused") || !strings.Contains(out, "may only view") {
+			t.Errorf("of new jobs: %v\n%s", err, out)
+		}
+		if out, err := do(view, "apply"); err == nil || strings.Contains(out, "created") && !strings.Contains(out, "nothing was done") {
+			t.Errorf("applied with it: %v\n%s", err, out)
+		}
+		if out, err := do(whole, "apply"); err != nil || !strings.Contains(out, "2 created") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		write(2, "echo two")
+		out, err := do(view, "diff")
+		if err == nil || !strings.Contains(out, `retries: "1" -> "2"`) || !strings.Contains(out, "The scripts of 1 job were not compared") || strings.Contains(out, "script: ") {
+			t.Errorf("of other jobs: %v\n%s", err, out)
+		}
+		write(1, "echo three")
+		if out, err := do(view, "diff", "--prune"); err != nil || !strings.Contains(out, "2 as they are") {
+			t.Errorf("of another script alone: %v\n%s", err, out)
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(raw), "orders", strings.ToLower(secret), 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := do(view, "diff"); err == nil || strings.Contains(out, secret) || !strings.Contains(out, "2 refused") {
+			t.Errorf("of a group that they may not see: %v\n%s", err, out)
+		}
+	})
+}
+
 // TestThePipelinesOfTheManual runs the lines of docs/jobfile.md that people put into theirs.
 func TestThePipelinesOfTheManual(t *testing.T) {
 	for _, page := range []string{"../docs/jobfile.md", "../docs/zh-CN/jobfile.md"} {

@@ -37,6 +37,7 @@ type applyBody struct {
 type applied struct {
 	Done      bool         `json:"done" doc:"It was done; false of a dry run."`
 	Digest    string       `json:"digest" doc:"Of this plan."`
+	Looked    bool         `json:"looked" doc:"The token may see jobs and change none: this is what would be done with one that may, whose rights are judged then."`
 	NewGroups []string     `json:"new_groups" doc:"Groups of executors that are made."`
 	Jobs      []appliedJob `json:"jobs" doc:"In the order of the files; what is deleted comes last."`
 }
@@ -51,6 +52,7 @@ type appliedJob struct {
 	Changes  []jobChange   `json:"changes" doc:"Of one that is changed."`
 	Problems []lineProblem `json:"problems" doc:"Of one that is refused."`
 	Adopted  bool          `json:"adopted" doc:"It was kept in no files, and belongs to the source from then on."`
+	Unread   bool          `json:"script_unread" doc:"Its script was not compared, since the token may not read it."`
 	Waits    bool          `json:"script_waits" doc:"Its script waits for a second person to approve it, or will. That it waits already is no change."`
 	Lost     *LostUses     `json:"lost,omitempty" doc:"Of one that is deleted: the jobs and flows outside of what is deleted that use it."`
 }
@@ -101,7 +103,7 @@ func (a *API) jobFiles() {
 			return &struct{ Body exported }{exported{Text: string(raw), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}}, nil
 		})
 	add(a, op{method: http.MethodPost, path: "/jobs/apply", id: "applyJobs", tag: tag, summary: "Make jobs be what files say", body: 16 << 20, also: []int{http.StatusConflict, http.StatusPreconditionFailed},
-		text: "At most 10,000 jobs and 12 MB at once, 2,000 and 3 MB of them in one file. Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why. Jobs are found by their group and description, or with by_id by their ids."},
+		text: "At most 10,000 jobs and 12 MB at once, 2,000 and 3 MB of them in one file. Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why; a token that may only view is answered too, such as that of a merge request. Jobs are found by their group and description, or with by_id by their ids."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			DryRun
 			Body applyBody
@@ -116,6 +118,7 @@ func (a *API) apply(ctx context.Context, p auth.Principal, in applyBody, dry boo
 		return nil, err
 	}
 	opts := transfer.Options{ByID: in.ByID, KeepState: !in.KeepStates, CreateGroups: in.CreateGroups, Source: in.Source, Revision: in.Revision, Prune: in.Prune}
+	opts.Look = dry && !p.CanAnywhere(auth.RightEdit)
 	plan, err := a.Files.Plan(ctx, p, file, opts)
 	if err != nil {
 		return nil, err
@@ -137,7 +140,9 @@ func (a *API) apply(ctx context.Context, p auth.Principal, in applyBody, dry boo
 			return nil, err
 		}
 	}
-	return &struct{ Body applied }{readPlan(requestOf(ctx).printer, plan, !dry)}, nil
+	out := readPlan(requestOf(ctx).printer, plan, !dry)
+	out.Looked = opts.Look
+	return &struct{ Body applied }{out}, nil
 }
 
 // oneFile reads files as one. What is wrong with them is told by file and line.
@@ -190,7 +195,7 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 func readPlan(printer *locales.Printer, plan transfer.Plan, done bool) applied {
 	out := applied{Done: done, Digest: plan.Digest, NewGroups: append([]string{}, plan.NewGroups...), Jobs: []appliedJob{}}
 	for _, item := range plan.Items {
-		job := appliedJob{ID: item.ID, File: item.From, Line: item.Line, AppName: item.AppName, Name: item.Name, Outcome: string(item.Outcome), Adopted: item.Adopted, Waits: item.Waits, Changes: []jobChange{}, Problems: []lineProblem{}}
+		job := appliedJob{ID: item.ID, File: item.From, Line: item.Line, AppName: item.AppName, Name: item.Name, Outcome: string(item.Outcome), Adopted: item.Adopted, Waits: item.Waits, Unread: item.Unread, Changes: []jobChange{}, Problems: []lineProblem{}}
 		for _, c := range item.Changes {
 			job.Changes = append(job.Changes, jobChange{Field: transfer.FileField(c.Field), Was: c.Was, Now: c.Now})
 		}

@@ -105,6 +105,7 @@ func leadsToFolder(name string, entry fs.DirEntry) bool {
 type plan struct {
 	Done      bool     `json:"done"`
 	Digest    string   `json:"digest"`
+	Looked    bool     `json:"looked"`
 	NewGroups []string `json:"new_groups"`
 	Jobs      []struct {
 		ID      int64  `json:"id"`
@@ -122,6 +123,7 @@ type plan struct {
 		} `json:"problems"`
 		Adopted bool     `json:"adopted"`
 		Waits   bool     `json:"script_waits"`
+		Unread  bool     `json:"script_unread"`
 		Lost    lostUses `json:"lost"`
 	} `json:"jobs"`
 	raw json.RawMessage
@@ -258,6 +260,18 @@ func (p plan) print(out io.Writer) {
 		fmt.Fprint(out, " (nothing was done)")
 	}
 	fmt.Fprintln(out)
+	unread := 0
+	for _, j := range p.Jobs {
+		if j.Unread {
+			unread++
+		}
+	}
+	if p.Looked {
+		fmt.Fprintln(out, "The token may only view: the rights of the one that applies this are judged then.")
+	}
+	if unread > 0 {
+		fmt.Fprintf(out, "The scripts of %s were not compared, since the token may not read them.\n", counted(unread))
+	}
 }
 
 // show prints a plan in the format that is asked for.

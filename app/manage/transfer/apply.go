@@ -36,6 +36,7 @@ func (e *FailedError) Unwrap() error { return e.err }
 // gives another plan, since somebody changed a job in between, nothing is done and the new plan comes with a conflict. A job that cannot
 // be imported comes as a [FailedError], with the plan as it would be now.
 func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, opts Options, digest string) (Plan, error) {
+	opts.Look = false
 	plan, err := s.Plan(ctx, p, f, opts)
 	if err != nil {
 		return plan, err

@@ -119,7 +119,7 @@ func (m *importer) judgeChildren(i int) {
 		default:
 			group = m.stored[t.id].JobGroup
 		}
-		if !m.p.Can(group, auth.RightRun) {
+		if !m.may(group, auth.RightRun) {
 			m.faultAt(i, ref.Line, problem.Field{Name: jobspec.FieldChildren, Key: "job.error.child_gone", Args: []any{"Value", max(t.id, ref.ID)}})
 		}
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	Source, Revision string
 	// Prune deletes the jobs of the source that are in the files no more.
 	Prune bool
+	// Look is a plan for somebody who may see the jobs and change none, such as the pipeline of a merge request: it says what would be done for
+	// who may. Scripts that they may not read are not compared.
+	Look bool
 }
 
 // Outcome is what an import does with a job of the file.
@@ -57,6 +60,7 @@ type Item struct {
 	Faults  []jobfile.Fault // of Refuse
 	Used    manage.UsedBy   // of Delete: what does without it then
 	Adopted bool            // it was kept in no files, and is in those of the source from then on
+	Unread  bool            // its script was not compared, see Options.Look
 	Waits   bool            // its script waits for a second person, or will: the job has another one until then
 
 	file     jobfile.Job
@@ -138,6 +142,9 @@ type fileName struct{ app, name string }
 
 // Plan says what importing a file would do, and changes nothing.
 func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, opts Options) (Plan, error) {
+	if opts.Look {
+		p = p.AsEditor()
+	}
 	if !p.CanAnywhere(auth.RightEdit) {
 		return Plan{}, &problem.Error{Kind: problem.Forbidden}
 	}
@@ -348,7 +355,7 @@ func (m *importer) findGroup(i int) {
 		item.group.id, item.group.title = found[0].ID, found[0].Title
 	case !m.opts.CreateGroups:
 		m.fault(i, manage.FieldGroup, "import.error.group", "Name", item.AppName)
-	case !m.p.Admin:
+	case !m.p.Admin && !m.opts.Look:
 		m.fault(i, manage.FieldGroup, "import.error.group_admin", "Name", item.AppName)
 	default:
 		for _, f := range m.s.cfg.Groups.Check(item.group.input()) {
@@ -365,7 +372,7 @@ func (g executor) input() manage.GroupInput {
 // emptyGroups are the executors to be created that have no jobs in the file. Where none are, or by whom may not, they are passed over: there is
 // nothing that would miss them.
 func (m *importer) emptyGroups(f jobfile.File) (list []executor, err error) {
-	if !m.opts.CreateGroups || !m.p.Admin {
+	if !m.opts.CreateGroups || !m.p.Admin && !m.opts.Look {
 		return nil, nil
 	}
 	there := make(map[string]bool)

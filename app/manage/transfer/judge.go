@@ -44,7 +44,8 @@ func (m *importer) judge(i int) {
 	in := manage.JobInput{Job: m.definition(i), Group: item.group.id}
 	if exists {
 		in.Version = manage.JobVersion(item.old)
-		if item.file.ScriptOmitted || in.Glue == wire.GlueBean {
+		item.Unread = m.opts.Look && jobspec.IsScript(in.Glue) && !m.p.Can(item.old.JobGroup, auth.RightGlue)
+		if item.file.ScriptOmitted || item.Unread || in.Glue == wire.GlueBean {
 			in.GlueSource, in.GlueRemark = string(item.old.GlueSource), string(item.old.GlueRemark)
 		}
 		if in.Glue == jobspec.GlueFlow && in.GlueSource == filed(string(item.old.GlueSource), m.flowNames) {
@@ -131,7 +132,7 @@ func (m *importer) judgeFields(i int) {
 func (m *importer) judgeRights(i int) {
 	item := &m.items[i]
 	may := func(right auth.Rights) bool {
-		return m.p.Can(item.group.id, right) && (item.ID == 0 || m.p.Can(item.old.JobGroup, right))
+		return m.may(item.group.id, right) && (item.ID == 0 || m.p.Can(item.old.JobGroup, right))
 	}
 	if !may(auth.RightEdit) {
 		m.fault(i, manage.FieldGroup, "import.error.right_edit", "Name", item.AppName)
@@ -139,6 +140,11 @@ func (m *importer) judgeRights(i int) {
 	if (item.start || item.stop) && !may(auth.RightSchedule) {
 		m.fault(i, FieldState, "import.error.right_schedule", "Name", item.AppName)
 	}
+}
+
+// may says whether the principal has a right in a group, in one that is to be created too: that was asked before.
+func (m *importer) may(group int64, right auth.Rights) bool {
+	return m.p.Can(group, right) || m.opts.Look && group == 0
 }
 
 func (m *importer) judgeScript(i int) {
@@ -154,13 +160,16 @@ func (m *importer) judgeScript(i int) {
 		m.fault(i, jobspec.FieldSource, "import.error.no_script")
 		return
 	case exists && in.GlueSource == string(item.old.GlueSource):
-		if in.Group != item.old.JobGroup && !m.p.Can(in.Group, auth.RightGlue) { // it would run on other machines
+		if in.Group != item.old.JobGroup && !m.opts.Look && !m.p.Can(in.Group, auth.RightGlue) { // it would run on other machines
 			m.fault(i, manage.FieldGroup, "problem.scripts.right")
 		}
 		return
 	}
 	if !m.s.cfg.Settings.Glue() {
 		m.fault(i, jobspec.FieldSource, "problem.scripts.off")
+	}
+	if m.opts.Look {
+		return
 	}
 	if !m.p.Can(in.Group, auth.RightGlue) || exists && !m.p.Can(item.old.JobGroup, auth.RightGlue) {
 		m.fault(i, jobspec.FieldSource, "problem.scripts.right")
@@ -197,6 +206,9 @@ func (m *importer) judgeCode(i int) {
 	var old *db.Job
 	if item.ID != 0 {
 		old = &item.old
+	}
+	if m.opts.Look {
+		return
 	}
 	if key := m.s.cfg.Jobs.CodeRefused(m.code, m.p, item.in, old); key != "" {
 		m.fault(i, jobspec.FieldHandler, key)
