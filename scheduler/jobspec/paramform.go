@@ -159,6 +159,31 @@ func paramObject(param string) (map[string]any, bool) {
 	return values, errors.Is(err, io.EOF)
 }
 
+// paramTwice is the first name that an object has twice, or "".
+func paramTwice(param string) string {
+	decoder := json.NewDecoder(strings.NewReader(param))
+	if _, err := decoder.Token(); err != nil { // the brace
+		return ""
+	}
+	seen := make(map[string]bool)
+	for decoder.More() {
+		token, err := decoder.Token()
+		name, is := token.(string)
+		if err != nil || !is {
+			return ""
+		}
+		if seen[name] {
+			return name
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return ""
+		}
+	}
+	return ""
+}
+
 // Check is what of a parameter the form does not allow, in its order. Name is that of the field, or empty where it is about the whole.
 func (p ParamForm) Check(param string) []invalid.Field {
 	if len(p) == 0 {
@@ -167,6 +192,9 @@ func (p ParamForm) Check(param string) []invalid.Field {
 	values, ok := paramObject(param)
 	if !ok {
 		return []invalid.Field{{Key: CodeParamObject}}
+	}
+	if name := paramTwice(param); name != "" { // a handler may take the other one
+		return []invalid.Field{{Key: document.CodeTwice, Args: []any{"Field", name}}}
 	}
 	var faults []invalid.Field
 	for _, f := range p {
@@ -249,7 +277,10 @@ func (p ParamForm) Param(typed func(name string) string) string {
 	var out strings.Builder
 	out.WriteByte('{')
 	for _, f := range p {
-		text := strings.TrimSpace(typed(f.Name))
+		text := typed(f.Name)
+		if !slices.Contains(f.Choices, text) { // one of which may begin with a blank
+			text = strings.TrimSpace(text)
+		}
 		if text == "" && f.Type != ParamFlag {
 			continue
 		}

@@ -159,3 +159,29 @@ func TestAScheduledJobHasTheParameterThatItAsksFor(t *testing.T) {
 		}
 	}
 }
+
+// TestAChoiceMayBeginWithABlank: one that is offered can be chosen.
+func TestAChoiceMayBeginWithABlank(t *testing.T) {
+	t.Parallel()
+	form, fault := jobspec.ReadParamForm(`{"region": {"choices": [" eu", "us"]}}`)
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	for typed, want := range map[string]string{" eu": `{"region":" eu"}`, " us ": `{"region":"us"}`} {
+		param := form.Param(func(string) string { return typed })
+		if faults := form.Check(param); param != want || len(faults) > 0 {
+			t.Errorf("%q: %s %v", typed, param, faults)
+		}
+	}
+}
+
+// TestAParameterHasEachFieldOnce: of two values that it has for one, the form would judge the one and the handler take the other.
+func TestAParameterHasEachFieldOnce(t *testing.T) {
+	t.Parallel()
+	form, _ := jobspec.ReadParamForm(`{"region": {"choices": ["eu", "us"]}, "note": {}}`)
+	for param, want := range map[string]string{`{"region":"moon","region":"eu"}`: "import.error.twice", `{"region":"eu","note":"region"}`: "", `{"note":"a","note":"a"}`: "import.error.twice"} {
+		if faults := form.Check(param); len(faults) > 0 != (want != "") || len(faults) > 0 && faults[0].Key != want {
+			t.Errorf("%s: %v, want %q", param, faults, want)
+		}
+	}
+}
