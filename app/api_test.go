@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -243,6 +245,44 @@ func TestAKeyIsKeptOfWhatWasDone(t *testing.T) {
 		n := 0
 		if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_audit WHERE object_kind = 'job' AND object_name = 'short-lived'").Scan(&n); err != nil || n != 1 {
 			t.Errorf("the job was made %d times, %v", n, err)
+		}
+	})
+}
+
+// TestAKeyOfARequestThatWasCutOff: who sends a request and loses the connection at any moment of it sends it again with its key, and it is done
+// once and answered.
+func TestAKeyOfARequestThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		const requests = 40
+		name := func(i int) string {
+			return fmt.Sprintf(`{"group_id":1,"description":"cut %d","author":"a","handler":"h"}`, i)
+		}
+		for i := range requests {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := name(i)
+			fmt.Fprintf(conn, "POST /api/v1/jobs HTTP/1.1\r\nHost: punctual\r\nAuthorization: Bearer %s\r\nIdempotency-Key: cut-%d\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.token, i, len(body), body)
+			for range i * 100 { // so that they end at other moments
+				runtime.Gosched()
+			}
+			conn.Close()
+		}
+		for i := range requests {
+			eventually(t, "the first is done", func() bool {
+				got := c.do("POST", "/jobs", name(i), "Idempotency-Key", fmt.Sprintf("cut-%d", i))
+				if got.status == http.StatusConflict && got.header.Get("Retry-After") == "" {
+					t.Fatalf("cut %d: when to ask again is not said: %s", i, got.body)
+				}
+				return got.status == http.StatusCreated
+			})
+		}
+		n := 0
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_info WHERE job_desc LIKE 'cut %'").Scan(&n); err != nil || n != requests {
+			t.Errorf("%d jobs were made, %v", n, err)
 		}
 	})
 }

@@ -332,7 +332,10 @@ func (a *API) refusal(r *request, err error, names map[string]string) error {
 		a.Refused(r.echo)
 	}
 	doc := newProblem(r.printer, err, names)
-	if p.Kind == problem.TooMany || p.Kind == problem.Unavailable && p.Key != problem.Unconfirmed { // which is not to be repeated unseen
+	switch {
+	case p.Key == onceRunning:
+		return huma.ErrorWithHeaders(doc, http.Header{"Retry-After": {"1"}})
+	case p.Kind == problem.TooMany, p.Kind == problem.Unavailable && p.Key != problem.Unconfirmed: // which is not to be repeated unseen
 		return huma.ErrorWithHeaders(doc, http.Header{"Retry-After": {"5"}})
 	}
 	return doc

@@ -35,6 +35,9 @@ const (
 	answerUnknown = "?"
 )
 
+// onceRunning is said of a key whose request is worked on.
+const onceRunning = "api.once.running"
+
 // did says that the operation has done what it was asked for: an error from here on is of the answer alone, and no reason to do it again.
 func did(ctx context.Context) { requestOf(ctx).done = true }
 
@@ -55,6 +58,7 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Contex
 	id := digest(strconv.FormatInt(r.principal.UserID, 10), keyed.key())
 	sum := digest(o.method, r.echo.Request().URL.RequestURI(), string(asked), r.principal.Bounds()) // a narrower token is not answered as a wider one
 	q := db.New()
+	ctx = context.WithoutCancel(ctx) // who has gone will come again with the key, which nobody would answer if it were kept and nothing done
 	err = db.Error(q.InsertIdempotency(ctx, a.Pool, db.InsertIdempotencyParams{ID: id, Request: sum, MadeAt: a.Now().UnixMilli()}))
 	if errors.Is(err, db.ErrDuplicate) {
 		return a.again(ctx, id, sum, keyed.key(), empty)
@@ -62,7 +66,6 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Contex
 	if err != nil {
 		return nil, fmt.Errorf("remember idempotency key: %w", err)
 	}
-	ctx = context.WithoutCancel(ctx) // who has gone will come again with the key
 	out, err := do(ctx)
 	if unknown := errors.Is(err, db.ErrUnconfirmed); err != nil && (r.done || unknown) {
 		answer := answerLost
@@ -110,13 +113,13 @@ func (a *API) again(ctx context.Context, id, sum, key string, empty any) (any, e
 	row, err := db.New().GetIdempotency(ctx, a.Pool, id)
 	switch err = db.Error(err); {
 	case errors.Is(err, db.ErrNotFound): // the first one was refused just now
-		return nil, problem.New(problem.Conflict, "api.once.running")
+		return nil, problem.New(problem.Conflict, onceRunning)
 	case err != nil:
 		return nil, fmt.Errorf("read idempotency key: %w", err)
 	case row.Request != sum:
 		return nil, problem.New(problem.Conflict, "api.once.other")
 	case row.Answer == "" && a.Now().Sub(time.UnixMilli(row.MadeAt)) < workedOn:
-		return nil, problem.New(problem.Conflict, "api.once.running")
+		return nil, problem.New(problem.Conflict, onceRunning)
 	case row.Answer == "", row.Answer == answerUnknown:
 		return nil, problem.New(problem.Conflict, "api.once.unknown")
 	case row.Answer == answerLost:
