@@ -139,6 +139,9 @@ func TestTheAPISaysWhichFieldIsWrong(t *testing.T) {
 		}{
 			{"no JSON", "POST", "/jobs", `{"a`, 400, "json", nil},
 			{"no body", "POST", "/jobs", ``, 400, "body_required", nil},
+			{"null in place of a body", "POST", "/jobs", `null`, 400, "body_required", nil},
+			{"null in place of one that may be left out", "POST", "/jobs/999999/trigger", `null`, 404, "job.gone", nil},
+			{"what is as long", "POST", "/jobs/999999/trigger", `true`, 422, "invalid", []string{"body  error.object"}},
 			{"a field that there is not", "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","handler":"h","timeZone":"UTC"}`, 422, "invalid", []string{"body timeZone error.unexpected"}},
 			{"in other letters", "POST", "/jobs", `{"group_id":1,"Description":"d","description":"d","author":"a","handler":"h"}`, 422, "invalid", []string{"body Description error.unexpected"}},
 			{"what is missing", "POST", "/jobs", `{"group_id":1,"author":"a"}`, 422, "invalid", []string{"body description job.error.required"}},

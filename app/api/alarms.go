@@ -39,7 +39,7 @@ type alarmRoute struct {
 	Scope   alarm.Scope            `json:"scope" enum:"all,group,job"`
 	ScopeID int64                  `json:"scope_id" doc:"The number of the group or job; 0 for all."`
 	Name    string                 `json:"name" doc:"Of the group or job, if the token may see it."`
-	Causes  []scheduler.AlarmCause `json:"causes" nullable:"false"`
+	Causes  []scheduler.AlarmCause `json:"causes"`
 	After   int                    `json:"escalate_after_minutes" doc:"How long an alarm may be open before another channel is told of it, if nobody looks after it; 0: none is."`
 	To      int64                  `json:"escalate_to" doc:"The number of that channel."`
 }
@@ -68,7 +68,7 @@ type ChannelFields struct {
 	SkipVerify bool     `json:"skip_verify" doc:"Accept any certificate."`
 	Username   string   `json:"username"`
 	From       string   `json:"from"`
-	Recipients []string `json:"recipients" nullable:"false"`
+	Recipients []string `json:"recipients"`
 	Chat       string   `json:"chat" doc:"Whom a bot writes to."`
 	Template   string   `json:"template" doc:"Of the body of a webhook."`
 	Subject    string   `json:"subject" doc:"Of messages about one alarm, with placeholders in double braces; empty: the usual one. The kind webhook has its template instead."`
@@ -87,7 +87,7 @@ type channel struct {
 	LastOKAt    *time.Time   `json:"last_ok_at"`
 	LastErrorAt *time.Time   `json:"last_error_at"`
 	LastError   string       `json:"last_error"`
-	Routes      []alarmRoute `json:"routes" nullable:"false"`
+	Routes      []alarmRoute `json:"routes"`
 }
 
 // ChannelChange is what may be said of a channel at any time.

@@ -122,6 +122,7 @@ func config() huma.Config {
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
 	c.RejectUnknownQueryParameters = true
 	c.Formats = map[string]huma.Format{"application/json": {Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: readJSON}, "json": huma.DefaultJSONFormat}
+	c.Components.Schemas = huma.NewMapRegistry(toSchema(""), schemaName)
 	c.Servers = []*huma.Server{{URL: Prefix}}
 	c.Info.Description = "Everything that the console does, for programs. See docs/api.md."
 	c.Info.License = &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"}
@@ -153,15 +154,6 @@ func config() huma.Config {
 		c.Tags = append(c.Tags, &huma.Tag{Name: tag[0], Description: tag[1]})
 	}
 	return c
-}
-
-// document is what is served and committed.
-func document(o *huma.OpenAPI) []byte {
-	raw, err := json.MarshalIndent(o, "", " ")
-	if err != nil {
-		panic(err) // of our own types
-	}
-	return append(raw, '\n')
 }
 
 // sayWhatNullIs puts into the document what huma does: in a request, null is as if the field were not named.

@@ -24,18 +24,18 @@ type calendarYear struct {
 	Source string `json:"source,omitempty" maxLength:"500" doc:"Where its days are from."`
 }
 
-// CalendarFields are what somebody can say of a calendar: its file without the name.
-type CalendarFields struct {
+// NewCalendar are what somebody can say of a calendar: its file without the name.
+type NewCalendar struct {
 	Title string         `json:"title,omitempty" maxLength:"200"`
 	Zone  string         `json:"zone,omitempty" maxLength:"64" doc:"The zone whose days it tells; empty for that of each job."`
-	Week  []string       `json:"week" maxItems:"7" enum:"sun,mon,tue,wed,thu,fri,sat" nullable:"false" doc:"The weekdays on which people work."`
-	Years []calendarYear `json:"years,omitempty" maxItems:"200" nullable:"false" doc:"The years that it knows; none: it knows every year."`
-	Days  []calendarSpan `json:"days" maxItems:"5000" nullable:"false"`
+	Week  []string       `json:"week" maxItems:"7" enum:"sun,mon,tue,wed,thu,fri,sat" doc:"The weekdays on which people work."`
+	Years []calendarYear `json:"years,omitempty" maxItems:"200" doc:"The years that it knows; none: it knows every year."`
+	Days  []calendarSpan `json:"days" maxItems:"5000"`
 }
 
 type calendarJSON struct {
 	Name string `json:"name"`
-	CalendarFields
+	NewCalendar
 	Shipped   bool       `json:"shipped" doc:"The program has one of this name."`
 	Changed   bool       `json:"changed" doc:"It is kept in the database, and not as it is shipped."`
 	Jobs      int64      `json:"jobs" doc:"How many jobs of the groups that you may see keep to it."`
@@ -128,7 +128,7 @@ func (a *API) calendars() {
 		func(ctx context.Context, p auth.Principal, in *struct {
 			CalendarID
 			IfMatch
-			Body CalendarFields
+			Body NewCalendar
 		}) (*calendarAnswer, error) {
 			c := &calendar.Calendar{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week}
 			for _, y := range in.Body.Years {
@@ -148,7 +148,7 @@ func (a *API) calendars() {
 				ICalendar string   `json:"icalendar" maxLength:"1048576"`
 				Title     string   `json:"title,omitempty" maxLength:"200"`
 				Zone      string   `json:"zone,omitempty" maxLength:"64"`
-				Week      []string `json:"week" maxItems:"7" enum:"sun,mon,tue,wed,thu,fri,sat" nullable:"false"`
+				Week      []string `json:"week" maxItems:"7" enum:"sun,mon,tue,wed,thu,fri,sat"`
 				WorkWord  string   `json:"work_word,omitempty" maxLength:"64" doc:"Events with it in their titles are working days."`
 			}
 		}) (*calendarAnswer, error) {

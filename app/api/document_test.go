@@ -219,3 +219,50 @@ func TestWhatCanBeChangedIsMatched(t *testing.T) {
 		}
 	}
 }
+
+// TestTheDocumentIsOfUseToGenerators: programs made of it take answers that have more in a later version, and make requests as they are meant.
+func TestTheDocumentIsOfUseToGenerators(t *testing.T) {
+	t.Parallel()
+	var doc jsonObject
+	if err := json.Unmarshal(registered(echo.New()).document(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	schemas := doc["components"].(jsonObject)["schemas"].(jsonObject)
+	asked, answered := make(map[string]bool), make(map[string]bool)
+	for _, item := range doc["paths"].(jsonObject) {
+		for _, o := range item.(jsonObject) {
+			reached(schemas, o.(jsonObject)["requestBody"], asked)
+			reached(schemas, o.(jsonObject)["responses"], answered)
+		}
+	}
+	for name, s := range schemas {
+		of := s.(jsonObject)
+		if asked[name] == answered[name] {
+			t.Errorf("%s: asked %v, answered %v", name, asked[name], answered[name])
+		}
+		if answered[name] {
+			each(of, func(o jsonObject) {
+				if o["additionalProperties"] != nil || o["enum"] != nil {
+					t.Errorf("%s is answered and rules out what may come: %v", name, o)
+				}
+			})
+			continue
+		}
+		if of["enum"] == nil && of["additionalProperties"] != false {
+			t.Errorf("%s is asked and takes any field", name)
+		}
+		each(of, func(o jsonObject) {
+			values, _ := o["enum"].([]any)
+			if o["default"] != nil || slices.Contains(values, nil) {
+				t.Errorf("%s: generators trip over %v", name, o)
+			}
+		})
+	}
+	if len(asked) < 20 || len(answered) < 50 {
+		t.Errorf("%d schemas are asked, and %d answered", len(asked), len(answered))
+	}
+	job := schemas["NewJob"].(jsonObject)["properties"].(jsonObject)["route"].(jsonObject)
+	if text, _ := job["description"].(string); !strings.HasSuffix(text, " Without it: FIRST.") {
+		t.Errorf("nothing says what a job has that names no route: %v", job)
+	}
+}

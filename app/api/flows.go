@@ -15,7 +15,7 @@ import (
 type runStep struct {
 	ID        string     `json:"id"`
 	Kind      flow.Kind  `json:"kind" enum:"job,flow,approve,wait"`
-	Needs     []string   `json:"needs" nullable:"false" doc:"The steps that have to end before."`
+	Needs     []string   `json:"needs" doc:"The steps that have to end before."`
 	State     string     `json:"state" enum:"waiting,running,approval,success,failed,skipped,cancelled,timeout,rejected" doc:"Where it stands; in approval it waits for a person."`
 	Allowed   bool       `json:"allowed" doc:"It failed, and that counts as a success: continue_on_error."`
 	JobID     int64      `json:"job_id" doc:"The job that it runs; 0: none, none yet, or one that the token may not see."`

@@ -64,7 +64,7 @@ type group struct {
 	AppName      string       `json:"app_name"`
 	Title        string       `json:"title"`
 	Type         string       `json:"type" enum:"auto,manual"`
-	Addresses    []string     `json:"addresses" nullable:"false" doc:"Of a manual group as they were typed; of another those that registered."`
+	Addresses    []string     `json:"addresses" doc:"Of a manual group as they were typed; of another those that registered."`
 	IdleIsLost   bool         `json:"idle_is_lost"`
 	TokenManages bool         `json:"token_manages"`
 	ScriptReview bool         `json:"script_review"`

@@ -267,7 +267,7 @@ func (a *API) keptOf(ctx context.Context, id int64) (*jobKept, error) {
 
 // jobUses are the flows that use a job.
 type jobUses struct {
-	Flows  []jobUse `json:"flows" nullable:"false" doc:"Those that the token may see."`
+	Flows  []jobUse `json:"flows" doc:"Those that the token may see."`
 	Hidden int      `json:"hidden" doc:"How many others there are."`
 }
 
@@ -295,7 +295,7 @@ func readUses(found manage.Uses) *jobUses {
 
 // LostUses is what does without a job once it is deleted.
 type LostUses struct {
-	Parents []string `json:"parents" nullable:"false" doc:"The jobs that start it when they succeed, and that then start nothing in its place."`
+	Parents []string `json:"parents" doc:"The jobs that start it when they succeed, and that then start nothing in its place."`
 	Hidden  int      `json:"parents_hidden" doc:"How many other such jobs there are that the token may not see."`
 	Flows   *jobUses `json:"used_in,omitempty" doc:"The flows with a step that runs it, which then fails."`
 }

@@ -23,7 +23,7 @@ type jobFile struct {
 
 // applyBody is what is to be applied.
 type applyBody struct {
-	Files        []jobFile `json:"files" minItems:"1" maxItems:"500" nullable:"false" doc:"They are read as one."`
+	Files        []jobFile `json:"files" minItems:"1" maxItems:"500" doc:"They are read as one."`
 	Source       string    `json:"source" minLength:"1" maxLength:"255" doc:"Where they are kept, such as the name of a repository. The jobs belong to it from then on; those of another source are refused."`
 	Revision     string    `json:"revision,omitempty" maxLength:"255" doc:"Its state, such as a commit."`
 	Prune        bool      `json:"prune,omitempty" doc:"Delete the jobs of the source that are not in the files any more."`

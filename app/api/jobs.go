@@ -69,7 +69,7 @@ type triggerBody struct {
 
 // triggered are runs that were made.
 type triggered struct {
-	Runs []int64 `json:"runs" nullable:"false" doc:"The numbers of the runs: one, or as many as executors for a broadcast that was sent at once."`
+	Runs []int64 `json:"runs" doc:"The numbers of the runs: one, or as many as executors for a broadcast that was sent at once."`
 }
 
 type triggerAnswer struct {

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -64,6 +66,7 @@ func (a *API) open(hc huma.Context, next func(huma.Context)) {
 		_ = huma.WriteErr(a.huma, hc, 0, "", a.refusal(r, err, nil)) // the client is gone if this fails
 		return
 	}
+	nullIsNoBody(ec.Request())
 	ctx := auth.NewContext(hc.Context(), p)
 	ec.SetRequest(ec.Request().WithContext(ctx)) // for what is noted of refusals
 	next(huma.WithContext(hc, ctx))
@@ -88,6 +91,23 @@ func wrongParameter(hc huma.Context) error {
 		}
 	}
 	return nil
+}
+
+// nullIsNoBody takes a body that is null for none, as a field that is null is none: clients that Java's generator makes send it in place of a
+// body that they were not given.
+func nullIsNoBody(r *http.Request) {
+	const null = "null"
+	if r.ContentLength != int64(len(null)) {
+		return
+	}
+	body := make([]byte, len(null))
+	n, err := io.ReadFull(r.Body, body)
+	if r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body[:n]), r.Body), r.Body}; err == nil && string(body) == null { // what cannot be read is said by who reads it next
+		r.Body = http.NoBody
+	}
 }
 
 // unmatched refuses a request without the If-Match that its operation needs.

@@ -26,7 +26,7 @@ type openAlarms struct {
 	Job     int64       `json:"job_id" minimum:"1"`
 	JobName string      `json:"job"`
 	Group   int64       `json:"group_id"`
-	Alarms  []openAlarm `json:"alarms" nullable:"false" doc:"By cause; none: the job does well, or fails while no channel is set."`
+	Alarms  []openAlarm `json:"alarms" doc:"By cause; none: the job does well, or fails while no channel is set."`
 }
 
 func readOpen(j manage.OpenAlarm) openAlarms {

@@ -54,8 +54,8 @@ type token struct {
 	Owner     string               `json:"owner"`
 	Name      string               `json:"name"`
 	Hint      string               `json:"hint" doc:"How it begins."`
-	Scope     []string             `json:"scope" nullable:"false" doc:"The rights that it has at most; admin stands for all that its owner may."`
-	Groups    []int64              `json:"group_ids" nullable:"false" doc:"The groups that it is for; empty: all of its owner."`
+	Scope     []string             `json:"scope" doc:"The rights that it has at most; admin stands for all that its owner may."`
+	Groups    []int64              `json:"group_ids" doc:"The groups that it is for; empty: all of its owner."`
 	State     manage.APITokenState `json:"state" enum:"active,expired,revoked,owner"`
 	CreatedAt *time.Time           `json:"created_at"`
 	ExpiresAt *time.Time           `json:"expires_at"`
@@ -67,7 +67,7 @@ type token struct {
 type newToken struct {
 	Owner  int64    `json:"owner_id,omitempty" minimum:"1" doc:"A service account, or whoever asks; without it whoever asks."`
 	Name   string   `json:"name" minLength:"1" maxLength:"40"`
-	Scope  []string `json:"scope" minItems:"1" nullable:"false" enum:"view,run,schedule,edit,glue,admin" doc:"The rights that it has at most; admin stands for all that its owner may."`
+	Scope  []string `json:"scope" minItems:"1" enum:"view,run,schedule,edit,glue,admin" doc:"The rights that it has at most; admin stands for all that its owner may."`
 	Groups []int64  `json:"group_ids,omitempty" doc:"The groups that it is for; without them all of its owner."`
 	Days   *int     `json:"days,omitempty" minimum:"0" maximum:"3660" default:"90" doc:"How many days it counts; 0: until it is revoked."`
 }
@@ -96,8 +96,8 @@ type bearer struct {
 	Name   string        `json:"name" doc:"The owner, with the name of the token."`
 	Admin  bool          `json:"admin" doc:"It may do all that an administrator may."`
 	Audits bool          `json:"audits" doc:"It may see who may do what, and who did what."`
-	All    []string      `json:"rights_in_all_groups" nullable:"false" enum:"view,run,schedule,edit,glue"`
-	Groups []groupRights `json:"rights" nullable:"false" doc:"What it may in which groups, beyond that."`
+	All    []string      `json:"rights_in_all_groups" enum:"view,run,schedule,edit,glue"`
+	Groups []groupRights `json:"rights" doc:"What it may in which groups, beyond that."`
 }
 
 func readBearer(p auth.Principal) bearer {

@@ -35,13 +35,13 @@ type outputLine struct {
 // outputMatch is a run with what was looked for in its output.
 type outputMatch struct {
 	Run   run          `json:"run"`
-	Lines []outputLine `json:"lines" nullable:"false" doc:"The first lines that have it."`
+	Lines []outputLine `json:"lines" doc:"The first lines that have it."`
 	More  int          `json:"more_lines" doc:"How many other lines have it."`
 }
 
 // searched is what a request found.
 type searched struct {
-	Items      []outputMatch `json:"items" nullable:"false"`
+	Items      []outputMatch `json:"items"`
 	Next       string        `json:"next,omitempty" doc:"The cursor with which the search goes on. There is none when it is through."`
 	Runs       int           `json:"searched_runs" doc:"The outputs of how many runs this request looked through."`
 	Bytes      int64         `json:"searched_bytes" doc:"How many bytes those have."`

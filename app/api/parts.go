@@ -29,7 +29,7 @@ func (p Page) after() (int64, error) {
 
 // list is a page of items. Next is empty on the last.
 type list[T any] struct {
-	Items []T    `json:"items" nullable:"false"`
+	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty" doc:"The cursor of the page that follows. There is none after the last."`
 }
 

@@ -36,7 +36,7 @@ const (
 // groupRights are what somebody may do in a group.
 type groupRights struct {
 	Group  int64    `json:"group_id" minimum:"1"`
-	Rights []string `json:"rights" nullable:"false" enum:"view,run,schedule,edit,glue" doc:"Each of them includes view."`
+	Rights []string `json:"rights" enum:"view,run,schedule,edit,glue" doc:"Each of them includes view."`
 }
 
 // named is a number with its name.
@@ -51,8 +51,8 @@ type user struct {
 	Name       string        `json:"name"`
 	Role       string        `json:"role" enum:"admin,auditor,user"`
 	State      string        `json:"state" enum:"active,disabled,left" doc:"Left: the directory of the user does not let them in any more, and until it does their tokens do not count."`
-	Rights     []groupRights `json:"rights" nullable:"false" doc:"Of a user who is no administrator, without those that teams give."`
-	Teams      []named       `json:"teams" nullable:"false"`
+	Rights     []groupRights `json:"rights" doc:"Of a user who is no administrator, without those that teams give."`
+	Teams      []named       `json:"teams"`
 	Provider   string        `json:"provider" doc:"Who vouches for them, and says at each sign-in what they may do; empty: they have a password here."`
 	BreakGlass bool          `json:"break_glass" doc:"An administrator who may use the password when others may not."`
 	Service    bool          `json:"service" doc:"A service account: a program, which has tokens and no password."`
@@ -123,8 +123,8 @@ type member struct {
 type team struct {
 	ID      int64         `json:"id" minimum:"1"`
 	Name    string        `json:"name"`
-	Members []member      `json:"members" nullable:"false"`
-	Rights  []groupRights `json:"rights" nullable:"false" doc:"What its members may do, beside what they may as themselves."`
+	Members []member      `json:"members"`
+	Rights  []groupRights `json:"rights" doc:"What its members may do, beside what they may as themselves."`
 }
 
 // newTeam is a team as somebody wants it.

@@ -128,13 +128,18 @@ func newProblem(printer *locales.Printer, err error, names map[string]string) *P
 	return doc
 }
 
+// pointer is that of a path (RFC 6901). The body itself has none.
 func pointer(path string) string {
+	if path == "" {
+		return ""
+	}
 	return "/" + strings.ReplaceAll(path, ".", "/")
 }
 
 // What huma finds wrong with a request is put into our words here. Its messages are formats; with formatter they keep their values apart.
 func init() {
 	huma.ValidateStrictCasing = true
+	huma.DefaultArrayNullable = false // an empty list is answered as one
 	huma.ErrorFormatter = func(format string, values ...any) string {
 		for _, v := range values {
 			format += separator + fmt.Sprint(v)

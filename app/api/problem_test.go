@@ -22,3 +22,12 @@ func TestAConflictSaysWhatItIs(t *testing.T) {
 		t.Errorf("of a conflict that says no more: %q", doc.Detail)
 	}
 }
+
+func TestAFieldIsPointedAt(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"": "", "cron": "/cron", "tags.0": "/tags/0"} {
+		if got := pointer(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}

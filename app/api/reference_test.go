@@ -51,7 +51,7 @@ type reference struct {
 	lang   string
 	words  map[string]string // of the document's texts
 	unused map[string]bool   // of words
-	second map[string]string // what the anchor of an English heading ends with that there is twice: a resource and an object
+	second map[string]string // what the anchor of a heading ends with that there is twice: a resource and an object
 	out    strings.Builder
 }
 
@@ -130,7 +130,7 @@ func (r *reference) page() string {
 	}
 	r.second = make(map[string]string)
 	for tag := range byTag {
-		r.second[tag] = "-1"
+		r.second[strings.ToLower(r.either(tag, r.say(tag)))] = "-1"
 	}
 	order := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	for _, tag := range slices.Sorted(maps.Keys(byTag)) {
@@ -264,7 +264,7 @@ func (r *reference) kind(s *huma.Schema) string {
 	switch {
 	case s.Ref != "":
 		name := s.Ref[strings.LastIndex(s.Ref, "/")+1:]
-		return fmt.Sprintf("[%s](#%s)", name, r.either(strings.ToLower(name)+r.second[strings.ToLower(name)], strings.ToLower(name)))
+		return fmt.Sprintf("[%s](#%s)", name, strings.ToLower(name)+r.second[strings.ToLower(name)])
 	case s.Type == huma.TypeArray:
 		return r.either("list of ", "列表：") + r.kind(s.Items)
 	case s.Format == "date-time":

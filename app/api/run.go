@@ -46,7 +46,7 @@ type RunFields struct {
 type runEvent struct {
 	At   *time.Time `json:"at"`
 	Key  event.Key  `json:"key" doc:"What happened, for programs."`
-	Args []string   `json:"args" nullable:"false" doc:"The values of text, in an order that belongs to the key."`
+	Args []string   `json:"args" doc:"The values of text, in an order that belongs to the key."`
 	Text string     `json:"text" doc:"The same in the language of Accept-Language."`
 }
 
@@ -60,11 +60,11 @@ type shard struct {
 // wholeRun is a run with its history.
 type wholeRun struct {
 	RunFields
-	Said      []string   `json:"said" nullable:"false" doc:"What the executor said of its result, line by line."`
-	Events    []runEvent `json:"events" nullable:"false" doc:"What happened to it, in order."`
-	Followers []int64    `json:"follower_ids" nullable:"false" doc:"The runs that came of it: a retry, or runs of child jobs."`
+	Said      []string   `json:"said" doc:"What the executor said of its result, line by line."`
+	Events    []runEvent `json:"events" doc:"What happened to it, in order."`
+	Followers []int64    `json:"follower_ids" doc:"The runs that came of it: a retry, or runs of child jobs."`
 	Errors    *int64     `json:"error_lines" doc:"How many lines of its output have ERROR or the name of an exception; null where no copy of the output is kept."`
-	Shards    []shard    `json:"shards" nullable:"false" doc:"All runs of the broadcast that it belongs to."`
+	Shards    []shard    `json:"shards" doc:"All runs of the broadcast that it belongs to."`
 	Steps     []runStep  `json:"steps,omitempty" doc:"Of a run of a flow: its steps, as they are defined."`
 	Unread    string     `json:"steps_unread,omitempty" doc:"Of a run of a flow whose definition this version cannot read: why. It has no steps then, and can be ended."`
 	StepOf    *stepOf    `json:"step_of,omitempty" doc:"Of a run that is a step of a run of a flow: which."`

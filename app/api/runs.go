@@ -272,7 +272,7 @@ func (a *API) rerun(ctx context.Context, p auth.Principal, id int64) (*triggerAn
 }
 
 type rerunBody struct {
-	Runs []int64 `json:"runs" minItems:"1" maxItems:"200" nullable:"false" doc:"The numbers of the runs."`
+	Runs []int64 `json:"runs" minItems:"1" maxItems:"200" doc:"The numbers of the runs."`
 }
 
 // rerunAnswer says of each run what became of it.

@@ -13,13 +13,13 @@ import (
 
 // ScheduleTimes are moments at which a job is due.
 type ScheduleTimes struct {
-	Times []time.Time `json:"times" nullable:"false" doc:"In the zone of the schedule. Fewer than asked for mean that it ends."`
+	Times []time.Time `json:"times" doc:"In the zone of the schedule. Fewer than asked for mean that it ends."`
 }
 
 // jobTimes are the times of a job, and those of them at which it will not run.
 type jobTimes struct {
 	ScheduleTimes
-	Held []heldTime `json:"held" nullable:"false" doc:"Which of these times fall into a pause as it is known now, so that the job does not run then."`
+	Held []heldTime `json:"held" doc:"Which of these times fall into a pause as it is known now, so that the job does not run then."`
 }
 
 type heldTime struct {

@@ -28,7 +28,7 @@ type setting struct {
 	Min       int64                `json:"min" doc:"Of a number."`
 	Max       int64                `json:"max" doc:"Of a number."`
 	Zero      bool                 `json:"zero" doc:"Of a number: 0 is allowed beside those from min to max."`
-	Choices   []string             `json:"choices" nullable:"false"`
+	Choices   []string             `json:"choices"`
 	Broken    bool                 `json:"broken" doc:"What is stored cannot be read, so the default holds."`
 	ChangedAt *time.Time           `json:"changed_at"`
 }

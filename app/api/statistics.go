@@ -32,7 +32,7 @@ type statistics struct {
 	Long        int         `json:"runs_long" doc:"Runs that take long; GET /runs?show=long lists them."`
 	More        bool        `json:"more" doc:"There may be more that fail, are late or take long than were looked for."`
 	Sum         Counts      `json:"sum" doc:"Of all the days."`
-	Days        []dayCounts `json:"days" nullable:"false" doc:"The oldest first; the last is today."`
+	Days        []dayCounts `json:"days" doc:"The oldest first; the last is today."`
 }
 
 // minute is what is due in one.
@@ -44,7 +44,7 @@ type minute struct {
 
 // forecast is what is due in the next hour.
 type forecast struct {
-	Minutes []minute   `json:"minutes" nullable:"false"`
+	Minutes []minute   `json:"minutes"`
 	AtLeast bool       `json:"at_least" doc:"There are more jobs than were followed."`
 	Until   *time.Time `json:"complete_until" doc:"With at_least: from this moment on more is due than is said."`
 }
@@ -52,7 +52,7 @@ type forecast struct {
 // quarters are what is due in the next days.
 type quarters struct {
 	From     time.Time  `json:"from" doc:"When the first quarter of an hour begins."`
-	Quarters []int64    `json:"quarters" nullable:"false" doc:"How many runs are due in each quarter of an hour, one after the other. GET /jobs?show=due&at=…&until=… lists the jobs."`
+	Quarters []int64    `json:"quarters" doc:"How many runs are due in each quarter of an hour, one after the other. GET /jobs?show=due&at=…&until=… lists the jobs."`
 	AtLeast  bool       `json:"at_least" doc:"There are more jobs than were followed."`
 	Until    *time.Time `json:"complete_until" doc:"With at_least: from this moment on more is due than is said."`
 }
@@ -151,7 +151,7 @@ func countsOf(d upkeep.Day) Counts {
 // health is how the admin that answers is.
 type health struct {
 	Ready      bool        `json:"ready" doc:"It schedules."`
-	Conditions []condition `json:"conditions" nullable:"false" doc:"What keeps it from its work, or what somebody should look at."`
+	Conditions []condition `json:"conditions" doc:"What keeps it from its work, or what somebody should look at."`
 }
 
 // condition is one of them.

@@ -24,7 +24,7 @@ type timelineQuery struct {
 
 // runsInTime are runs against time.
 type runsInTime struct {
-	Rows []timelineRow `json:"rows" nullable:"false" doc:"Jobs by name, or executors by address. Without a job, a tag or a text those of jobs that ran lately or are due soon."`
+	Rows []timelineRow `json:"rows" doc:"Jobs by name, or executors by address. Without a job, a tag or a text those of jobs that ran lately or are due soon."`
 	More bool          `json:"more" doc:"There are more jobs or executors than rows."`
 }
 
@@ -35,8 +35,8 @@ type timelineRow struct {
 	Name    string     `json:"name" doc:"Of the job; empty in rows of executors."`
 	Address string     `json:"address" doc:"Of the executor; empty in rows of jobs."`
 	Since   *time.Time `json:"complete_from" doc:"Runs planned before this moment are left out, because there are too many; null: none is."`
-	Runs    []run      `json:"runs" nullable:"false" doc:"Those that were planned or took place in the time, the oldest first."`
-	Due     []dueStep  `json:"due" nullable:"false" doc:"What is to come, by calendars and pauses."`
+	Runs    []run      `json:"runs" doc:"Those that were planned or took place in the time, the oldest first."`
+	Due     []dueStep  `json:"due" doc:"What is to come, by calendars and pauses."`
 	DueTo   *time.Time `json:"due_complete_until" doc:"From this moment on more is due than is said; null: all is."`
 }
 
