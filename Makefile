@@ -117,7 +117,7 @@ test/keycloak: ## sign in at a real Keycloak, which Maven gets (a minute or two;
 	@.ci/keycloak
 
 .PHONY: test/api
-test/api: ## lint the document of API v1 (Redocly, by npm) and have Schemathesis (by pip) ask for everything, with a token of each scope (ARGS=-short: what CI does)
+test/api: ## lint the document of API v1 (Redocly, by npm), make clients of it (npm, pip) and have Schemathesis (by pip) ask for everything, with a token of each scope (ARGS=-short: what CI does)
 	@.ci/api $(ARGS)
 
 .PHONY: test/mysql
