@@ -11,7 +11,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -438,6 +440,26 @@ func TestWhoInterruptsAWaitForOutput(t *testing.T) {
 			t.Errorf("%s: %v", args, err)
 		}
 		interrupt()
+	}
+}
+
+// TestLogsEndWithWhatThereIs of a run that writes on: only who follows it waits for more.
+func TestLogsEndWithWhatThereIs(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		w.Header().Set("Next-Line", strconv.FormatInt(n+1, 10))
+		if n == 1 {
+			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20)+"\n")
+		} else if n < 100 {
+			_, _ = io.WriteString(w, "tick\n")
+		}
+	}))
+	t.Cleanup(server.Close)
+	out, _, err := do(t, "", "runs", "logs", "4", "--url", server.URL, "--token", "pnc_good")
+	if err != nil || asked.Load() != 2 || !strings.HasSuffix(out, "x\ntick\n") {
+		t.Errorf("asked %d times, got %d bytes, %v", asked.Load(), len(out), err)
 	}
 }
 

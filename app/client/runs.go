@@ -378,6 +378,9 @@ func (c runsWhy) Run(ctx context.Context, s Streams) error {
 	return nil
 }
 
+// outputPart is how long an answer with output is at least if there was more of it (API v1, runOutput).
+const outputPart = 1 << 20
+
 type runsLogs struct {
 	Target
 	ID     int64 `arg:"" help:"The number of the run."`
@@ -402,8 +405,8 @@ func (c runsLogs) Run(ctx context.Context, s Streams) error {
 			said = true
 			fmt.Fprintf(s.Err, "run %d: this is the copy that is kept; the executor does not have the output any more, or does not answer\n", c.ID)
 		}
-		if _, err := s.Out.Write(text); err != nil || len(text) == 0 {
-			return err
+		if _, err := s.Out.Write(text); err != nil || len(text) < outputPart {
+			return err // also of a run that goes on: what it has written since is for who follows it
 		}
 		from = next
 	}
