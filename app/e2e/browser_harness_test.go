@@ -43,7 +43,8 @@ type window struct {
 	t      *testing.T
 	ctx    context.Context
 	origin string
-	friend string // another origin to which this test is sent
+	friend string    // another origin to which this test is sent
+	frames *sync.Map // those that have been looked at, and how; nil: each is looked at
 
 	mu       sync.Mutex
 	expected []string // beginnings of console messages that this test provokes
@@ -54,7 +55,9 @@ type window struct {
 // newWindow starts a headless chromium with a window of its own, for the console at an origin.
 func newWindow(t *testing.T, origin string, s screen) *window {
 	t.Helper()
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), browsertest.Options(t)...)
+	// No page lives long enough here for its scripts to be made fast, which would be a third of what axe-core takes.
+	options := append(browsertest.Options(t), chromedp.Flag("js-flags", "--no-turbofan --no-maglev --always-sparkplug"))
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
 	t.Cleanup(cancel)

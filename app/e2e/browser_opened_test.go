@@ -55,7 +55,7 @@ func TestBrowserOpened(t *testing.T) {
 func (w *window) inspectForced(what string) {
 	w.t.Helper()
 	var found []string
-	w.do(chromedp.Evaluate(strings.Replace(fmt.Sprintf(examine, "light"), "rules: {", `rules: { "color-contrast": { enabled: false },`, 1), &found, awaited))
+	w.do(chromedp.Evaluate(strings.Replace(fmt.Sprintf(examine, "light", "document"), "rules: {", `rules: { "color-contrast": { enabled: false },`, 1), &found, awaited))
 	for _, v := range found {
 		w.t.Errorf("%s, in forced colours: %s", what, v)
 	}

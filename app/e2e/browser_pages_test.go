@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -49,6 +50,7 @@ func TestPages(t *testing.T) {
 	d := startDemo(t, false)
 	pages := d.pages(t)
 	everyRoute(t, pages)
+	var frames sync.Map
 	for _, lang := range locales.Languages() {
 		looks := sights[lang]
 		if looks == nil {
@@ -62,6 +64,7 @@ func TestPages(t *testing.T) {
 			t.Run(fmt.Sprint(lang, " ", part), func(t *testing.T) {
 				works(t)
 				w := newWindow(t, d.admin.url, desk)
+				w.frames = &frames
 				w.expect("404", "403", "422")
 				for _, p := range some {
 					w.do(network.ClearBrowserCache(), network.ClearBrowserCookies())
@@ -139,11 +142,19 @@ func everyRoute(t *testing.T, pages []demoPage) {
 	}
 }
 
-// inspect reports what axe-core, which the page has loaded, objects to in a theme.
+// inspect reports what axe-core, which the page has loaded, objects to in a theme. A frame that has been looked at just so is left out.
 func (w *window) inspect(what, theme string) {
 	w.t.Helper()
+	context := "document"
+	if w.frames != nil {
+		var frame string
+		w.do(chromedp.Evaluate(aroundPage, &frame))
+		if _, seen := w.frames.LoadOrStore(theme+" "+frame, true); seen {
+			context = `{ exclude: [[".shell > .sidebar"]] }`
+		}
+	}
 	var found []string
-	w.do(chromedp.Evaluate(fmt.Sprintf(examine, theme), &found, awaited))
+	w.do(chromedp.Evaluate(fmt.Sprintf(examine, theme, context), &found, awaited))
 	for _, v := range found {
 		w.t.Errorf("%s, %s: %s", what, theme, v)
 	}
@@ -157,6 +168,9 @@ func (w *window) inspectNow(what string) {
 		w.inspect(what, theme)
 	}
 }
+
+// aroundPage is what the frame of a page consists of, but for where its forms lead back to, in this size of the window and behind a dialog or not.
+const aroundPage = `innerWidth + " " + !!document.querySelector("dialog[open]") + document.querySelector(".shell > .sidebar")?.outerHTML.replace(/ name="next" value="[^"]*"/g, "")`
 
 // examineBare looks at a page in which no script runs: there is something to read, and nothing that only a script answers.
 const examineBare = `(() => {
@@ -200,7 +214,7 @@ const examine = `(async () => {
 		const own = [...filters.children].filter((e) => e.checkVisibility());
 		if (!own.some((e) => e.matches(".range-custom")) && new Set(own.map((e) => Math.round(line(e) / 12))).size > 1) wide.push("filters take more than a line");
 	}
-	const result = await axe.run({ resultTypes: ["violations"], preload: false, rules: { "target-size": { enabled: true } } });
+	const result = await axe.run(%s, { resultTypes: ["violations"], preload: false, rules: { "target-size": { enabled: true } } });
 	return wide.concat(result.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " | " + n.failureSummary.split("\n").slice(1).join(" ").trim().slice(0, 240))));
 })()`
 
