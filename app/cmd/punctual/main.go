@@ -91,7 +91,7 @@ type commands struct {
 	Bench         benchCmd          `cmd:"" help:"Measure how much this machine can do, with a temporary database or an empty one that is given. Takes some minutes of the whole machine."`
 	BenchExecutor bench.ExecutorCmd `cmd:"" hidden:"" help:"The executor that bench starts."`
 
-	Doctor     doctorCmd     `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions, mail servers, proxies; changes nothing. Exit code 4: there is something to look at."`
+	Doctor     doctorCmd     `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions, mail servers, proxies; changes nothing. Exit code 4: there is something to look at, 5: something cannot work."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags and names: source <(punctual completion bash)."`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what a word can become; the scripts of completion ask it."`
 	Health     healthCmd     `cmd:"" help:"Ask the admin on this machine how it is."`
