@@ -194,10 +194,15 @@ func (c *userPages) userSignOut(ec echo.Context) error {
 }
 
 func (c *userPages) userDeleteForm(ec echo.Context) error {
-	page, err := c.askPage(ec)
+	u, err := c.target(ec)
 	if err != nil {
 		return err
 	}
+	l, err := c.users.Leaves(ec.Request().Context(), who(ec), u)
+	if err != nil {
+		return err
+	}
+	page := users.DeletePage{Page: c.Page(ec), ID: u.ID, Name: u.Name, Jobs: l.Jobs, Changes: l.Changes, Tokens: l.Tokens}
 	return renderPart(ec, http.StatusOK, users.Delete(page), ui.FragmentDialog)
 }
 

@@ -381,6 +381,35 @@ func (in UserInput) leaves(u User) error {
 	return nil
 }
 
+// Leaves is what hangs on a user: the tokens go with them, and the rest stays.
+type Leaves struct {
+	Jobs    int64 // whose owner has their name
+	Changes int64 // of scripts, which wait for a second person
+	Tokens  int64 // API tokens that somebody may still use
+}
+
+// Leaves counts what a user leaves behind.
+func (s *Users) Leaves(ctx context.Context, p auth.Principal, u User) (l Leaves, err error) {
+	if err := requireAdmin(p); err != nil {
+		return l, err
+	}
+	q, _ := jobQuery(p, JobFilter{Author: u.Name})
+	if l.Jobs, err = db.CountJobs(ctx, s.cfg.Pool, q); err != nil {
+		return l, fmt.Errorf("count jobs of an owner: %w", db.Error(err))
+	}
+	waiting, err := s.queries.ListScriptChanges(ctx, s.cfg.Pool)
+	if err != nil {
+		return l, fmt.Errorf("list the scripts that wait: %w", db.Error(err))
+	}
+	for _, c := range waiting {
+		if c.AuthorID == u.ID {
+			l.Changes++
+		}
+	}
+	l.Tokens, err = s.queries.CountAPITokens(ctx, s.cfg.Pool, db.CountAPITokensParams{UserID: u.ID, NowMs: s.cfg.Now().UnixMilli()})
+	return l, db.Error(err)
+}
+
 // Delete removes a user with their rights and sessions.
 func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	return s.DeleteVersion(ctx, p, id, "")

@@ -220,7 +220,7 @@ func (f fakes) pages() []page {
 		{"user-password", "/users/3/password", users.Password(users.PasswordPage{Page: f.page("/users/3/password"), ID: 3, Name: "jonas"})},
 		{"user-made", "/users/3/made", users.Made(users.MadePage{Page: f.page("/users/3/password"), Name: "jonas", Password: "k7q2mzr5x3h4vw6ytn5dcbplea"})},
 		{"user-signout", "/users/3/signout", users.SignOut(users.AskPage{Page: f.page("/users/3/signout"), ID: 3, Name: "jonas", Sessions: 2})},
-		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
+		{"user-delete", "/users/3/delete", users.Delete(users.DeletePage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas", Jobs: 3, Changes: 1, Tokens: 2})},
 		{"profile", "/profile", users.Profile(f.profile())},
 		{"user-many", "/users/3/edit", users.Form(f.userOfMany())},
 		{"timeline", "/timeline", timeline.Whole(f.timelinePage())},

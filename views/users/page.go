@@ -191,6 +191,16 @@ type AskPage struct {
 	Sessions int64
 }
 
+// DeletePage asks before a user is deleted, and says what they leave.
+type DeletePage struct {
+	layout.Page
+	ID      int64
+	Name    string
+	Jobs    int64 // that name them as their owner
+	Changes int64 // of scripts that wait for a second person
+	Tokens  int64 // API tokens that count
+}
+
 // ProfilePage is one's own page ([Profile]).
 type ProfilePage struct {
 	layout.Page
