@@ -83,8 +83,14 @@ func makeAndShowPasskey(t *testing.T, o Options) {
 	if got := audited(t, a, "login"); !strings.HasSuffix(got[len(got)-1], `{"factor":"passkey","way":"password"}`) {
 		t.Errorf("on record: %q", got)
 	}
-	// Another authenticator knows none of hers.
+	// The same device once more.
 	var said string
+	do("twice", chromedp.Navigate(base+"/profile/second/passkey"), loaded, chromedp.SendKeys("[name=old_password]", testPassword), chromedp.Click(".form-foot .primary"),
+		chromedp.Poll(`document.querySelector("[data-passkey-error]").textContent !== ""`, nil), chromedp.Text("[data-passkey-error]", &said))
+	if !strings.Contains(said, "has a passkey for you here already") {
+		t.Errorf("the same device once more: %q", said)
+	}
+	// Another authenticator knows none of hers.
 	do("another authenticator", chromedp.Evaluate(`fetch("/logout", { method: "POST" }).then(() => true)`, nil, await), chromedp.ActionFunc(func(ctx context.Context) error {
 		if err := webauthn.RemoveVirtualAuthenticator(mine).Do(ctx); err != nil {
 			return err

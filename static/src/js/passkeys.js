@@ -44,8 +44,9 @@ document.addEventListener("submit", async (event) => {
     const { passkeyNew, passkeyShow } = form.dataset;
     answer.value = JSON.stringify(passkeyNew ? await make(JSON.parse(passkeyNew)) : await show(JSON.parse(passkeyShow)));
     form.submit();
-  } catch {
-    problem.textContent = problem.dataset.passkeyError;
+  } catch (error) {
+    // The device says so of a passkey that is among those that are left out.
+    problem.textContent = (error.name === "InvalidStateError" && problem.dataset.passkeyKnown) || problem.dataset.passkeyError;
   }
   asking.delete(form);
 });
