@@ -123,6 +123,12 @@ func (e *engine) Read(context.Context, *db.Run, int) (scheduler.Piece, error) {
 }
 func (e *engine) Archive() *archive.Service                { return nil }
 func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
+func (e *engine) GroupSlots(context.Context, int64) (scheduler.SlotsTaken, error) {
+	return scheduler.SlotsTaken{}, nil
+}
+func (e *engine) JobSlots(context.Context, *db.Job) (scheduler.SlotsTaken, error) {
+	return scheduler.SlotsTaken{}, nil
+}
 func (e *engine) RefusedCalls(context.Context) ([]scheduler.RefusedCalls, error) {
 	return e.refused, nil
 }
