@@ -92,7 +92,7 @@ func TestHowSomebodyLoggedInIsOnRecord(t *testing.T) {
 			t.Errorf("by the API: %d %s", got.status, got.body)
 		}
 		href, _ := rows.First().Find("a.title").Attr("href")
-		if text := root.get(href).document(t).Find("table.audited").Text(); !strings.Contains(text, "Second factor") || !strings.Contains(text, "None") || !strings.Contains(text, "Sign-in at a provider") {
+		if text := root.get(href).document(t).Find("table.audited").Text(); !strings.Contains(text, "Second factor") || !strings.Contains(text, "None") || !strings.Contains(text, "Login at a provider") {
 			t.Errorf("the entry says %s", text)
 		}
 	})

@@ -14,6 +14,7 @@ func TestSettingsAreTheSameWhereverTheyAreSaved(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
 		u := newUntouched(t, o, "punctual_setting")
+		u.root.giveCode(t) // of whom a second factor is required, sessions without one end
 		u.tables = []string{"punctual_setting WHERE name NOT IN ('" + upkeep.SettingSchedulesSeen + "', '" + upkeep.SettingSkipsCounted + "')"}
 		texts := map[string][]string{
 			manage.SettingPublicURL: {"", "https://p.example/x/", " https://p.example/%20 "}, manage.SettingMailDomains: {"", "Example.com, b.example"},

@@ -407,7 +407,7 @@ func TestFormsAreBoundByTheirTags(t *testing.T) {
 		to      any
 		unbound string
 	}{
-		{[]string{groups.FieldAppName, groups.FieldTitle, groups.FieldType, groups.FieldAddresses, groups.FieldIdle, groups.FieldTokenManages, groups.FieldScriptReview, groups.FieldKeepOutput, groups.FieldVersion}, new(groups.FormValues), ""},
+		{[]string{groups.FieldAppName, groups.FieldTitle, groups.FieldType, groups.FieldAddresses, groups.FieldIdle, groups.FieldTokenManages, groups.FieldScriptReview, groups.FieldKeepOutput, groups.FieldMaxRunning, groups.FieldVersion}, new(groups.FormValues), ""},
 		{[]string{users.FieldName, users.FieldPassword, users.FieldRole, users.FieldState, users.FieldVersion, users.FieldBreakGlass, "Provider", "Service"}, new(users.FormValues), "Provider Service "},
 		{[]string{
 			alarms.FieldName, alarms.FieldKind, alarms.FieldGroup, alarms.FieldLanguage, alarms.FieldEnabled, alarms.FieldForJobs, alarms.FieldEveryJob, alarms.FieldJob, alarms.FieldQuietFrom, alarms.FieldQuietTo,

@@ -72,7 +72,7 @@ func (f fakes) groupDetail() groups.DetailPage {
 		return a
 	}
 	return groups.DetailPage{
-		Page: f.page("/executors/3"), ID: 3, AppName: "reporting", Title: f.zh("报表中心", "Reporting"), Jobs: 1204, CanEdit: true, CanPause: true, Secrets: true,
+		Page: f.page("/executors/3"), ID: 3, AppName: "reporting", Title: f.zh("报表中心", "Reporting"), Jobs: 1204, CanEdit: true, CanPause: true, Secrets: true, Slots: groups.Slots{Limit: 20, Running: 20, Waiting: 173},
 		Paused: []string{f.T("dashboard.paused.group", "User", "ana", "Group", f.zh("报表中心", "Reporting"), "At", f.at(3*time.Hour).Absolute, "Reason", f.zh("每周维护", "Weekly maintenance"))},
 		Addresses: []groups.Address{
 			at("10.2.0.41", groups.AddressOnline, 11*time.Second, "", 3, 0), at("10.2.0.42", groups.AddressLate, 70*time.Second, "J4", 0, 2),

@@ -151,7 +151,7 @@ func (f fakes) pages() []page {
 		{"executor-token-common", "/executors/token/rotate", groups.Rotate(groups.RotatePage{Page: f.page("/executors/token/rotate"), Grace: groups.GraceDefault})},
 		{"executor-token-rotate", "/executors/3/token/rotate", groups.Rotate(groups.RotatePage{Page: f.page("/executors/3/token/rotate"), GroupID: 3, Title: f.zh("报表中心", "Reporting"), Grace: groups.GraceDefault})},
 		{"executor-token-drop", "/executors/3/token/drop", groups.Drop(groups.RotatePage{Page: f.page("/executors/3/token/drop"), GroupID: 3, Title: f.zh("报表中心", "Reporting")})},
-		{"executor-new", "/executors/new", groups.Form(groups.FormPage{Page: f.page("/executors/new"), Values: groups.FormValues{Type: groups.TypeAuto, Idle: groups.IdleWait}})},
+		{"executor-new", "/executors/new", groups.Form(groups.FormPage{Page: f.page("/executors/new"), Values: groups.FormValues{Type: groups.TypeAuto, Idle: groups.IdleWait, MaxRunning: "0"}})},
 		{"executor-edit", "/executors/2/edit", groups.Form(f.groupEdit())},
 		{"executor-invalid", "/executors/new?invalid", groups.Form(f.groupInvalid())},
 		{"executor-delete-free", "/executors/4/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/4/delete"), ID: 4, Title: f.zh("旧账务系统", "Legacy billing"), AppName: "legacy-billing"})},
@@ -637,7 +637,7 @@ func (f fakes) refused() []groups.Refused {
 
 func (f fakes) groupEdit() groups.FormPage {
 	return groups.FormPage{Page: f.page("/executors/2/edit"), ID: 2, Name: f.zh("支付网关", "Payments"),
-		Values: groups.FormValues{AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Type: groups.TypeManual, Addresses: "https://pay-1.internal:9443/\npay-2.internal", Idle: groups.IdleLost},
+		Values: groups.FormValues{AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Type: groups.TypeManual, Addresses: "https://pay-1.internal:9443/\npay-2.internal", Idle: groups.IdleLost, MaxRunning: "20"},
 		Errors: map[string]string{groups.FieldAddresses: f.zh("第 2 行须以 http:// 或 https:// 开头。", "Line 2 must begin with http:// or https://.")}}
 }
 
