@@ -91,7 +91,7 @@ func New(cfg Config) *Console {
 	}
 	m := cfg.Manage
 	f := &frame{
-		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness, held: cfg.Engine.Held,
+		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness, held: func() bool { return cfg.Engine.Held() },
 		cookie:   ageless(cfg.SignKey, nil),
 		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, notes: m.Notes, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
 	}

@@ -651,6 +651,9 @@ func (m *machine) onItsDatabase(t *testing.T, command string) {
 	switch {
 	case strings.HasPrefix(command, "punctual backup "):
 		m.said["backup"] = strings.TrimPrefix(command, "punctual backup ")
+	case strings.HasPrefix(command, "punctual restore --hold "): // as a copy, beside what it is of
+		m.env = append(m.env, "PUNCTUAL_DATA_DIR="+t.TempDir())
+		command = "punctual restore --hold " + m.said["backup"]
 	case strings.HasPrefix(command, "punctual restore "):
 		command = "punctual restore " + m.said["backup"]
 	case strings.Contains(command, "--job"):
