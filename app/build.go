@@ -252,7 +252,7 @@ func (b *building) people(context.Context) error {
 	b.directories, b.audit = b.manage.Directories, b.manage.Audit
 	b.logins.Ask(b.manage.Directories, directories.OnlyBreakGlass())
 	b.sessions.Ask(directories)
-	b.signIns = auth.NewSignIns(auth.SignInConfig{Pool: b.pool, Sessions: b.sessions, Places: b.places, Now: b.now, Policy: b.held.SignIn, Opened: b.signedIn})
+	b.signIns = auth.NewSignIns(auth.SignInConfig{Pool: b.pool, Sessions: b.sessions, Places: b.places, Now: loginNow, Policy: b.held.SignIn, Opened: b.signedIn})
 	b.shipper = auditlog.NewShipper(b.audit.Chain(), b.opts.auditTargets, b.logger, b.registry)
 	b.onStop("write refusals", func(ctx context.Context) error {
 		b.audit.FlushCounted(ctx, true)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -258,6 +259,77 @@ func TestAnOpenPageDoesNotKeepItsSessionAlive(t *testing.T) {
 		}
 		if b.get("/jobs"); seen() == past {
 			t.Error("a click does not count as use")
+		}
+	})
+}
+
+// TestAPasswordThatIsChosenTwiceAtOnceLogsIn sends the step's form twice, as a double click does: the browser shows the second answer, and has
+// let go of the first with the session in it.
+func TestAPasswordThatIsChosenTwiceAtOnceLogsIn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.loginNow = still()
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		b.set(url.Values{"password_change_given": {"on"}})
+		const given, own = "given-lamp-otter-1", "own-lamp-otter-2"
+		for _, name := range []string{"jonas", "irina"} {
+			if got := b.post("/users", url.Values{"name": {name}, "password": {given}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		begin := func(name string) (first, second *browser) {
+			first, second = open(t, a), open(t, a)
+			if got := first.login(name, given); got.header.Get("Location") != "/login/password" {
+				t.Fatalf("login: %d %s", got.status, got.header.Get("Location"))
+			}
+			home, err := url.Parse(first.base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second.http.Jar.SetCookies(home, first.http.Jar.Cookies(home))
+			return first, second
+		}
+		chosen := url.Values{"password": {own}, "repeat": {own}}
+		for _, again := range []url.Values{chosen, nil} { // the form, and the page
+			first, second := begin("jonas")
+			if got := first.post("/login/password", chosen); got.header.Get("Location") != "/" {
+				t.Fatalf("chosen: %d %s", got.status, got.body)
+			}
+			method := "GET"
+			if again != nil {
+				method = "POST"
+			}
+			if got := second.do(method, "/login/password", again); got.header.Get("Location") != "/" || second.get("/jobs").status != http.StatusOK {
+				t.Errorf("%s once more: %d to %q", method, got.status, got.header.Get("Location"))
+			}
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET password_due = 1, password = (SELECT password FROM (SELECT password FROM xxl_job_user WHERE username = 'irina') AS i) WHERE username = 'jonas'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first, second := begin("irina")
+		var both sync.WaitGroup
+		for _, one := range []*browser{first, second} {
+			both.Go(func() {
+				if got := one.post("/login/password", chosen); got.header.Get("Location") != "/" {
+					t.Errorf("both at once: %d to %q", got.status, got.header.Get("Location"))
+				}
+			})
+		}
+		both.Wait()
+		if first.get("/jobs").status != http.StatusOK && second.get("/jobs").status != http.StatusOK {
+			t.Error("neither of two at once has a session")
+		}
+		// It is known for a moment only, and not once something else has ended it.
+		first, late := begin("jonas")
+		if got := first.post("/login/password", chosen); got.header.Get("Location") != "/" {
+			t.Fatalf("chosen: %d %s", got.status, got.body)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_sign_in SET expires_at = expires_at - 10000"); err != nil {
+			t.Fatal(err)
+		}
+		if got := late.post("/login/password", chosen); got.header.Get("Location") != "/login" || late.get("/jobs").status != http.StatusSeeOther {
+			t.Errorf("later: %d to %q", got.status, got.header.Get("Location"))
 		}
 	})
 }

@@ -228,8 +228,6 @@ type Querier interface {
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Goes back to what the program does by itself.
 	DeleteSetting(ctx context.Context, db DBTX, name string) (int64, error)
-	// The session is there, or the sign-in was given up. Of two requests that end the same one, one gets the row.
-	DeleteSignIn(ctx context.Context, db DBTX, id string) (int64, error)
 	DeleteSignInsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	// After a change of what they show.
 	DeleteSignInsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -269,6 +267,8 @@ type Querier interface {
 	EndSchedule(ctx context.Context, db DBTX, arg EndScheduleParams) (int64, error)
 	// The same for many jobs of which nobody knows how far they had been claimed.
 	EndSchedules(ctx context.Context, db DBTX, arg EndSchedulesParams) (int64, error)
+	// The session is there. For a moment more the sign-in opens it anew to a form that is sent twice.
+	EndSignIn(ctx context.Context, db DBTX, arg EndSignInParams) (int64, error)
 	// Adds events to a notice that is still gathering.
 	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
 	// A token with its owner, in one read per request.

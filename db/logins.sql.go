@@ -105,19 +105,6 @@ func (q *Queries) DeletePlacesOfUserBefore(ctx context.Context, db DBTX, arg Del
 	return result.RowsAffected()
 }
 
-const deleteSignIn = `-- name: DeleteSignIn :execrows
-DELETE FROM punctual_sign_in WHERE id = ?
-`
-
-// The session is there, or the sign-in was given up. Of two requests that end the same one, one gets the row.
-func (q *Queries) DeleteSignIn(ctx context.Context, db DBTX, id string) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteSignIn, id)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const deleteSignInsBefore = `-- name: DeleteSignInsBefore :execrows
 DELETE FROM punctual_sign_in WHERE expires_at < ? LIMIT 1000
 `
@@ -137,6 +124,24 @@ DELETE FROM punctual_sign_in WHERE user_id = ?
 // After a change of what they show.
 func (q *Queries) DeleteSignInsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error) {
 	result, err := db.ExecContext(ctx, deleteSignInsOfUser, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const endSignIn = `-- name: EndSignIn :execrows
+UPDATE punctual_sign_in SET expires_at = ? WHERE id = ? AND expires_at > ?
+`
+
+type EndSignInParams struct {
+	UntilMs int64
+	ID      string
+}
+
+// The session is there. For a moment more the sign-in opens it anew to a form that is sent twice.
+func (q *Queries) EndSignIn(ctx context.Context, db DBTX, arg EndSignInParams) (int64, error) {
+	result, err := db.ExecContext(ctx, endSignIn, arg.UntilMs, arg.ID, arg.UntilMs)
 	if err != nil {
 		return 0, err
 	}

@@ -110,7 +110,7 @@ var seedValues = map[string][seedRows]any{
 var argValues = map[string]any{
 	"SetExecutorAsked.SilentSince": int64(77), "DeleteCalendar": "name1", "HoldCalendar": "name1", "ListCalendarJobs.Beside": int64(0), "ReplanJob.Beside": int64(0),
 	"ListFullAttempts": []string{"id1"}, "ListPlaces.Places": []string{"place1"}, "TakeAttempt.MostMs": int64(100), "InsertAttempt.ID": "new",
-	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0), "InsertSignIn.ID": "new", "GetSignIn.NowMs": int64(0),
+	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0), "InsertSignIn.ID": "new", "GetSignIn.NowMs": int64(0), "EndSignIn.UntilMs": int64(0),
 	"DeleteSignInsBefore": int64(100), "SetPasswordDue.PasswordDue": int64(77), "ListSessionTimes.NowMs": int64(0),
 	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
 	"IsServiceAccount": int64(2), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
@@ -367,7 +367,7 @@ func fill(v reflect.Value, name string, value any) {
 
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
-	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "DeleteSignIn": "id", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
+	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
 	"WithdrawPull": "id", "ListPullAnswers": "asker", "DeleteToken": "app_name", "DeleteSession": "id", "DeleteIdempotency": "id", "GetIdempotency": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
 }
 

@@ -68,9 +68,9 @@ UPDATE punctual_sign_in SET strong = ?, challenge = NULL WHERE id = ?;
 -- name: SetSignInChallenge :exec
 UPDATE punctual_sign_in SET challenge = ? WHERE id = ?;
 
--- name: DeleteSignIn :execrows
--- The session is there, or the sign-in was given up. Of two requests that end the same one, one gets the row.
-DELETE FROM punctual_sign_in WHERE id = ?;
+-- name: EndSignIn :execrows
+-- The session is there. For a moment more the sign-in opens it anew to a form that is sent twice.
+UPDATE punctual_sign_in SET expires_at = sqlc.arg(until_ms) WHERE id = sqlc.arg(id) AND expires_at > sqlc.arg(until_ms);
 
 -- name: DeleteSignInsOfUser :execrows
 -- After a change of what they show.

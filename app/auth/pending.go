@@ -16,6 +16,8 @@ const (
 	pendingName = "punctual_sign_in"
 	// pendingLife is how long somebody has for the steps that are left.
 	pendingLife = 10 * time.Minute
+	// endedLife is for how long a sign-in is known whose session is there.
+	endedLife = 10 * time.Second
 )
 
 // Pending is a sign-in of which a step is left. It is no session: it leads to the pages of its steps and nowhere else.

@@ -95,21 +95,34 @@ func (s *SignIns) Admit(w http.ResponseWriter, r *http.Request, in SignIn) (Step
 	return StepNone, s.open(w, r, in)
 }
 
-// Continue opens the session of a sign-in of which a step was taken, or says which is the next.
+// Continue opens the session of a sign-in of which a step was taken, or says which is the next. A form that was sent twice, as by a double
+// click, gets a session each time: the browser lets go of the first answer, and with it of the session.
 func (s *SignIns) Continue(w http.ResponseWriter, r *http.Request, p *Pending) (Step, error) {
 	step, err := s.due(r.Context(), p.SignIn)
 	if err != nil || step != StepNone {
 		return step, err
 	}
-	n, err := s.queries.DeleteSignIn(r.Context(), s.cfg.Pool, p.id)
-	if err != nil {
-		return StepNone, fmt.Errorf("end sign-in: %w", db.Error(err))
-	}
-	if n == 0 {
-		return StepNone, ErrNoSignIn
+	if err := s.end(r.Context(), p); err != nil {
+		return StepNone, err
 	}
 	http.SetCookie(w, pendingCookie(r, ""))
 	return StepNone, s.open(w, r, p.SignIn)
+}
+
+// end leaves a sign-in for [endedLife]. One that somebody else has ended meanwhile, as by a reset of the password, is [ErrNoSignIn].
+func (s *SignIns) end(ctx context.Context, p *Pending) error {
+	now := s.cfg.Now()
+	n, err := s.queries.EndSignIn(ctx, s.cfg.Pool, db.EndSignInParams{ID: p.id, UntilMs: now.Add(endedLife).UnixMilli()})
+	if err == nil && n == 0 { // it has ended before, or is not there
+		_, err = s.queries.GetSignIn(ctx, s.cfg.Pool, db.GetSignInParams{ID: p.id, NowMs: now.UnixMilli()})
+	}
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound):
+		return ErrNoSignIn
+	case err != nil:
+		return fmt.Errorf("end sign-in: %w", err)
+	}
+	return nil
 }
 
 func (s *SignIns) open(w http.ResponseWriter, r *http.Request, in SignIn) error {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -74,11 +75,14 @@ func (c *entrance) givenForm(ec echo.Context, p *auth.Pending) error {
 
 // givenChange takes the password that somebody chooses in the place of one they were given.
 func (c *entrance) givenChange(ec echo.Context, p *auth.Pending) error {
-	by := p.Who
+	ctx, by := ec.Request().Context(), p.Who
 	by.Address = ec.RealIP()
-	err := c.users.ChooseOwn(ec.Request().Context(), by, p.ID(), ec.FormValue(login.FieldPassword), ec.FormValue(login.FieldRepeat))
+	err := c.users.ChooseOwn(ctx, by, p.ID(), ec.FormValue(login.FieldPassword), ec.FormValue(login.FieldRepeat))
 	if err == nil {
 		return c.goOn(ec, p)
+	}
+	if next, err := c.signIns.Step(ctx, p); err != nil || next != auth.StepPassword { // this form was sent twice, and the other one was faster
+		return cmp.Or(err, c.goOn(ec, p))
 	}
 	page := c.stepPage(ec, p)
 	var ok bool
