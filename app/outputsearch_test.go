@@ -179,6 +179,19 @@ func TestKeptOutputIsSearched(t *testing.T) {
 				t.Errorf("%s, with a token for another group: %v", path, got)
 			}
 		}
+		// A job that was moved leaves its former runs to the former group: a search that stops at a run tells that the text is in it.
+		if _, err := b.a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 2 WHERE id = ?", b.jobs[0]); err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range []string{"", "&group_id=1", "&group_id=2"} {
+			found.Items, found.Next = nil, ""
+			if theirs.json(200, &found, "GET", fmt.Sprintf("/runs/search?text=bad&limit=1&job_id=%d%s", b.jobs[0], group), ""); len(found.Items) != 0 || found.Next != "" {
+				t.Errorf("of a job that was moved to the token's group, with %q: %+v", group, found)
+			}
+		}
+		if _, err := b.a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 1 WHERE id = ?", b.jobs[0]); err != nil {
+			t.Fatal(err)
+		}
 
 		// The command line.
 		out, err := punctual(t, "runs", "search", "timeout</b> OF BAD", "--group", "1", "--url", b.base, "--token", b.token)
