@@ -341,7 +341,7 @@ func (e *Engine) startNextOf(groupID int64) {
 	}
 	e.wg.Go(func() {
 		for again := true; again; again = e.nexts.again(groupID) {
-			if err := e.nextOfGroup(e.work, groupID); err != nil {
+			if err := e.nextOfGroup(e.work, groupID); err != nil && e.work.Err() == nil {
 				e.log.Warn("let the next run of a group have its slot", "group_id", groupID, "error", err)
 			}
 		}
@@ -504,14 +504,11 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 			return err
 		}
 	}
-	if err != nil {
-		return err
-	}
-	jobs, err := e.queries.ListJobsWithWaiting(ctx, e.cfg.Pool, db.ListJobsWithWaitingParams{
+	jobs, failed := e.queries.ListJobsWithWaiting(ctx, e.cfg.Pool, db.ListJobsWithWaitingParams{
 		BeforeMs: e.now().Add(-e.cfg.Horizon).UnixMilli(), ButGroups: append(groups, -1), // of none: NOT IN () is no SQL
 	})
-	if err != nil {
-		return err
+	if failed != nil {
+		return errors.Join(err, failed)
 	}
 	for _, id := range jobs {
 		failed := e.startNext(ctx, id)
