@@ -147,7 +147,8 @@ func (l *load) accountFollowed(t *testing.T, child int64) {
 	if kinds[jobspec.TriggerMisfire] == 0 && kinds[jobspec.TriggerCron] != followJobs*l.fires {
 		t.Errorf("of %d fires there are %d rows", followJobs*l.fires, kinds[jobspec.TriggerCron])
 	}
-	if tries, n := kinds[jobspec.TriggerRetry], kinds[jobspec.TriggerParent]; tries == 0 || n < followJobs*l.fires*3/4 {
-		t.Errorf("%d retries and %d children of %d fires", tries, n, followJobs*l.fires)
+	ran := kinds[jobspec.TriggerCron] // where the machine is slow, some are over when an admin comes back
+	if tries, n := kinds[jobspec.TriggerRetry], kinds[jobspec.TriggerParent]; tries == 0 || n < ran*3/4 {
+		t.Errorf("%d retries and %d children of %d fires", tries, n, ran)
 	}
 }
