@@ -90,3 +90,42 @@ func TestSessionsWithoutASecondFactorEndWhereOneIsRequired(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoBecomesAnAdministratorShowsASecondFactor in every session of theirs: one at a provider began without while none was required of them.
+func TestWhoBecomesAnAdministratorShowsASecondFactor(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := directorytest.NewOIDC(t)
+		o.SignIn = company(t, p)
+		o.SignIn.OIDC[0].SecondFactor = &directory.SecondFactor{AMR: directory.Values{"mfa"}}
+		a := start(t, o)
+		orders(t, a)
+		root := open(t, a).mustLogin()
+		root.giveCode(t)
+		root.set(url.Values{"second_factor": {"admins"}})
+		signIn := func(group, amr string) *browser {
+			t.Helper()
+			p.SetUser(member("anna", group))
+			p.Twist(func(claims map[string]any) { claims["amr"] = []string{amr} })
+			b := open(t, a)
+			if got := b.signIn(); got.location() != "/jobs" {
+				t.Fatalf("sign in: %d %.300s", got.status, got.body)
+			}
+			return b
+		}
+		forgotten := signIn("watch", "pwd")
+		if got := forgotten.get("/jobs"); got.status != http.StatusOK {
+			t.Fatalf("a user: %d", got.status)
+		}
+		chief := signIn("chiefs", "mfa")
+		if got := chief.get("/users"); got.status != http.StatusOK {
+			t.Errorf("an administrator who has shown one: %d", got.status)
+		}
+		if got := forgotten.get("/users"); got.status != http.StatusSeeOther {
+			t.Errorf("a session of theirs without one: %d", got.status)
+		}
+		if again := signIn("chiefs", "mfa"); again.get("/users").status != http.StatusOK || chief.get("/users").status != http.StatusOK {
+			t.Error("a further sign-in ends the session before it")
+		}
+	})
+}
