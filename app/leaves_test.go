@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,6 +22,9 @@ func TestWhoDeletesAUserIsToldWhatTheyLeave(t *testing.T) {
 		row, _ := root.get("/users?q=jonas").document(t).Find("tbody tr").First().Attr("id")
 		user := "/users/" + strings.TrimPrefix(row, "user-")
 		asked := func() string { t.Helper(); return root.get(user + "/delete").document(t).Find(".panel").Text() }
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET author = 'jonas b.'"); err != nil { // somebody else
+			t.Fatal(err)
+		}
 		if got := asked(); strings.Contains(got, "owner") || strings.Contains(got, "waits") || strings.Contains(got, "API token") {
 			t.Errorf("of who leaves nothing it says %s", got)
 		}
@@ -39,6 +43,12 @@ func TestWhoDeletesAUserIsToldWhatTheyLeave(t *testing.T) {
 			t.Fatalf("propose: %d", got.status)
 		}
 		token := makeToken(t, one, url.Values{"name": {"laptop"}, "scope": {"admin"}, "days": {"7"}})
+		program := &caller{t: t, base: a.Welcome().URL}
+		var login askedDevice
+		program.json(http.StatusCreated, &login, "POST", "/device-logins", `{"program":"punctual"}`)
+		if got := other.post("/device", url.Values{"code": {login.Code}, "name": {"punctual"}, "days": {"7"}, "scope": {"view"}}); got.status != http.StatusOK {
+			t.Fatalf("let in: %d", got.status)
+		}
 		text := asked()
 		for _, want := range []string{"1 API token of theirs counts", "as its owner", "1 change of a script by them waits"} {
 			if !strings.Contains(text, want) && !strings.Contains(text, strings.Replace(want, "as its owner", "as their owner", 1)) {
@@ -74,6 +84,10 @@ func TestWhoDeletesAUserIsToldWhatTheyLeave(t *testing.T) {
 			t.Fatalf("delete: %d", got.status)
 		}
 		is("deleted", http.StatusSeeOther, http.StatusUnauthorized)
+		var taken takenDevice
+		if program.json(http.StatusOK, &taken, "POST", "/device-logins/token", fmt.Sprintf(`{"device_code":%q}`, login.Device)); taken.State != "refused" || taken.Token != "" {
+			t.Errorf("a login of the command line that was let in: %+v", taken)
+		}
 		// Their change is left, and another may decide about it.
 		page := root.get(editor + "/waiting").document(t)
 		if got := root.post(editor+"/waiting", url.Values{"version": {page.Find(`input[name="version"]`).AttrOr("value", "")}, "decision": {"approve"}}); got.location() != editor {

@@ -383,7 +383,7 @@ func (in UserInput) leaves(u User) error {
 
 // Leaves is what hangs on a user: the tokens go with them, and the rest stays.
 type Leaves struct {
-	Jobs    int64 // whose owner has their name
+	Jobs    int64 // whose owner is their name, and not somebody with a longer one
 	Changes int64 // of scripts, which wait for a second person
 	Tokens  int64 // API tokens that somebody may still use
 }
@@ -393,8 +393,7 @@ func (s *Users) Leaves(ctx context.Context, p auth.Principal, u User) (l Leaves,
 	if err := requireAdmin(p); err != nil {
 		return l, err
 	}
-	q, _ := jobQuery(p, JobFilter{Author: u.Name})
-	if l.Jobs, err = db.CountJobs(ctx, s.cfg.Pool, q); err != nil {
+	if l.Jobs, err = db.CountJobs(ctx, s.cfg.Pool, db.JobFilter{Author: likeEscaper.Replace(u.Name)}); err != nil {
 		return l, fmt.Errorf("count jobs of an owner: %w", db.Error(err))
 	}
 	waiting, err := s.queries.ListScriptChanges(ctx, s.cfg.Pool)
