@@ -369,8 +369,10 @@ func TestAPlanTakesATokenThatMayOnlyView(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Replace(string(raw), "orders", strings.ToLower(secret), 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := do(view, "diff"); err == nil || strings.Contains(out, secret) || !strings.Contains(out, "2 refused") {
-			t.Errorf("of a group that they may not see: %v\n%s", err, out)
+		for _, create := range []string{"false", "true"} {
+			if out, err := do(view, "diff", "--create-executors="+create); err == nil || strings.Contains(out, secret) || !strings.Contains(out, "2 refused") {
+				t.Errorf("of a group that they may not see: %v\n%s", err, out)
+			}
 		}
 	})
 }

@@ -355,7 +355,7 @@ func (m *importer) findGroup(i int) {
 		item.group.id, item.group.title = found[0].ID, found[0].Title
 	case !m.opts.CreateGroups:
 		m.fault(i, manage.FieldGroup, "import.error.group", "Name", item.AppName)
-	case !m.p.Admin && !m.opts.Look:
+	case !m.mayCreateGroups():
 		m.fault(i, manage.FieldGroup, "import.error.group_admin", "Name", item.AppName)
 	default:
 		for _, f := range m.s.cfg.Groups.Check(item.group.input()) {
@@ -363,6 +363,10 @@ func (m *importer) findGroup(i int) {
 		}
 	}
 }
+
+// mayCreateGroups says whether executors that are not found are created: by administrators. Who looks has to see all of them, or one that is there
+// already would be said to be new.
+func (m *importer) mayCreateGroups() bool { return m.p.Admin || m.opts.Look && m.p.CanUseGroup(0) }
 
 // input is the executor as it would be created: one whose programs register by themselves.
 func (g executor) input() manage.GroupInput {
@@ -372,7 +376,7 @@ func (g executor) input() manage.GroupInput {
 // emptyGroups are the executors to be created that have no jobs in the file. Where none are, or by whom may not, they are passed over: there is
 // nothing that would miss them.
 func (m *importer) emptyGroups(f jobfile.File) (list []executor, err error) {
-	if !m.opts.CreateGroups || !m.p.Admin && !m.opts.Look {
+	if !m.opts.CreateGroups || !m.mayCreateGroups() {
 		return nil, nil
 	}
 	there := make(map[string]bool)
