@@ -306,6 +306,17 @@ func TestInstallationsDifferInOneFile(t *testing.T) {
 		if out, err := apply("diff", production, again); err == nil || !strings.Contains(err.Error(), "again.yaml:3") {
 			t.Errorf("two that say the same: %v %s", err, out)
 		}
+		when := write("when.yaml", "defaults: {schedule: FIX_RATE, state: stopped}\n")
+		write("jobs/more/stock.yaml", "executors:\n  - app_name: orders\n    jobs:\n      - {description: open, author: ann, handler: h, every_seconds: 60}\n")
+		if out, err := apply("diff", production, when); err == nil || !strings.Contains(out, "1 created") {
+			t.Errorf("the schedule stands there: %v %s", err, out)
+		}
+		if _, err := apply("diff", production); err == nil || !strings.Contains(err.Error(), "stock.yaml:5: The field “schedule” is missing") {
+			t.Errorf("the schedule stands nowhere: %v", err)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "jobs/more")); err != nil {
+			t.Fatal(err)
+		}
 		c.json(200, &struct{}{}, "PATCH", "/groups/1", `{"app_name":"billing"}`)
 		write("jobs/orders.yaml", fmt.Sprintf(jobs, "billing"))
 		if out, err := apply("diff", production); err != nil || !strings.Contains(out, "2 as they are") {

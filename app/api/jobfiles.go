@@ -150,29 +150,22 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 	var all jobfile.File
 	var faults []problem.Field
 	jobs, size := 0, 0
-	var shared []jobfile.Defaults
+	texts := make([][]byte, len(files))
 	for i, f := range files {
 		size += len(f.Text)
-		one, err := jobfile.Parse([]byte(f.Text))
-		if wrong, ok := errors.AsType[jobfile.Faults](err); ok {
-			for _, fault := range wrong {
-				faults = append(faults, problem.Field{Name: fmt.Sprintf("files.%d:%d", i, fault.Line), Key: fault.Key, Args: fault.Args})
-			}
-			continue
-		} else if err != nil {
-			return all, err
-		}
-		if one.Shared() {
-			for _, other := range shared {
-				if field, line := one.Defaults.Twice(other); field != "" {
-					faults = append(faults, problem.Field{Name: fmt.Sprintf("files.%d:%d", i, line), Key: jobfile.CodeTwice, Args: []any{"Field", field}})
-				}
-			}
-			shared = append(shared, one.Defaults)
+		texts[i] = []byte(f.Text)
+	}
+	if size > jobfile.MaxBytesTogether {
+		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeTogether, Args: []any{"Max", jobfile.MaxBytesTogether >> 20}})
+	}
+	parts, wrong := jobfile.ParseTogether(texts...)
+	for i, one := range parts {
+		for _, fault := range wrong[i] {
+			faults = append(faults, problem.Field{Name: fmt.Sprintf("files.%d:%d", i, fault.Line), Key: fault.Key, Args: fault.Args})
 		}
 		for _, g := range one.Groups {
 			for n := range g.Jobs {
-				g.Jobs[n].From = f.Name
+				g.Jobs[n].From = files[i].Name
 			}
 			jobs += len(g.Jobs)
 			all.Groups = append(all.Groups, g)
@@ -181,13 +174,8 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 	switch {
 	case len(faults) > 0:
 		return all, problem.InvalidFields(faults...)
-	case size > jobfile.MaxBytesTogether:
-		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeTogether, Args: []any{"Max", jobfile.MaxBytesTogether >> 20}})
 	case jobs > jobfile.MaxJobsTogether:
 		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeManyTogether, Args: []any{"Max", jobfile.MaxJobsTogether}})
-	}
-	for _, d := range shared {
-		all.With(d)
 	}
 	return all, nil
 }

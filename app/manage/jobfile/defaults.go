@@ -15,6 +15,8 @@ type Defaults struct {
 	values Values
 	state  string
 	lines  map[string]int
+
+	elsewhere bool // in another file: what is wrong with them is told in the line of the job
 }
 
 // ownFields are those of each job: what it is called, when it is due, and what it consists of.
@@ -47,6 +49,9 @@ func (j *Job) inherit(from ...Defaults) {
 			if _, said := j.lines[name]; said {
 				continue
 			}
+			if d.elsewhere {
+				line = j.Line
+			}
 			j.lines[name] = line
 			got[name] = true
 			if name == FieldState {
@@ -71,28 +76,27 @@ func (j *Job) inherit(from ...Defaults) {
 	}
 }
 
-// Shared says whether a file has defaults for the jobs of others, and none of its own.
-func (f File) Shared() bool { return f.Defaults.Line > 0 && len(f.Groups) == 0 }
-
-// Twice is a field that both defaults have, with its line in d, if there is one.
-func (d Defaults) Twice(other Defaults) (field string, line int) {
-	for _, name := range fieldNames {
-		if line, has := d.lines[name]; has && other.lines[name] > 0 {
-			return name, line
+// isShared says whether a file has defaults for the jobs of others, and no jobs.
+func isShared(n document.Node) bool {
+	has := false
+	for i, key := range n.Keys {
+		if key.Text == fieldGroups && len(n.Items[i].Items) > 0 {
+			return false
 		}
+		has = has || key.Text == fieldDefaults
 	}
-	return "", 0
+	return has
 }
 
-// With gives the jobs of a file what they say nothing of, from the defaults of another file. What is wrong with that is told in the line of the job.
-func (f File) With(d Defaults) {
-	for _, g := range f.Groups {
-		for i := range g.Jobs {
-			here := Defaults{Line: d.Line, values: d.values, state: d.state, lines: make(map[string]int)}
-			for name := range d.lines {
-				here.lines[name] = g.Jobs[i].Line
+// share keeps the defaults of a file that has them for others. Two of them may not say the same field.
+func (r *reader) share(d Defaults) {
+	for _, other := range r.shared {
+		for _, name := range fieldNames {
+			if line, has := d.lines[name]; has && other.lines[name] > 0 {
+				r.Add(line, CodeTwice, "Field", name)
 			}
-			g.Jobs[i].inherit(here)
 		}
 	}
+	d.elsewhere = true
+	r.shared = append(r.shared, d)
 }

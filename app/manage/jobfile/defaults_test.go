@@ -66,24 +66,31 @@ func TestJobsHaveWhatTheySayNothingOf(t *testing.T) {
 
 func TestDefaultsOfAnotherFile(t *testing.T) {
 	t.Parallel()
-	shared, err := Parse([]byte("punctual_jobs: 1\ndefaults: {author: eve, alarm_email: [ops@example.com], state: stopped}\n"))
-	if err != nil || !shared.Shared() {
-		t.Fatalf("%v %v", shared, err)
+	jobs := []byte("punctual_jobs: 1\ndefaults: {state: running, misfire_last: 3}\nexecutors:\n  - app_name: orders\n    jobs:\n      - {description: a, schedule: NONE, alarm_email: []}\n" +
+		"      - {description: b, author: ann, cron: '0 0 2 * * ?'}\n")
+	shared := []byte("punctual_jobs: 1\ndefaults: {author: eve, alarm_email: [ops@example.com], schedule: CRON, misfire: FIRE_LAST}\nexecutors: []\n")
+	for _, order := range [][][]byte{{jobs, shared}, {shared, jobs}} {
+		files, wrong := ParseTogether(order...)
+		if len(wrong[0])+len(wrong[1]) > 0 {
+			t.Fatal(wrong)
+		}
+		g := append(files[0].Groups, files[1].Groups...)
+		a, b := g[0].Jobs[0], g[0].Jobs[1]
+		if a.Values.Get("author") != "eve" || a.Values.Get("alarm_email") != "" || a.State != Stopped || b.Values.Get("author") != "ann" || b.Values.Get("alarm_email") != "ops@example.com" {
+			t.Errorf("%v %s, %v %s", a.Values, a.State, b.Values, b.State)
+		}
+		if b.Values.Get("schedule") != "CRON" || b.State != Running || b.Values.Get("misfire_last") != "3" {
+			t.Errorf("the defaults of both together: %v %s", b.Values, b.State)
+		}
+		if a.LineOf("author") != 6 || b.LineOf("alarm_email") != 7 {
+			t.Error("what is wrong with it is told elsewhere than at the job")
+		}
 	}
-	f, err := Parse([]byte("punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {description: a, schedule: NONE, alarm_email: []}\n      - {description: b, schedule: NONE, author: ann, state: running}\n"))
-	if err != nil || f.Shared() {
-		t.Fatal(err)
+	if _, wrong := ParseTogether(shared, jobs, shared); len(wrong[0])+len(wrong[1]) > 0 || len(wrong[2]) != 4 || wrong[2][0].Line != 2 || wrong[2][0].Key != CodeTwice {
+		t.Errorf("two that say the same: %v", wrong)
 	}
-	f.With(shared.Defaults)
-	a, b := f.Groups[0].Jobs[0], f.Groups[0].Jobs[1]
-	if a.Values.Get("author") != "eve" || a.Values.Get("alarm_email") != "" || a.State != Stopped || b.Values.Get("author") != "ann" || b.Values.Get("alarm_email") != "ops@example.com" || b.State != Running {
-		t.Errorf("%v %s, %v %s", a.Values, a.State, b.Values, b.State)
-	}
-	if a.LineOf("author") != 5 || b.LineOf("alarm_email") != 6 {
-		t.Error("what is wrong with it is told elsewhere than at the job")
-	}
-	if field, line := shared.Defaults.Twice(shared.Defaults); field != "author" || line != 2 {
-		t.Errorf("%s in line %d", field, line)
+	if _, wrong := ParseTogether(jobs); len(wrong[0]) != 1 || wrong[0][0].Line != 7 {
+		t.Errorf("a schedule that stands nowhere: %v", wrong)
 	}
 }
 

@@ -38,7 +38,7 @@ const version = "1"
 
 // File is the jobs of some executors.
 type File struct {
-	// Defaults are those that stand at the top of a file. Its jobs have them already; a file that has nothing else is for those of others.
+	// Defaults are those that stand at the top of a file. Its jobs have them already.
 	Defaults Defaults
 	Groups   []Group
 }

@@ -33,22 +33,51 @@ type Faults = document.Faults
 
 // Parse reads a file, YAML or JSON. The error is [Faults].
 func Parse(raw []byte) (File, error) {
-	tree, wrong := document.Read(raw, MaxBytes)
-	if wrong != nil {
-		return File{}, Faults{*wrong}
+	files, wrong := ParseTogether(raw)
+	if len(wrong[0]) > 0 {
+		return File{}, wrong[0]
 	}
-	var r reader
-	f := r.file(tree)
-	if len(r.Faults) > 0 {
-		return File{}, r.Faults.Sorted()
-	}
-	return f, nil
+	return files[0], nil
 }
 
-// reader turns a tree into a file.
+// ParseTogether reads files that are applied together, and what is wrong with each. One that has defaults and no jobs has them for the jobs of the
+// others, for what these leave open.
+func ParseTogether(raws ...[]byte) (files []File, wrong []Faults) {
+	files, wrong = make([]File, len(raws)), make([]Faults, len(raws))
+	trees := make([]document.Node, len(raws))
+	var r reader
+	read := func(i int) {
+		r.Faults, r.jobs = nil, 0
+		if files[i] = r.file(trees[i]); isShared(trees[i]) {
+			r.share(files[i].Defaults)
+		}
+		wrong[i] = r.Faults.Sorted()
+	}
+	var rest []int
+	for i, raw := range raws {
+		tree, fault := document.Read(raw, MaxBytes)
+		if fault != nil {
+			wrong[i] = Faults{*fault}
+			continue
+		}
+		if trees[i] = tree; isShared(tree) {
+			read(i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	for _, i := range rest {
+		read(i)
+		trees[i] = document.Node{}
+	}
+	return files, wrong
+}
+
+// reader turns trees into files.
 type reader struct {
 	document.Reader
-	jobs int
+	jobs   int
+	shared []Defaults // of the files that have them for others
 }
 
 func (r *reader) file(n document.Node) File {
@@ -115,7 +144,7 @@ func (r *reader) group(n document.Node, outer Defaults) Group {
 			break
 		}
 		j := r.job(item)
-		j.inherit(own, outer)
+		j.inherit(append([]Defaults{own, outer}, r.shared...)...)
 		if _, said := j.lines[fieldSchedule]; !said && item.Kind == document.Mapping {
 			r.Add(j.Line, document.CodeMissing, "Field", fieldSchedule)
 		}
