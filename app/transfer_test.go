@@ -103,6 +103,10 @@ func TestJobsTravelAsFiles(t *testing.T) {
 		fields := confirmed(doc)
 		tampered := url.Values{}
 		maps.Copy(tampered, fields)
+		nobodys := b.post("/jobs/import", url.Values{"text": {strings.Replace(text, "author: ", "author: '' # ", 1)}}).document(t)
+		if said := nobodys.Find(".import-items").Text(); !strings.Contains(said, "author: Fill this in.") {
+			t.Errorf("of a job without an author: %s", said)
+		}
 		tampered.Set("text", strings.Replace(fields.Get("text"), "retries: 3", "retries: 4", 1))
 		if got := b.post("/jobs/import", tampered); got.status != http.StatusUnprocessableEntity || got.document(t).Find(".notice.error").Length() != 1 || got.document(t).Find(`button[name="confirm"]`).AttrOr("value", "") == fields.Get("confirm") {
 			t.Errorf("a text that was not previewed: %d", got.status)

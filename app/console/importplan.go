@@ -63,11 +63,11 @@ func importPlan(page jobs.ImportPage, plan transfer.Plan, done bool) *jobs.Impor
 	return out
 }
 
-// importFault says what is wrong, with the field that it is about: "retries" alone would not tell.
+// importFault says what is wrong, with the field that it is about, as the file calls it: "Fill this in." alone would not tell.
 func importFault(page jobs.ImportPage, f jobfile.Fault) string {
 	text := f.Text(page.Printer)
 	if field := importField(f.Name); field != nil && strings.HasPrefix(f.Key, "job.error.") {
-		return page.T("import.fault", "Field", page.T(field.Label), "Text", text)
+		return page.T("import.fault", "Field", transfer.FileField(f.Name), "Text", text)
 	}
 	return text
 }
