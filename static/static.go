@@ -28,7 +28,7 @@ var dist embed.FS
 type asset struct {
 	name        string // with the hash: app.1f2e3d4c.css
 	contentType string
-	body        func() []byte // read at each request: it stands in the program, and most browsers take the other form
+	body        func() []byte // read, or unpacked, at each request: browsers take the other form
 	gzipped     func() []byte // made at the first request that takes it; nil for what is compressed already
 }
 
@@ -141,6 +141,17 @@ func Body(name string) []byte {
 	return a.body()
 }
 
+// takesGzip says whether an Accept-Encoding names gzip, and with no weight of 0, which would rule it out.
+func takesGzip(header string) bool {
+	for coding := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			return strings.Trim(weight, " qQ=0.") != "" || strings.TrimSpace(weight) == ""
+		}
+	}
+	return false
+}
+
 // Handler serves every file under Prefix.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -157,7 +168,7 @@ func Handler() http.Handler {
 		body := a.body
 		if a.gzipped != nil {
 			h.Set("Vary", "Accept-Encoding")
-			if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			if takesGzip(r.Header.Get("Accept-Encoding")) {
 				h.Set("Content-Encoding", "gzip")
 				body = a.gzipped
 			}

@@ -59,6 +59,18 @@ func TestFilesAreServedForEverUnderTheirHash(t *testing.T) {
 	}
 }
 
+// TestWhoTakesNoGzipGetsNone: one that says so of it, too.
+func TestWhoTakesNoGzipGetsNone(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"gzip;q=0": "", "br, GZIP ; q=0.000": "", "identity": "", "gzip;q=0.5, br": "gzip", "deflate,gzip": "gzip", "X-Gzip": "",
+	} {
+		if got := get(t, URL("app.js"), "Accept-Encoding", header).Header.Get("Content-Encoding"); got != want {
+			t.Errorf("%s: %q, want %q", header, got, want)
+		}
+	}
+}
+
 // TestTheEditorsShareTheirCore: a second language costs its grammar, and no second editor.
 func TestTheEditorsShareTheirCore(t *testing.T) {
 	t.Parallel()
