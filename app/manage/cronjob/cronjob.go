@@ -358,7 +358,11 @@ func (n node) text(name string) string {
 	return ""
 }
 
-func (n node) flag(name string) bool { return n.text(name) == "true" }
+func (n node) flag(name string) bool {
+	var is bool
+	found := n.at(name)
+	return found.Node != nil && found.Decode(&is) == nil && is // what YAML 1.1 calls so, too
+}
 
 func (n node) number(name string) (int64, bool) {
 	v, err := strconv.ParseInt(n.text(name), 10, 64)

@@ -79,6 +79,16 @@ func converted(t *testing.T, text string, o cronjob.Options) jobfile.Job {
 	return file.Groups[0].Jobs[0]
 }
 
+// TestSuspendedIsWhatKubernetesTakesForIt, which reads YAML 1.1: one that is not told from the others would be started with them.
+func TestSuspendedIsWhatKubernetesTakesForIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"true": cronjob.TagSuspended, "yes": cronjob.TagSuspended, "On": cronjob.TagSuspended, "false": cronjob.Tag, "no": cronjob.Tag, "": cronjob.Tag} {
+		if got := converted(t, manifest("  suspend: "+text, "command: [a]"), usual).Values.Get("tags"); got != want {
+			t.Errorf("suspend: %s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestWhatCannotBeAJob(t *testing.T) {
 	for name, text := range map[string]string{
 		"a CronJob without a name":                "kind: CronJob\nspec: {schedule: '0 0 * * *'}",
