@@ -243,3 +243,20 @@ func TestTheLimitOfAGroupHoldsAcrossAdmins(t *testing.T) {
 		open = open[1:]
 	}
 }
+
+// TestALimitIsRaisedWhileTheEngineIsNotStarted, as on a database that is held: what waits goes when it starts.
+func TestALimitIsRaisedWhileTheEngineIsNotStarted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		b.limitGroup(1)
+		held := newEngine(t, pool, b.executors, nil)
+		if err := held.Arrive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		held.Hold()
+		b.limitGroup(1, held)
+		b.limitGroup(2, held)
+		held.wg.Wait()
+	})
+}
