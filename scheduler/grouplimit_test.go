@@ -260,3 +260,33 @@ func TestALimitIsRaisedWhileTheEngineIsNotStarted(t *testing.T) {
 		held.wg.Wait()
 	})
 }
+
+// TestWhatWaitedForALimitThatIsTakenAwayIsNotTooLate: it was told to wait.
+func TestWhatWaitedForALimitThatIsTakenAwayIsNotTooLate(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		first := b.trigger(b.addJob(nil))
+		b.wantGoing("one runs", first)
+		job := b.addJob(nil)
+		b.start(job, time.Now())
+		var id int64
+		b.await("a fire waits", func() bool {
+			for _, r := range b.allRuns() {
+				if r.JobID == job {
+					id = r.ID
+				}
+			}
+			return id != 0 && time.Now().UnixMilli() > b.run(id).PlannedAt && b.engine.pending.len() == 0
+		})
+		for _, q := range []string{"UPDATE xxl_job_log SET planned_at = planned_at - 120000 WHERE id = ?", "UPDATE punctual_slot SET planned_at = planned_at - 120000 WHERE log_id = ?"} {
+			b.exec(q, id)
+		}
+		b.limitGroup(0)
+		b.await("it goes", func() bool { r := b.run(id); return r.TriggerCode != 0 })
+		if r := b.run(id); r.TriggerCode != 200 || r.Outcome == event.Skipped {
+			t.Errorf("%+v", r)
+		}
+	})
+}

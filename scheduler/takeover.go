@@ -273,7 +273,7 @@ const staleAfter = time.Minute
 // endStale ends a run that is too late to be sent by its job's misfire strategy. A run that waited for a slot was told to wait.
 func (e *Engine) endStale(d *dispatch) bool {
 	late := e.now().Sub(d.planned)
-	if d.trigger != jobspec.TriggerCron || d.job.misfire != jobspec.MisfireDoNothing || late <= staleAfter || e.limited(d.job) {
+	if d.trigger != jobspec.TriggerCron || d.job.misfire != jobspec.MisfireDoNothing || late <= staleAfter || d.waited || e.limited(d.job) {
 		return false
 	}
 	d.retries = 0 // another attempt would be later still
