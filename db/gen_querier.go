@@ -653,6 +653,8 @@ type Querier interface {
 	// Every group in upstream's order (docs/compat.md §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
 	ListGroupsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListGroupsToTellRow, error)
+	// Groups with a run that has been waiting for a while, for the sweep; 0: of none.
+	ListGroupsWithWaiting(ctx context.Context, db DBTX, beforeMs int64) ([]int64, error)
 	// The counters of every group in a stretch of hours.
 	ListHours(ctx context.Context, db DBTX, arg ListHoursParams) ([]RunHour, error)
 	// ListHours for some groups, by the primary key.
@@ -695,8 +697,6 @@ type Querier interface {
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
 	// their own whether its output is kept. ListRunsToEnd says whether there are any, by the same conditions.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
-	// Jobs with a run that has been waiting for a while, for the sweep: but for those of groups that are swept as a whole.
-	ListJobsWithWaiting(ctx context.Context, db DBTX, arg ListJobsWithWaitingParams) ([]int64, error)
 	// Which of these jobs have a run that waits for a slot and whose time has come.
 	ListJobsWithWaitingRun(ctx context.Context, db DBTX, arg ListJobsWithWaitingRunParams) ([]int64, error)
 	// What is kept of some runs, newest first.
@@ -859,6 +859,8 @@ type Querier interface {
 	// together. The bounds of the id keep this a read of few rows.
 	ListShards(ctx context.Context, db DBTX, arg ListShardsParams) ([]ListShardsRow, error)
 	ListSilentExecutors(ctx context.Context, db DBTX, arg ListSilentExecutorsParams) ([]ListSilentExecutorsRow, error)
+	// Which of these runs have a slot or wait for one, and for which group's limit each counts.
+	ListSlotGroups(ctx context.Context, db DBTX, logIds []int64) ([]ListSlotGroupsRow, error)
 	// The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
 	// The caller bounds both stretches. group_ids counts unless all_groups is 1.
 	ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsParams) ([]ListSlowJobsRow, error)

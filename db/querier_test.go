@@ -139,7 +139,7 @@ var argValues = map[string]any{
 	"StartJob.ID": int64(3), "CountJobsDueAt.AtMs": int64(1), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
 	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100), "DeleteRefusedBefore": int64(100), "DeleteFollowedBefore": int64(100), "InsertFollowed.LogID": int64(100),
 	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1", "DeleteGroupOptions": "app_na1",
-	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthRunIDUpTo.Offset": int32(0), "NthRunIDUpTo.Upto": int64(100), "CountRunsBetween.After": int64(0), "CountRunsBetween.Upto": int64(100),
+	"ListGroupsWithWaiting": int64(100), "ListClearings": int32(10), "NthRunIDUpTo.Offset": int32(0), "NthRunIDUpTo.Upto": int64(100), "CountRunsBetween.After": int64(0), "CountRunsBetween.Upto": int64(100),
 	"GetUserByIdentity": "identi1", "UseSignIn.ID": "new", "DeleteUsedSignInsBefore": int64(100),
 	"InsertUser.Username": "new", "InsertPermission.UserID": int64(100), "KeepID": "other", "ObjectPattern": "%",
 	"AfterSeq": int64(0), "ToSeq": int64(100), "NewSeq": int64(50), "NewHash": "changed", "OldSeq": int64(1), "InsertAuditMarkIfAbsent.Name": "new", "ListAuditMarks": int32(10), "ListUnchainedAudit": int32(10), "ChainAudit.Seq": int64(77), "GetAuditMark": "name1",

@@ -209,41 +209,24 @@ func (q *Queries) ListGatesWithoutJob(ctx context.Context, db DBTX) ([]int64, er
 	return items, nil
 }
 
-const listJobsWithWaiting = `-- name: ListJobsWithWaiting :many
-SELECT DISTINCT job_id FROM punctual_slot
-WHERE running = 0 AND planned_at <= ? AND group_id NOT IN (/*SLICE:but_groups*/?) LIMIT 1000
+const listGroupsWithWaiting = `-- name: ListGroupsWithWaiting :many
+SELECT DISTINCT group_id FROM punctual_slot WHERE running = 0 AND planned_at <= ?
 `
 
-type ListJobsWithWaitingParams struct {
-	BeforeMs  int64
-	ButGroups []int64
-}
-
-// Jobs with a run that has been waiting for a while, for the sweep: but for those of groups that are swept as a whole.
-func (q *Queries) ListJobsWithWaiting(ctx context.Context, db DBTX, arg ListJobsWithWaitingParams) ([]int64, error) {
-	query := listJobsWithWaiting
-	var queryParams []interface{}
-	queryParams = append(queryParams, arg.BeforeMs)
-	if len(arg.ButGroups) > 0 {
-		for _, v := range arg.ButGroups {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:but_groups*/?", strings.Repeat(",?", len(arg.ButGroups))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:but_groups*/?", "NULL", 1)
-	}
-	rows, err := db.QueryContext(ctx, query, queryParams...)
+// Groups with a run that has been waiting for a while, for the sweep; 0: of none.
+func (q *Queries) ListGroupsWithWaiting(ctx context.Context, db DBTX, beforeMs int64) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listGroupsWithWaiting, beforeMs)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var items []int64
 	for rows.Next() {
-		var job_id int64
-		if err := rows.Scan(&job_id); err != nil {
+		var group_id int64
+		if err := rows.Scan(&group_id); err != nil {
 			return nil, err
 		}
-		items = append(items, job_id)
+		items = append(items, group_id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -288,6 +271,49 @@ func (q *Queries) ListJobsWithWaitingRun(ctx context.Context, db DBTX, arg ListJ
 			return nil, err
 		}
 		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSlotGroups = `-- name: ListSlotGroups :many
+SELECT log_id, group_id FROM punctual_slot WHERE log_id IN (/*SLICE:log_ids*/?)
+`
+
+type ListSlotGroupsRow struct {
+	LogID   int64
+	GroupID int64
+}
+
+// Which of these runs have a slot or wait for one, and for which group's limit each counts.
+func (q *Queries) ListSlotGroups(ctx context.Context, db DBTX, logIds []int64) ([]ListSlotGroupsRow, error) {
+	query := listSlotGroups
+	var queryParams []interface{}
+	if len(logIds) > 0 {
+		for _, v := range logIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", strings.Repeat(",?", len(logIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSlotGroupsRow
+	for rows.Next() {
+		var i ListSlotGroupsRow
+		if err := rows.Scan(&i.LogID, &i.GroupID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -43,6 +43,10 @@ UPDATE punctual_slot SET running = 1 WHERE log_id IN (sqlc.slice(log_ids)) AND r
 DELETE FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids))
   AND NOT EXISTS (SELECT 1 FROM xxl_job_log AS l WHERE l.id = punctual_slot.log_id AND l.handle_code = 0 AND l.trigger_code IN (0, 200));
 
+-- name: ListSlotGroups :many
+-- Which of these runs have a slot or wait for one, and for which group's limit each counts.
+SELECT log_id, group_id FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids));
+
 -- name: FirstSlotRun :one
 -- The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
 SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM punctual_slot;
@@ -71,10 +75,9 @@ SELECT log_id, planned_at FROM punctual_slot
 WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
 ORDER BY planned_at DESC, log_id DESC LIMIT 1;
 
--- name: ListJobsWithWaiting :many
--- Jobs with a run that has been waiting for a while, for the sweep: but for those of groups that are swept as a whole.
-SELECT DISTINCT job_id FROM punctual_slot
-WHERE running = 0 AND planned_at <= sqlc.arg(before_ms) AND group_id NOT IN (sqlc.slice(but_groups)) LIMIT 1000;
+-- name: ListGroupsWithWaiting :many
+-- Groups with a run that has been waiting for a while, for the sweep; 0: of none.
+SELECT DISTINCT group_id FROM punctual_slot WHERE running = 0 AND planned_at <= sqlc.arg(before_ms);
 
 -- name: ListStaleSlots :many
 -- Slots whose run has ended or is gone: nothing gives them back any more.

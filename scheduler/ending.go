@@ -422,21 +422,18 @@ func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEn
 // endOf does what the ends of runs mean to their jobs beside retries and children: it gives slots back, and sets the next
 // time of a job that waited for this end. It says where a slot is free now.
 func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, f *following) (freed freedSlots, err error) {
-	var slots []int64
+	var ended, limited []int64
 	for _, r := range open {
 		if r.TriggerType == jobspec.TriggerTrial {
 			continue
 		}
-		of, j := job{id: r.JobID}, f.jobs[r.JobID]
-		if j != nil {
-			of.glue = j.GlueType
-			of.limit, _ = limitOf(j.GlueType, wire.Block(j.ExecutorBlockStrategy), int(j.MaxConcurrent), "")
-		}
-		if freed.add(e, &of, r.JobGroup) {
-			slots = append(slots, r.ID)
-		}
+		ended = append(ended, r.ID)
+		j := f.jobs[r.JobID]
 		if j == nil {
 			continue
+		}
+		if limit, _ := limitOf(j.GlueType, wire.Block(j.ExecutorBlockStrategy), int(j.MaxConcurrent), ""); limit > 0 {
+			limited, freed.jobs = append(limited, r.ID), appendNew(freed.jobs, r.JobID)
 		}
 		if j.ScheduleType == jobspec.ScheduleFixDelay && !f.retried[r.ID] {
 			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt, j.Calendar, j.CalendarRule)
@@ -449,9 +446,7 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndR
 			}
 		}
 	}
-	if len(slots) > 0 {
-		_, err = e.queries.FreeSlots(ctx, tx, slots)
-	}
+	freed.groups, err = e.free(ctx, tx, ended, limited)
 	return freed, err
 }
 

@@ -292,16 +292,26 @@ func (e *Engine) discard(d *dispatch, why event.Event) {
 // freedSlots are where a slot is free by what a transaction ended.
 type freedSlots struct{ jobs, groups []int64 }
 
-// add notes that a run of a job has ended, if somebody can have waited for that. The run's group is that in which it began.
-func (f *freedSlots) add(e *Engine, j *job, group int64) bool {
-	if j.limit > 0 {
-		f.jobs = appendNew(f.jobs, j.id)
+// free gives back what slots runs have that ended, and says of which groups with a limit these are. limited are those of jobs that have one.
+// Which others have a slot is asked where any group has a limit, and for which group: its job may be another's by now.
+func (e *Engine) free(ctx context.Context, tx *sql.Tx, ended, limited []int64) (groups []int64, err error) {
+	slots := limited
+	if len(ended) > 0 && len(e.directory.limitedGroups()) > 0 {
+		rows, err := e.queries.ListSlotGroups(ctx, tx, ended)
+		if err != nil {
+			return nil, err
+		}
+		slots = make([]int64, len(rows))
+		for i, r := range rows {
+			if slots[i] = r.LogID; e.directory.limit(r.GroupID) > 0 {
+				groups = appendNew(groups, r.GroupID)
+			}
+		}
 	}
-	if j.glue != jobspec.GlueFlow && e.directory.limit(group) > 0 {
-		f.groups = appendNew(f.groups, group)
-		return true
+	if len(slots) > 0 {
+		_, err = e.queries.FreeSlots(ctx, tx, slots)
 	}
-	return j.limit > 0
+	return groups, err
 }
 
 // startFreed lets the next runs of jobs and groups have the slots that were given back. What fails here is mended by the sweep.
@@ -329,7 +339,7 @@ func (e *Engine) startFreed(ctx context.Context, freed freedSlots) {
 func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: nextRuns})
 	if err == nil {
-		_, err = e.letTry(ctx, jobID, ids)
+		_, _, err = e.letTry(ctx, jobID, ids)
 	}
 	return err
 }
@@ -341,7 +351,7 @@ func (e *Engine) startNextOf(groupID int64) {
 	}
 	e.wg.Go(func() {
 		for again := true; again; again = e.nexts.again(groupID) {
-			if err := e.nextOfGroup(e.work, groupID); err != nil && e.work.Err() == nil {
+			if err := e.nextOfGroup(e.work, groupID); err != nil {
 				e.log.Warn("let the next run of a group have its slot", "group_id", groupID, "error", err)
 			}
 		}
@@ -351,16 +361,16 @@ func (e *Engine) startNextOf(groupID int64) {
 // nextOfGroup sends the next runs of a group that wait for a slot to try for one, in the order of their planned times. Those of a job that has
 // as many as it may let the others pass.
 func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
-	counts, err := e.queries.CountGroupSlots(ctx, e.cfg.Pool, []int64{groupID})
-	if err != nil {
-		return err
-	}
-	room := e.directory.limit(groupID)
-	if room == 0 {
-		room = maxWaiting // it has been taken away
-	}
-	if len(counts) > 0 {
-		room -= int(counts[0].Running)
+	room := maxWaiting // of what has no limit, or none any more
+	if limit := e.directory.limit(groupID); limit > 0 {
+		counts, err := e.queries.CountGroupSlots(ctx, e.cfg.Pool, []int64{groupID})
+		if err != nil {
+			return err
+		}
+		if len(counts) > 0 {
+			limit -= int(counts[0].Running)
+		}
+		room = min(room, limit)
 	}
 	next := db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, Limit: nextRuns}
 	for room > 0 {
@@ -377,13 +387,12 @@ func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 			next.AfterMs, next.AfterID = r.PlannedAt, r.LogID
 		}
 		for _, id := range jobs {
-			tried, err := e.letTry(ctx, id, runs[id])
+			tried, full, err := e.letTry(ctx, id, runs[id])
 			if err != nil {
 				return err
 			}
-			if left := len(runs[id]) - tried; left > 0 {
+			if room += len(runs[id]) - tried; full {
 				next.ButJobs = append(next.ButJobs, id)
-				room += left
 			}
 		}
 	}
@@ -393,35 +402,36 @@ func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 // nextRuns is how many runs are let try at once.
 const nextRuns = 16
 
-// letTry sends waiting runs of a job to try for a slot, as far as the job has room, and says how many these are.
-func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (int, error) {
+// letTry sends waiting runs of a job to try for a slot, and says how many these are. full says that the job has no room for more.
+func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (tried int, full bool, err error) {
 	if len(ids) == 0 {
-		return 0, nil
+		return 0, false, nil
 	}
 	row, err := e.queries.GetJob(ctx, e.cfg.Pool, jobID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return len(ids), e.cancelOrphans(ctx, ids)
+		return 0, false, e.cancelOrphans(ctx, ids)
 	} else if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	j := jobOf(&row, e.cfg.Pool)
 	if j.limit > 0 {
 		counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		room := int64(j.limit)
 		if len(counts) > 0 {
 			room -= counts[0].Running
 		}
+		full = room < int64(len(ids))
 		ids = ids[:min(max(room, 0), int64(len(ids)))]
 	}
 	if len(ids) == 0 {
-		return 0, nil
+		return 0, full, nil
 	}
 	runs, err := e.queries.ListRunsByID(ctx, e.cfg.Pool, ids)
 	if err != nil {
-		return 0, err
+		return 0, full, err
 	}
 	for i := range runs {
 		if r := &runs[i]; r.OwnerNode == waitingOwner && r.TriggerCode == 0 && r.HandleCode == 0 {
@@ -430,9 +440,10 @@ func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (int, err
 			d.pinned = d.shard.Total > 1
 			d.waited = true
 			e.fire(d)
+			tried++
 		}
 	}
-	return len(ids), nil
+	return tried, full, nil
 }
 
 // nexts are the groups whose next runs are being found, and whether that is to be done again: a slot was given back meanwhile.
@@ -497,21 +508,12 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 			return err
 		}
 	}
-	groups := e.directory.limitedGroups()
-	for _, id := range groups {
+	waiting, err := e.queries.ListGroupsWithWaiting(ctx, e.cfg.Pool, e.now().Add(-e.cfg.Horizon).UnixMilli())
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Concat(e.directory.limitedGroups(), slices.DeleteFunc(waiting, func(id int64) bool { return e.directory.limit(id) > 0 })) {
 		failed := e.nextOfGroup(ctx, id)
-		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
-			return err
-		}
-	}
-	jobs, failed := e.queries.ListJobsWithWaiting(ctx, e.cfg.Pool, db.ListJobsWithWaitingParams{
-		BeforeMs: e.now().Add(-e.cfg.Horizon).UnixMilli(), ButGroups: append(groups, -1), // of none: NOT IN () is no SQL
-	})
-	if failed != nil {
-		return errors.Join(err, failed)
-	}
-	for _, id := range jobs {
-		failed := e.startNext(ctx, id)
 		if err = errors.Join(err, failed); !goesOn(ctx, failed) {
 			break
 		}

@@ -290,3 +290,85 @@ func TestWhatWaitedForALimitThatIsTakenAwayIsNotTooLate(t *testing.T) {
 		}
 	})
 }
+
+// TestTheEndOfAMovedRun lets the next in line of the group go in which it was given its slot.
+func TestTheEndOfAMovedRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		stock := b.addGroup("stock", addressB)
+		if err := b.engine.queries.SetGroupOptions(t.Context(), pool, db.SetGroupOptionsParams{AppName: "stock", MaxRunning: 1}); err != nil {
+			t.Fatal(err)
+		}
+		b.limitGroup(1)
+		first, job := b.trigger(b.addJob(nil)), b.addJob(nil)
+		b.wantGoing("one runs", first)
+		moved := b.trigger(job)
+		b.await("the other waits", func() bool { return b.engine.pending.len() == 0 })
+		b.exec("UPDATE xxl_job_info SET job_group = ? WHERE id = ?", stock, job)
+		if err := b.engine.queries.MoveSlots(t.Context(), pool, db.MoveSlotsParams{JobID: job, GroupID: stock}); err != nil {
+			t.Fatal(err)
+		}
+		b.engine.startNextOf(stock)
+		b.wantGoing("both run", first, moved)
+		next := b.trigger(job)
+		b.await("the next waits", func() bool { return b.engine.pending.len() == 0 })
+		b.limitGroup(0)
+		b.finish(moved, 200, "")
+		b.wantGoing("the next runs", first, next)
+	})
+}
+
+// TestASweepLetsAllGoThatWaitForALimitNoMore, however many these are of one job.
+func TestASweepLetsAllGoThatWaitForALimitNoMore(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		const n = 5 * nextRuns
+		b.wait(b.addJob(nil), n)
+		if err := b.engine.sweepGates(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.await("all run", func() bool { return len(b.going()) == n })
+	})
+}
+
+// TestRunsOfADeletedJobAreNotTheNext of their group: they are ended, and those behind them go.
+func TestRunsOfADeletedJobAreNotTheNext(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		first := b.trigger(b.addJob(nil))
+		b.wantGoing("one runs", first)
+		b.wait(first+1000, 2*nextRuns)
+		last := b.trigger(b.addJob(nil))
+		b.await("the other waits", func() bool { return b.engine.pending.len() == 0 })
+		b.finish(first, 200, "")
+		b.wantGoing("the next runs", last)
+		if n := b.countRuns("outcome = 6"); n != 2*nextRuns {
+			t.Errorf("%d of the deleted job's are ended", n)
+		}
+	})
+}
+
+// wait has runs of a job wait for a slot since an hour.
+func (b *bundle) wait(job int64, n int) {
+	b.t.Helper()
+	at := time.Now().Add(-time.Hour)
+	runs := make([]db.NewRun, n)
+	for i := range runs {
+		runs[i] = db.NewRun{JobGroup: b.group, JobID: job, Type: jobspec.TriggerManual, TriggerTime: b.pool.Wall(at), PlannedAt: at.UnixMilli(), Owner: waitingOwner}
+	}
+	first, err := db.InsertRuns(b.t.Context(), b.pool, runs)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	slots := make([]db.Slot, n)
+	for i := range slots {
+		slots[i] = db.Slot{JobID: job, LogID: first + int64(i), PlannedAt: at.UnixMilli(), GroupID: b.group}
+	}
+	if err := db.InsertSlots(b.t.Context(), b.pool, slots); err != nil {
+		b.t.Fatal(err)
+	}
+}

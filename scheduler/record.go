@@ -186,13 +186,14 @@ func (e *Engine) traceUnsent(lists ...[]*outcome) {
 // unsent does for runs that could not be sent what [Engine.endOf] does for those that ended. It says where a slot
 // is free now.
 func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []*outcome) (freed freedSlots, err error) {
-	var slots []int64
+	var ended, limited []int64
 	for _, o := range batch {
 		if o.sent.Code == wire.CodeSuccess {
 			continue
 		}
-		if freed.add(e, o.d.job, o.d.job.group) {
-			slots = append(slots, o.d.id)
+		ended = append(ended, o.d.id)
+		if o.d.job.limit > 0 {
+			limited, freed.jobs = append(limited, o.d.id), appendNew(freed.jobs, o.d.job.id)
 		}
 		if o.d.job.delayed && o.d.retries <= 0 {
 			row, err := e.queries.GetJob(ctx, tx, o.d.job.id)
@@ -211,9 +212,7 @@ func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []*outcome) (free
 			}
 		}
 	}
-	if len(slots) > 0 {
-		_, err = e.queries.FreeSlots(ctx, tx, slots)
-	}
+	freed.groups, err = e.free(ctx, tx, ended, limited)
 	return freed, err
 }
 
