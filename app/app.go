@@ -399,10 +399,18 @@ func (a *App) cleanSessions(ctx context.Context) {
 		case <-minute.C:
 			a.audit.FlushCounted(ctx, false)
 		case <-tick.C:
-			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.signIns.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx), a.api.Clean(ctx)); err != nil && ctx.Err() == nil {
-				a.logger.Warn("clean sessions, logins and audit log", "error", err)
-			}
+			a.clean(ctx)
 		}
+	}
+}
+
+// clean deletes what is too old to be of use, but nothing of a copy that is held: somebody is to look at it first.
+func (a *App) clean(ctx context.Context) {
+	if a.engine.Held() {
+		return
+	}
+	if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.signIns.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx), a.api.Clean(ctx)); err != nil && ctx.Err() == nil {
+		a.logger.Warn("clean sessions, logins and audit log", "error", err)
 	}
 }
 

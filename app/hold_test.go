@@ -173,3 +173,36 @@ func TestAHeldAdminStops(t *testing.T) {
 		open(t, start(t, o)).eventually("/readyz", http.StatusOK)
 	})
 }
+
+// TestAHeldAdminKeepsTheAuditLog of years ago: what is too old goes when somebody has said go.
+func TestAHeldAdminKeepsTheAuditLog(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		if _, err := Migrate(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if err := Hold(t.Context(), o, ""); err != nil {
+			t.Fatal(err)
+		}
+		a := start(t, o)
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_audit SET made_at = 1 WHERE object_name = 'hold'"); err != nil {
+			t.Fatal(err)
+		}
+		old := func() (n int) {
+			if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_audit WHERE made_at = 1").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if a.clean(t.Context()); old() != 1 {
+			t.Error("an entry of the audit log is deleted on a copy that is held")
+		}
+		if got := open(t, a).mustLogin().post("/nodes/go", url.Values{}); got.status != http.StatusSeeOther {
+			t.Fatalf("go: %d %s", got.status, got.body)
+		}
+		open(t, a).eventually("/readyz", http.StatusOK)
+		if a.clean(t.Context()); old() != 0 {
+			t.Error("it is kept after that")
+		}
+	})
+}
