@@ -1063,6 +1063,8 @@ type Querier interface {
 	SetSignInChallenge(ctx context.Context, db DBTX, arg SetSignInChallengeParams) error
 	// A second factor was shown: which one of auth.Second, by its number.
 	SetSignInStrong(ctx context.Context, db DBTX, arg SetSignInStrongParams) error
+	// For which group's limit slots count.
+	SetSlotGroup(ctx context.Context, db DBTX, arg SetSlotGroupParams) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
 	// What an administrator changes of somebody for whom a provider vouches.
 	SetUserDisabled(ctx context.Context, db DBTX, arg SetUserDisabledParams) (int64, error)

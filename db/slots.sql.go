@@ -497,6 +497,32 @@ func (q *Queries) NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaiti
 	return i, err
 }
 
+const setSlotGroup = `-- name: SetSlotGroup :exec
+UPDATE punctual_slot SET group_id = ? WHERE log_id IN (/*SLICE:log_ids*/?)
+`
+
+type SetSlotGroupParams struct {
+	GroupID int64
+	LogIds  []int64
+}
+
+// For which group's limit slots count.
+func (q *Queries) SetSlotGroup(ctx context.Context, db DBTX, arg SetSlotGroupParams) error {
+	query := setSlotGroup
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.GroupID)
+	if len(arg.LogIds) > 0 {
+		for _, v := range arg.LogIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", strings.Repeat(",?", len(arg.LogIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", "NULL", 1)
+	}
+	_, err := db.ExecContext(ctx, query, queryParams...)
+	return err
+}
+
 const takeSlots = `-- name: TakeSlots :execrows
 UPDATE punctual_slot SET running = 1 WHERE log_id IN (/*SLICE:log_ids*/?) AND running = 0
 `

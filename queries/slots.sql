@@ -38,6 +38,10 @@ UPDATE punctual_slot SET group_id = sqlc.arg(group_id) WHERE job_id = sqlc.arg(j
 -- Gives waiting runs their slots. Guarded, so that one run gets one.
 UPDATE punctual_slot SET running = 1 WHERE log_id IN (sqlc.slice(log_ids)) AND running = 0;
 
+-- name: SetSlotGroup :exec
+-- For which group's limit slots count.
+UPDATE punctual_slot SET group_id = sqlc.arg(group_id) WHERE log_id IN (sqlc.slice(log_ids));
+
 -- name: FreeSlots :execrows
 -- Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 DELETE FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids))

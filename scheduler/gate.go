@@ -165,6 +165,9 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 		if n != int64(len(ids)) {
 			return errRaced
 		}
+		if err := e.countFor(ctx, tx, ids, batch); err != nil {
+			return err
+		}
 		if n, err = db.AdmitRuns(ctx, tx, me, told); err != nil {
 			return err
 		}
@@ -173,6 +176,30 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 		}
 		return nil
 	})
+}
+
+// countFor has the slots that a batch was given count for the groups to whose executors its runs go: a job may have gone to another group since
+// they began to wait, or since they were made.
+func (e *Engine) countFor(ctx context.Context, tx *sql.Tx, given []int64, batch []*admission) error {
+	if len(e.directory.limitedGroups()) == 0 {
+		return nil
+	}
+	rows, err := e.queries.ListSlotGroups(ctx, tx, given)
+	if err != nil {
+		return err
+	}
+	noted := make(map[int64]int64, len(rows))
+	for _, r := range rows {
+		noted[r.LogID] = r.GroupID
+	}
+	for _, a := range batch {
+		if d := a.d; a.given && noted[d.id] != d.job.group {
+			if err := e.queries.SetSlotGroup(ctx, tx, db.SetSlotGroupParams{GroupID: d.job.group, LogIds: []int64{d.id}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // openGates opens the gates of a batch's jobs and groups. All take those of jobs first, so that no two wait for each other.

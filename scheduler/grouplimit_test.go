@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -371,4 +372,34 @@ func (b *bundle) wait(job int64, n int) {
 	if err := db.InsertSlots(b.t.Context(), b.pool, slots); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// TestARetryOfAJobThatMovedCountsWhereItGoes: it was made before, and goes to the executors that it was made for.
+func TestARetryOfAJobThatMovedCountsWhereItGoes(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery, c.RetryBackoff = time.Hour, 2*time.Second }, addressA)
+		stock := b.addGroup("stock", addressB)
+		b.limitGroup(1)
+		var failed atomic.Bool
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			if failed.CompareAndSwap(false, true) {
+				return wire.Answer{Code: 500, Msg: "no"}, nil
+			}
+			return yes, nil
+		}
+		job := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1 })
+		first := b.trigger(job)
+		b.await("its retry is made", func() bool { return b.countRuns("trigger_code = 500") == 1 })
+		b.exec("UPDATE xxl_job_info SET job_group = ? WHERE id = ?", stock, job)
+		if err := b.engine.queries.MoveSlots(t.Context(), pool, db.MoveSlotsParams{JobID: job, GroupID: stock}); err != nil {
+			t.Fatal(err)
+		}
+		b.wantGoing("the retry runs", first+1)
+		at := b.run(first + 1)
+		rows, err := b.engine.queries.ListSlotGroups(t.Context(), pool, []int64{first + 1})
+		if err != nil || len(rows) != 1 || (rows[0].GroupID == b.group) != (at.ExecutorAddress == addressA) {
+			t.Errorf("it is at %s, and counts for %+v, %v", at.ExecutorAddress, rows, err)
+		}
+	})
 }
