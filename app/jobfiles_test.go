@@ -385,6 +385,10 @@ func TestAPlanTakesATokenThatMayOnlyView(t *testing.T) {
 				t.Errorf("of a group that they may not see: %v\n%s", err, out)
 			}
 		}
+		all := makeToken(t, root, url.Values{"name": {"plan"}, "scope": {"view"}, "days": {"7"}})
+		if out, err := do(all, "diff", "--create-executors"); err == nil || !strings.Contains(out, "+ executor "+strings.ToLower(secret)) || !strings.Contains(out, "2 created") {
+			t.Errorf("of a group that is not there, with a token that sees all: %v\n%s", err, out)
+		}
 	})
 }
 
