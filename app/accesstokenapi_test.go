@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -98,6 +99,23 @@ func TestScriptsAreApprovedByPrograms(t *testing.T) {
 		}
 		if out, err := do(c.token, "approve", "tidy up", "--version", version(c.token)); err == nil || !strings.Contains(err.Error(), "does not approve it") {
 			t.Errorf("by its author: %v %s", err, out)
+		}
+		// Nor, at the author's wish, by a service account whose token the author has.
+		var robot struct{ ID int }
+		var made struct{ Token string }
+		c.json(http.StatusCreated, &robot, "POST", "/users", `{"name":"robot","service":true}`)
+		c.json(http.StatusOK, &robot, "PATCH", fmt.Sprintf("/users/%d", robot.ID), `{"rights":[{"group_id":1,"rights":["run","glue"]}]}`)
+		c.json(http.StatusCreated, &made, "POST", "/tokens", fmt.Sprintf(`{"owner_id":%d,"name":"ci","scope":["run","glue"],"days":3}`, robot.ID))
+		if out, err := do(made.Token, "approve", "tidy up", "--version", version(made.Token)); err == nil || !strings.Contains(err.Error(), "no service account") {
+			t.Errorf("by a service account: %v %s", err, out)
+		}
+		service := &caller{t: t, base: c.base, token: made.Token}
+		if got := service.do("GET", "/jobs/1/script/change", "").body; !strings.Contains(got, `"may_approve":false`) {
+			t.Errorf("what a service account is told: %s", got)
+		}
+		c.json(http.StatusOK, &struct{}{}, "PATCH", "/groups/1", `{"addresses":["http://127.0.0.1:1"]}`)
+		if got := service.do("POST", "/jobs/1/script/try", `{"script":"echo one","address":"http://127.0.0.1:1"}`); got.status != http.StatusForbidden {
+			t.Errorf("a service account tries what waits: %d %s", got.status, got.body)
 		}
 		if out, err := do(other, "approve", "tidy up", "--version", "of-yesterday"); err == nil {
 			t.Errorf("another text than the one that waits: %s", out)

@@ -39,7 +39,7 @@ func (q *Queries) DeleteAPITokensOf(ctx context.Context, db DBTX, userID int64) 
 }
 
 const findAPIToken = `-- name: FindAPIToken :one
-SELECT t.id, t.user_id, t.name, t.rights, t.admin, t.group_ids, t.expires_at, t.used_at, t.revoked_at, u.username, u.role, u.permission, u.disabled
+SELECT t.id, t.user_id, t.name, t.rights, t.admin, t.group_ids, t.expires_at, t.used_at, t.revoked_at, u.username, u.role, u.permission, u.disabled, u.service
 FROM punctual_api_token AS t JOIN xxl_job_user AS u ON u.id = t.user_id
 WHERE t.hash = ?
 `
@@ -58,6 +58,7 @@ type FindAPITokenRow struct {
 	Role       int64
 	Permission Text
 	Disabled   int64
+	Service    int64
 }
 
 // A token with its owner, in one read per request.
@@ -78,6 +79,7 @@ func (q *Queries) FindAPIToken(ctx context.Context, db DBTX, hash string) (FindA
 		&i.Role,
 		&i.Permission,
 		&i.Disabled,
+		&i.Service,
 	)
 	return i, err
 }

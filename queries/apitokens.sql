@@ -5,7 +5,7 @@ INSERT INTO punctual_api_token (user_id, name, hash, hint, rights, admin, group_
 
 -- name: FindAPIToken :one
 -- A token with its owner, in one read per request.
-SELECT t.id, t.user_id, t.name, t.rights, t.admin, t.group_ids, t.expires_at, t.used_at, t.revoked_at, u.username, u.role, u.permission, u.disabled
+SELECT t.id, t.user_id, t.name, t.rights, t.admin, t.group_ids, t.expires_at, t.used_at, t.revoked_at, u.username, u.role, u.permission, u.disabled, u.service
 FROM punctual_api_token AS t JOIN xxl_job_user AS u ON u.id = t.user_id
 WHERE t.hash = sqlc.arg(hash);
 

@@ -163,6 +163,7 @@ func (a *APITokens) find(ctx context.Context, token, hash string, now time.Time)
 		return Principal{}, row, ErrTokenOwner
 	}
 	owner := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
+	owner.Service = row.Service != 0
 	if !owner.Admin {
 		if owner, err = withGranted(ctx, a.queries, a.pool, owner); err != nil {
 			return Principal{}, db.FindAPITokenRow{}, err

@@ -79,6 +79,7 @@ type Principal struct {
 	Name    string
 	Admin   bool
 	Auditor bool
+	Service bool   // a service account: whoever has its token acts as it, and nothing says who that is
 	Address string // where the request came from, for the audit log; may be empty
 	Session string // the row of the login session; empty for programs
 	Lang    string // the language they chose for the console; empty: as the browser says

@@ -113,7 +113,7 @@ func (s *Jobs) reviews(ctx context.Context, p auth.Principal) (ids []int64, appr
 			continue
 		}
 		ids = append(ids, r.JobID)
-		if mayScript(p, r.JobGroup) && !isAuthor(p, db.ScriptChange{AuthorID: r.AuthorID, Author: r.Author}) {
+		if mayScript(p, r.JobGroup) && isSecond(p, db.ScriptChange{AuthorID: r.AuthorID, Author: r.Author}) {
 			approves++
 		}
 	}
@@ -134,9 +134,12 @@ func isAuthor(p auth.Principal, c db.ScriptChange) bool {
 	return p.UserID != 0 && p.UserID == c.AuthorID || cut(p.Name, 64) == c.Author
 }
 
+// isSecond says whether somebody is a second person to a change. A service account is none: its author may have the token.
+func isSecond(p auth.Principal, c db.ScriptChange) bool { return !isAuthor(p, c) && !p.Service }
+
 // MayApprove says whether somebody may let a waiting change run.
 func (s *Jobs) MayApprove(p auth.Principal, j db.Job, c db.ScriptChange) bool {
-	return mayScript(p, j.JobGroup) && !isAuthor(p, c)
+	return mayScript(p, j.JobGroup) && isSecond(p, c)
 }
 
 // ApproveScript makes a waiting change the script that runs. version is what [ScriptChangeVersion] said of the text that was looked at.
@@ -144,6 +147,9 @@ func (s *Jobs) ApproveScript(ctx context.Context, p auth.Principal, id int64, ve
 	return s.decideScript(ctx, p, id, version, func(tx *sql.Tx, j db.Job, c db.ScriptChange) error {
 		if isAuthor(p, c) {
 			return problem.New(problem.Forbidden, "problem.script.author")
+		}
+		if !isSecond(p, c) {
+			return problem.New(problem.Forbidden, "problem.script.service")
 		}
 		if c.Base != GlueVersion(j) {
 			return problem.New(problem.Conflict, "problem.script.base")

@@ -101,7 +101,7 @@ func (s *Jobs) mayTry(ctx context.Context, tx *sql.Tx, p auth.Principal, read db
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	if err != nil || c.Source != source || isAuthor(p, c) {
+	if err != nil || c.Source != source || !isSecond(p, c) {
 		return problem.New(problem.Forbidden, "problem.script.trial")
 	}
 	return nil
