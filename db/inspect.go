@@ -34,6 +34,7 @@ var neededIndexes = []struct{ table, columns string }{
 	{"xxl_job_logglue", "job_id"},
 	{"punctual_session", "user_id"},
 	{"punctual_slot", "job_id,running"},
+	{"punctual_slot", "group_id,running"},
 	{"punctual_run_hour", "hour_at"},
 	{"punctual_schedule", "job_id"},
 	{"punctual_alarm_delivery", "state,next_at"},
