@@ -69,10 +69,9 @@ func (c *gluePages) noneWaits(ec echo.Context, jobID int64) error {
 		return err
 	}
 	f := flash{Kind: layout.FlashInfo, Key: "problem.script.none"}
-	switch action {
-	case manage.ActionApprove:
+	if action == manage.ActionApprove {
 		f.Key, f.Args = "glue.flash.decided.approve", []string{"Name", by}
-	case manage.ActionReject:
+	} else if action == manage.ActionReject {
 		f.Key, f.Args = "glue.flash.decided.reject", []string{"Name", by}
 	}
 	return c.goTo(ec, link.JobGlue(jobID), f)
