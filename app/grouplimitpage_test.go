@@ -1,6 +1,7 @@
 package app
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -25,12 +26,13 @@ func TestTheLimitOfAnExecutorOnItsPages(t *testing.T) {
 		}
 		group.Set("max_running", "1")
 		b.post("/executors", group)
-		b.post("/executors", url.Values{"app_name": {"stock"}, "title": {"Stock"}, "type": {"auto"}})
+		b.post("/executors", url.Values{"app_name": {"stock"}, "title": {"Stock"}, "type": {"auto"}, "max_running": {"1"}})
+		b.post("/executors", url.Values{"app_name": {"spare"}, "title": {"Spare"}, "type": {"auto"}})
 		if got := b.get("/executors/1/edit").document(t).Find("[name=max_running]").AttrOr("value", ""); got != "1" {
 			t.Errorf("the form says %q", got)
 		}
-		for _, name := range []string{"one", "two"} {
-			if got := b.post("/jobs", form(url.Values{"name": {name}, "group": {"1"}})); got.status != http.StatusSeeOther {
+		for i, group := range []string{"1", "1", "2"} {
+			if got := b.post("/jobs", form(url.Values{"name": {fmt.Sprintf("job %d", i+1)}, "group": {group}})); got.status != http.StatusSeeOther {
 				t.Fatalf("create: %d %s", got.status, got.body)
 			}
 		}
@@ -38,25 +40,27 @@ func TestTheLimitOfAnExecutorOnItsPages(t *testing.T) {
 		runs := []db.NewRun{
 			{JobGroup: 1, JobID: 1, Type: jobspec.TriggerManual, TriggerTime: a.pool.Wall(now), PlannedAt: now.UnixMilli(), Owner: 1, TriggerCode: 200},
 			{JobGroup: 1, JobID: 2, Type: jobspec.TriggerManual, TriggerTime: a.pool.Wall(now), PlannedAt: now.UnixMilli(), Owner: -1},
+			{JobGroup: 2, JobID: 3, Type: jobspec.TriggerManual, TriggerTime: a.pool.Wall(now), PlannedAt: now.UnixMilli(), Owner: 1, TriggerCode: 200},
 		}
 		first, err := db.InsertRuns(t.Context(), a.pool, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		slots := []db.Slot{{JobID: 1, LogID: first, PlannedAt: now.UnixMilli(), GroupID: 1}, {JobID: 2, LogID: first + 1, PlannedAt: now.UnixMilli(), GroupID: 1}}
-		if err := db.InsertSlots(t.Context(), a.pool, slots[:1]); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.New().TakeSlots(t.Context(), a.pool, []int64{first}); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.InsertSlots(t.Context(), a.pool, slots[1:]); err != nil {
+		slots := []db.Slot{{JobID: 1, LogID: first, GroupID: 1}, {JobID: 2, LogID: first + 1, GroupID: 1}, {JobID: 3, LogID: first + 2, GroupID: 2}}
+		err = a.pool.Tx(t.Context(), func(tx *sql.Tx) error { // or the engine gives them out
+			if err := db.InsertSlots(t.Context(), tx, slots); err != nil {
+				return err
+			}
+			_, err := db.New().TakeSlots(t.Context(), tx, []int64{first, first + 2})
+			return err
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if text := b.get("/executors/1").document(t).Find("#results").Text(); !strings.Contains(text, "Runs going on: 1 of 1. Waiting for their turn: 1.") {
 			t.Errorf("the executor's page: %q", text)
 		}
-		if text := b.get("/executors/2").document(t).Find("#results").Text(); strings.Contains(text, "Runs going on") {
+		if text := b.get("/executors/3").document(t).Find("#results").Text(); strings.Contains(text, "Runs going on") {
 			t.Errorf("the page of one without a limit: %q", text)
 		}
 		waits := fmt.Sprintf("/runs/%d", first+1)
@@ -78,6 +82,9 @@ func TestTheLimitOfAnExecutorOnItsPages(t *testing.T) {
 			if err := a.pool.QueryRowContext(t.Context(), "SELECT group_id FROM punctual_slot WHERE job_id = ?", id).Scan(&group); err != nil && id == 1 || err == nil && group != want {
 				t.Errorf("the slot of job %d is of executor %d, want %d: %v", id, group, want, err)
 			}
+		}
+		if text := b.get(waits).document(t).Find("main").Text(); !strings.Contains(text, "It waits for its turn: runs of Stock that are going on: 1, and it may have 1 at a time.") {
+			t.Errorf("the page of the run that waits, after the move of its job: %q", text)
 		}
 	})
 }

@@ -105,7 +105,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	}
 	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
 	if scheduler.WaitsForSlot(&r) && exists && timeline.Advice == "" {
-		if timeline.Advice, err = c.turn(ctx, page, r, job, group); err != nil {
+		if timeline.Advice, err = c.turn(ctx, page, p, job); err != nil {
 			return runs.Timeline{}, err
 		}
 	}
@@ -113,15 +113,19 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 }
 
 // turn says what a run waits for that has no slot yet; "" when its time has not come, or somebody is giving it one.
-func (c *timelines) turn(ctx context.Context, page layout.Page, r db.Run, job db.Job, group string) (string, error) {
-	ofJob, ofGroup, err := c.runs.Turn(ctx, r, job)
+func (c *timelines) turn(ctx context.Context, page layout.Page, p auth.Principal, job db.Job) (string, error) {
+	ofJob, ofGroup, err := c.runs.Turn(ctx, p, job)
 	switch {
 	case err != nil:
 		return "", err
 	case ofJob.Full():
 		return page.T("advice.waits.job", "Running", ofJob.Running, "Limit", ofJob.Limit), nil
 	case ofGroup.Full():
-		return page.T("advice.waits.group", "Group", group, "Running", ofGroup.Running, "Limit", ofGroup.Limit), nil
+		g, err := c.groups.Get(ctx, p, job.JobGroup)
+		if err != nil {
+			return "", err
+		}
+		return page.T("advice.waits.group", "Group", g.Title, "Running", ofGroup.Running, "Limit", ofGroup.Limit), nil
 	}
 	return "", nil
 }

@@ -93,12 +93,12 @@ func (s *Runs) Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok
 	return a, ok, err
 }
 
-// Turn tells how full the limits are that a run's job and its group have, for one that waits for its turn.
-func (s *Runs) Turn(ctx context.Context, r db.Run, job db.Job) (ofJob, ofGroup scheduler.SlotsTaken, err error) {
-	if ofJob, err = s.cfg.Engine.JobSlots(ctx, &job); err != nil || job.GlueType == jobspec.GlueFlow {
+// Turn tells how full the limits are for which a run of a job waits: that of the job, and of the group that it has now, where somebody may see it.
+func (s *Runs) Turn(ctx context.Context, p auth.Principal, job db.Job) (ofJob, ofGroup scheduler.SlotsTaken, err error) {
+	if ofJob, err = s.cfg.Engine.JobSlots(ctx, &job); err != nil || job.GlueType == jobspec.GlueFlow || !p.CanUseGroup(job.JobGroup) {
 		return ofJob, ofGroup, err
 	}
-	ofGroup, err = s.cfg.Engine.GroupSlots(ctx, r.JobGroup)
+	ofGroup, err = s.cfg.Engine.GroupSlots(ctx, job.JobGroup)
 	return ofJob, ofGroup, err
 }
 
