@@ -163,14 +163,26 @@ func (w *window) do(actions ...chromedp.Action) {
 	}
 }
 
-// photograph leaves a picture of the window where BROWSER_PICTURES says, for somebody who wonders why a test failed.
+// stands is the page in words: where it is, what has the focus, what an open dialog and the messages say.
+const stands = `[location.href, document.readyState, "focus on " + document.activeElement.outerHTML.slice(0, 200),
+	...[...document.querySelectorAll("dialog[open], #toasts")].map((e) => e.id + " says " + e.innerText.slice(0, 400))].join("\n")`
+
+// photograph says in the log how the window looks, for somebody who wonders why a test failed, and leaves a picture of it where BROWSER_PICTURES
+// says.
 func (w *window) photograph() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+	defer cancel()
+	var words string
+	if err := chromedp.Run(ctx, chromedp.Evaluate(stands, &words)); err != nil {
+		w.t.Logf("the page does not say how it stands: %v", err)
+		return
+	}
+	w.t.Logf("the page: %s", words)
 	dir := os.Getenv("BROWSER_PICTURES")
 	if dir == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
-	defer cancel()
 	var picture []byte
 	if err := chromedp.Run(ctx, chromedp.CaptureScreenshot(&picture)); err != nil {
 		w.t.Logf("no picture: %v", err)

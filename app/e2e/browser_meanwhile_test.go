@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
@@ -30,6 +31,7 @@ func TestBrowserMeanwhile(t *testing.T) {
 		{"a trial that cannot start", (*night).triesInVain},
 		{"a late answer", (*night).hearsLate},
 		{"a late list", (*night).switchesMeanwhile},
+		{"an end", (*night).endsMeanwhile},
 		{"picked runs", (*night).keepsPicks},
 		{"a dialog", (*night).selectsToTheEdge},
 		{"a form", (*night).leavesByMenu},
@@ -113,6 +115,18 @@ func (n *night) hearsLate(slow int64) {
 		holds(`window.answered`))
 	n.must(n.t, run+"/kill", nil)
 	n.do(holds(row+`.querySelector(".badge.killed")`), chromedp.Evaluate(`release()`, nil), holds(`!old.isConnected`), holds(row+`.querySelector(".badge.killed")`))
+}
+
+// endsMeanwhile has the focus come to the button that ends a run while the list that is drawn anew is on its way: it keeps it, so that Enter asks
+// about the end and opens nothing else.
+func (n *night) endsMeanwhile(slow int64) {
+	row := `document.querySelector("#run-` + n.run(slow, "")[len("/runs/"):] + `")`
+	n.before(`{ const ask = window.fetch; window.fetch = async (...all) => { const answer = await ask(...all); window.answered = true; if (window.slow) await slow; return answer; }; }`)
+	n.visit("/runs")
+	n.do(holds(row+`.querySelector(".badge.sent")`), holds(pageIs+`"live"`),
+		chromedp.Evaluate(`window.old = `+row+`; window.answered = false; window.slow = new Promise((done) => (window.release = done)); document.querySelector("[data-new-rows] button").dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1 }))`, nil),
+		holds(`window.answered`), chromedp.Evaluate(row+`.querySelector('[hx-get$="/kill"]').focus()`, nil),
+		chromedp.Evaluate(`release()`, nil), holds(`!old.isConnected`), chromedp.KeyEvent(kb.Enter), holds(`document.querySelector("dialog[open] .danger")`))
 }
 
 // keepsPicks picks runs, of which one is deleted then, and has the list drawn anew.

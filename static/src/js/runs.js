@@ -44,6 +44,8 @@ export function liveRuns(root) {
   const settled = () => htmx.trigger(list, "htmx:afterSettle", { elt: list, target: list });
   // refresh draws the list anew where it stands: its rows, and the pages before and after. The row that has the focus keeps it.
   const refresh = () => (asked ??= anew().finally(() => (asked = null)));
+  // refocus gives the focus to what is in the place of that which had it: Enter may follow at once. If nothing is, the row keeps it.
+  const refocus = (row, held) => ([...row.querySelectorAll("a, input")].find((e) => e.href === held.href && e.type === held.type) ?? row.querySelector("a"))?.focus({ preventScroll: true });
   const anew = async () => {
     late = [];
     clearTimeout(timer);
@@ -56,7 +58,8 @@ export function liveRuns(root) {
     template.innerHTML = await answer.text();
     const fresh = template.content.querySelector("#results");
     if (!fresh) return location.reload(); // the session has ended
-    const held = list.contains(document.activeElement) ? document.activeElement.closest("tr")?.id : "";
+    const held = document.activeElement;
+    const holder = list.contains(held) && held.closest("tr")?.id;
     list.replaceChildren(...fresh.childNodes);
     htmx.process(list);
     waiting.clear();
@@ -64,10 +67,10 @@ export function liveRuns(root) {
     arrived(list);
     settled();
     for (const again of late) again();
-    const row = held && document.getElementById(held);
+    const row = holder && document.getElementById(holder);
     if (!row) return;
     row.classList.add("current");
-    row.querySelector("a")?.focus({ preventScroll: true });
+    refocus(row, held);
   };
   const unlessBusy = () => {
     timer = 0;
@@ -79,12 +82,13 @@ export function liveRuns(root) {
 
   const change = (shown, row) => {
     for (const name of ["current", "fresh"]) row.classList.toggle(name, shown.classList.contains(name));
-    const held = shown.contains(document.activeElement);
+    const held = document.activeElement;
+    const within = shown.contains(held);
     const box = row.querySelector(".pick");
     if (box) box.checked = Boolean(shown.querySelector(".pick:checked"));
     Idiomorph.morph(shown, row);
     htmx.process(shown);
-    if (held && !shown.contains(document.activeElement)) shown.querySelector("a")?.focus({ preventScroll: true });
+    if (within && !shown.contains(document.activeElement)) refocus(shown, held);
   };
   const insert = (row) => {
     const body = list.querySelector("tbody");
