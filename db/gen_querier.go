@@ -915,9 +915,10 @@ type Querier interface {
 	ListViews(ctx context.Context, db DBTX, arg ListViewsParams) ([]View, error)
 	// The FIX_DELAY jobs that wait for a run to end, for the sweep.
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
-	// The next runs of a job that wait for a slot, in the order of their planned times.
+	// The next runs of a job that wait for a slot, in the order of their planned times. None that is over: its slot is given back by the sweep.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
-	// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs.
+	// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs. Each with
+	// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
 	ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error)
 	// What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
 	// db/webhooks.go.

@@ -50,6 +50,8 @@ var seedValues = map[string][seedRows]any{
 	"punctual_node.state":                   {1, 1, 0, 2, 1},
 	"punctual_slot.running":                 {0, 1, 1, 1, 0},
 	"punctual_slot.job_id":                  {1, 1, 1, 1, 1},
+	"punctual_slot.group_id":                {1, 2, 3, 4, 1},
+	"punctual_slot.planned_at":              {1, 2, 3, 4, 1},
 	"punctual_clearing.state":               {0, 0, 1, 1, 1},
 	"punctual_alarm_event.state":            {0, 1, 1, 0, 0},
 	"punctual_alarm_notice.state":           {0, 1, 2, 0, 0},

@@ -360,9 +360,9 @@ func (q *Queries) ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlots
 }
 
 const listWaitingRuns = `-- name: ListWaitingRuns :many
-SELECT log_id FROM punctual_slot
-WHERE job_id = ? AND running = 0 AND planned_at <= ?
-ORDER BY planned_at, log_id LIMIT ?
+SELECT s.log_id FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
+WHERE s.job_id = ? AND s.running = 0 AND s.planned_at <= ?
+ORDER BY s.planned_at, s.log_id LIMIT ?
 `
 
 type ListWaitingRunsParams struct {
@@ -371,7 +371,7 @@ type ListWaitingRunsParams struct {
 	Limit int32
 }
 
-// The next runs of a job that wait for a slot, in the order of their planned times.
+// The next runs of a job that wait for a slot, in the order of their planned times. None that is over: its slot is given back by the sweep.
 func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listWaitingRuns, arg.JobID, arg.NowMs, arg.Limit)
 	if err != nil {
@@ -396,11 +396,14 @@ func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingR
 }
 
 const listWaitingRunsOfGroup = `-- name: ListWaitingRunsOfGroup :many
-SELECT log_id, job_id, planned_at FROM punctual_slot
-WHERE group_id = ? AND running = 0 AND planned_at <= ?
-  AND (planned_at > ? OR planned_at = ? AND log_id > ?)
-  AND job_id NOT IN (/*SLICE:but_jobs*/?)
-ORDER BY planned_at, log_id LIMIT ?
+SELECT s.log_id, s.job_id, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
+       CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
+FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
+LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE s.group_id = ? AND s.running = 0 AND s.planned_at <= ?
+  AND (s.planned_at > ? OR s.planned_at = ? AND s.log_id > ?)
+  AND s.job_id NOT IN (/*SLICE:but_jobs*/?)
+ORDER BY s.planned_at, s.log_id LIMIT ?
 `
 
 type ListWaitingRunsOfGroupParams struct {
@@ -416,9 +419,12 @@ type ListWaitingRunsOfGroupRow struct {
 	LogID     int64
 	JobID     int64
 	PlannedAt int64
+	Most      int64
+	Running   int64
 }
 
-// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs.
+// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs. Each with
+// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
 func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error) {
 	query := listWaitingRunsOfGroup
 	var queryParams []interface{}
@@ -444,7 +450,13 @@ func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListW
 	var items []ListWaitingRunsOfGroupRow
 	for rows.Next() {
 		var i ListWaitingRunsOfGroupRow
-		if err := rows.Scan(&i.LogID, &i.JobID, &i.PlannedAt); err != nil {
+		if err := rows.Scan(
+			&i.LogID,
+			&i.JobID,
+			&i.PlannedAt,
+			&i.Most,
+			&i.Running,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -56,18 +56,22 @@ SELECT log_id, group_id FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids))
 SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM punctual_slot;
 
 -- name: ListWaitingRuns :many
--- The next runs of a job that wait for a slot, in the order of their planned times.
-SELECT log_id FROM punctual_slot
-WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
-ORDER BY planned_at, log_id LIMIT ?;
+-- The next runs of a job that wait for a slot, in the order of their planned times. None that is over: its slot is given back by the sweep.
+SELECT s.log_id FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
+WHERE s.job_id = sqlc.arg(job_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
+ORDER BY s.planned_at, s.log_id LIMIT ?;
 
 -- name: ListWaitingRunsOfGroup :many
--- The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs.
-SELECT log_id, job_id, planned_at FROM punctual_slot
-WHERE group_id = sqlc.arg(group_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
-  AND (planned_at > sqlc.arg(after_ms) OR planned_at = sqlc.arg(after_ms) AND log_id > sqlc.arg(after_id))
-  AND job_id NOT IN (sqlc.slice(but_jobs))
-ORDER BY planned_at, log_id LIMIT ?;
+-- The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs. Each with
+-- how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
+SELECT s.log_id, s.job_id, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
+       CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
+FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
+LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE s.group_id = sqlc.arg(group_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
+  AND (s.planned_at > sqlc.arg(after_ms) OR s.planned_at = sqlc.arg(after_ms) AND s.log_id > sqlc.arg(after_id))
+  AND s.job_id NOT IN (sqlc.slice(but_jobs))
+ORDER BY s.planned_at, s.log_id LIMIT ?;
 
 -- name: ListJobsWithWaitingRun :many
 -- Which of these jobs have a run that waits for a slot and whose time has come.

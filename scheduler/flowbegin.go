@@ -95,7 +95,7 @@ func (b *beginning) read(ctx context.Context, tx *sql.Tx, batch []*dispatch, rea
 		if !d.waiting {
 			return false
 		}
-		no := slots.take(d.job)
+		no := slots.take(d)
 		if no != nil {
 			b.full[d] = *no
 		}

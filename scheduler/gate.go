@@ -18,8 +18,8 @@ import (
 //
 // Such a run is inserted without an owner (waitingOwner) and with a row in punctual_slot. When its time has come it is given a
 // slot, in a transaction that begins by touching the row of each of its limits, in punctual_gate and punctual_group_gate: of two admins that do so
-// at once, one waits or is rolled back. A run that finds no slot stays, and whoever ends a run of the job, or of the group, lets the next one try; or it is
-// discarded, if the job says so. The run of a flow is given its slot by the transaction in which it begins ([Flows.begin]). It counts for no
+// at once, one waits or is rolled back. A run that finds no slot, or that others are before ([line]), stays, and whoever ends a run of the job, or of the
+// group, lets the next one try; or it is discarded, if the job says so. The run of a flow is given its slot by the transaction in which it begins ([Flows.begin]). It counts for no
 // group: it is on no executor, and its steps, which are, would wait for it to end. Slots are given back in the transaction that ends the run. The
 // sweep mends what a crash leaves: runs that wait although there is room, and slots whose run is over.
 const (
@@ -38,7 +38,7 @@ type admission struct {
 	done   chan struct{}
 }
 
-// lack is why a run gets no slot: its job, or its group, has as many as it may.
+// lack is why a run gets no slot: its job, or its group, has as many as it may, or will have by those that are before it.
 type lack struct {
 	group          bool
 	running, limit int64
@@ -74,6 +74,9 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		return true
 	case a.lacks != nil:
 		e.noSlot(ctx, d, *a.lacks)
+		if a.lacks.running < a.lacks.limit {
+			e.startThoseBefore(ctx, d.job, *a.lacks)
+		}
 		return false
 	}
 	e.pending.done(d) // it waits in the database
@@ -149,7 +152,7 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 			if slices.Contains(ids, a.d.id) { // it tries twice: its time came when it was let try
 				continue
 			}
-			if a.lacks = room.take(a.d.job); a.lacks != nil {
+			if a.lacks = room.take(a.d); a.lacks != nil {
 				continue
 			}
 			a.given = true
@@ -222,7 +225,10 @@ func (e *Engine) openGates(ctx context.Context, tx *sql.Tx, batch []*admission) 
 	if err := r.openGroups(ctx, e, tx, groups); err != nil {
 		return nil, err
 	}
-	return r, r.count(ctx, e.queries, tx, jobs)
+	if err := r.count(ctx, e.queries, tx, jobs); err != nil {
+		return nil, err
+	}
+	return r, r.lineUp(ctx, e, tx, batch)
 }
 
 // touchGates begins a transaction that gives slots of jobs: those that run at once wait for it, or conflict.
@@ -241,6 +247,7 @@ func touchGates(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int
 type room struct {
 	jobs   map[int64]db.CountSlotsRow
 	groups map[int64]*groupRoom
+	behind map[int64]bool // runs that others are before, in the line of their group (true) or of their job
 }
 
 type groupRoom struct{ running, limit int64 }
@@ -281,17 +288,19 @@ func (r *room) count(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs 
 	return err
 }
 
-// take takes a slot for a waiting run of a job, or says why there is none.
-func (r *room) take(j *job) *lack {
-	now := r.jobs[j.id]
-	if j.limit > 0 && now.Running >= int64(j.limit) {
+// take takes a slot for a waiting run, or says why there is none.
+func (r *room) take(d *dispatch) *lack {
+	j := d.job
+	now, group := r.jobs[j.id], r.groups[j.group]
+	ofGroup, behind := r.behind[d.id]
+	switch {
+	case j.limit > 0 && now.Running >= int64(j.limit), behind && !ofGroup:
 		return &lack{running: now.Running, limit: int64(j.limit), waiting: now.Waiting}
+	case group != nil && group.running >= group.limit, behind:
+		return &lack{group: true, running: group.running, limit: group.limit, waiting: now.Waiting}
 	}
-	if g := r.groups[j.group]; g != nil {
-		if g.running >= g.limit {
-			return &lack{group: true, running: g.running, limit: g.limit, waiting: now.Waiting}
-		}
-		g.running++
+	if group != nil {
+		group.running++
 	}
 	now.Running++
 	now.Waiting--
@@ -362,11 +371,21 @@ func (e *Engine) startFreed(ctx context.Context, freed freedSlots) {
 	}
 }
 
+// startThoseBefore lets those have the slots that are free for which a run was put back. Whoever gave a slot back does so too, and may have stopped
+// before it came to that.
+func (e *Engine) startThoseBefore(ctx context.Context, j *job, no lack) {
+	freed := freedSlots{jobs: []int64{j.id}}
+	if no.group {
+		freed = freedSlots{groups: []int64{j.group}}
+	}
+	e.startFreed(ctx, freed)
+}
+
 // startNext sends the next runs of a job that wait for a slot to try for one.
 func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: nextRuns})
 	if err == nil {
-		_, _, err = e.letTry(ctx, jobID, ids)
+		_, err = e.letTry(ctx, jobID, ids)
 	}
 	return err
 }
@@ -385,8 +404,7 @@ func (e *Engine) startNextOf(groupID int64) {
 	})
 }
 
-// nextOfGroup sends the next runs of a group that wait for a slot to try for one, in the order of their planned times. Those of a job that has
-// as many as it may let the others pass.
+// nextOfGroup sends the next runs of a group that wait for a slot to try for one.
 func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 	room := maxWaiting // of what has no limit, or none any more
 	if limit := e.directory.limit(groupID); limit > 0 {
@@ -399,28 +417,24 @@ func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 		}
 		room = min(room, limit)
 	}
-	next := db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, Limit: nextRuns}
+	line := e.lineOf(groupID)
 	for room > 0 {
-		rows, err := e.queries.ListWaitingRunsOfGroup(ctx, e.cfg.Pool, next)
-		if err != nil || len(rows) == 0 {
+		next, err := line.read(ctx, e.cfg.Pool)
+		if err != nil || len(next) == 0 {
 			return err
 		}
 		var jobs []int64
 		runs := make(map[int64][]int64)
-		for _, r := range rows[:min(room, len(rows))] {
-			room--
+		for _, r := range next[:min(room, len(next))] {
 			jobs = appendNew(jobs, r.JobID)
 			runs[r.JobID] = append(runs[r.JobID], r.LogID)
-			next.AfterMs, next.AfterID = r.PlannedAt, r.LogID
 		}
 		for _, id := range jobs {
-			tried, full, err := e.letTry(ctx, id, runs[id])
+			tried, err := e.letTry(ctx, id, runs[id])
 			if err != nil {
 				return err
 			}
-			if room += len(runs[id]) - tried; full {
-				next.ButJobs = append(next.ButJobs, id)
-			}
+			room -= tried
 		}
 	}
 	return nil
@@ -429,36 +443,35 @@ func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 // nextRuns is how many runs are let try at once.
 const nextRuns = 16
 
-// letTry sends waiting runs of a job to try for a slot, and says how many these are. full says that the job has no room for more.
-func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (tried int, full bool, err error) {
+// letTry sends waiting runs of a job to try for a slot, and says how many these are.
+func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (tried int, err error) {
 	if len(ids) == 0 {
-		return 0, false, nil
+		return 0, nil
 	}
 	row, err := e.queries.GetJob(ctx, e.cfg.Pool, jobID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return 0, false, e.cancelOrphans(ctx, ids)
+		return 0, e.cancelOrphans(ctx, ids)
 	} else if err != nil {
-		return 0, false, err
+		return 0, err
 	}
 	j := jobOf(&row, e.cfg.Pool)
 	if j.limit > 0 {
 		counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
 		if err != nil {
-			return 0, false, err
+			return 0, err
 		}
 		room := int64(j.limit)
 		if len(counts) > 0 {
 			room -= counts[0].Running
 		}
-		full = room < int64(len(ids))
 		ids = ids[:min(max(room, 0), int64(len(ids)))]
 	}
 	if len(ids) == 0 {
-		return 0, full, nil
+		return 0, nil
 	}
 	runs, err := e.queries.ListRunsByID(ctx, e.cfg.Pool, ids)
 	if err != nil {
-		return 0, full, err
+		return 0, err
 	}
 	for i := range runs {
 		if r := &runs[i]; r.OwnerNode == waitingOwner && r.TriggerCode == 0 && r.HandleCode == 0 {
@@ -470,7 +483,7 @@ func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (tried in
 			tried++
 		}
 	}
-	return tried, full, nil
+	return tried, nil
 }
 
 // nexts are the groups whose next runs are being found, and whether that is to be done again: a slot was given back meanwhile.

@@ -404,3 +404,31 @@ func TestARetryOfAJobThatMovedCountsWhereItGoes(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyPassesThoseThatWaitForLonger: a run whose time comes just when a slot is free, and before the first in line has taken it, is put back.
+func TestNobodyPassesThoseThatWaitForLonger(t *testing.T) {
+	t.Parallel()
+	for _, of := range []string{"group", "job"} {
+		t.Run(of, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+				waits, comes := b.addJob(nil), b.addJob(nil)
+				if of == "group" {
+					b.limitGroup(2)
+				} else {
+					waits = b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
+					comes = waits
+				}
+				b.wait(waits, 3)
+				first := b.allRuns()[0].ID
+				last := b.trigger(comes)
+				b.wantGoing("the first two in line run", first, first+1)
+				for i := range int64(2) {
+					b.finish(first+i, 200, "")
+				}
+				b.wantGoing("then the third and the one that came last", first+2, last)
+			})
+		})
+	}
+}

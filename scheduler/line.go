@@ -1,0 +1,121 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// line is the runs of a group that wait for a slot, in the order in which they get one: that of their planned times. Those of a job that has as
+// many as it may let the others pass.
+type line struct {
+	queries *db.Queries
+	next    db.ListWaitingRunsOfGroupParams
+	room    map[int64]int64 // of jobs that have a limit themselves
+}
+
+func (e *Engine) lineOf(groupID int64) *line {
+	return &line{
+		queries: e.queries, room: make(map[int64]int64),
+		next: db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, Limit: nextRuns},
+	}
+}
+
+// read returns the next of them, none at the end.
+func (l *line) read(ctx context.Context, from db.DBTX) ([]db.ListWaitingRunsOfGroupRow, error) {
+	for {
+		rows, err := l.queries.ListWaitingRunsOfGroup(ctx, from, l.next)
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		last := rows[len(rows)-1]
+		l.next.AfterMs, l.next.AfterID = last.PlannedAt, last.LogID
+		if rows = slices.DeleteFunc(rows, l.full); len(rows) > 0 {
+			return rows, nil
+		}
+	}
+}
+
+// full reports whether a run's job has as many as it may, with those that were read before.
+func (l *line) full(r db.ListWaitingRunsOfGroupRow) bool {
+	if r.Most == 0 {
+		return false
+	}
+	left, known := l.room[r.JobID]
+	if !known {
+		left = r.Most - r.Running
+	}
+	l.room[r.JobID] = left - 1
+	if left <= 0 {
+		l.next.ButJobs = appendNew(l.next.ButJobs, r.JobID)
+	}
+	return left <= 0
+}
+
+// lineUp finds out which runs of a batch others are before, in the line of their job or their group: they are not among the first for whom there is
+// room.
+func (r *room) lineUp(ctx context.Context, e *Engine, tx db.DBTX, batch []*admission) error {
+	jobs, groups := make(map[*job][]int64), make(map[int64][]int64)
+	for _, a := range batch {
+		j := a.d.job
+		if j.limit > 0 {
+			jobs[j] = append(jobs[j], a.d.id)
+		}
+		if e.groupLimit(j) > 0 {
+			groups[j.group] = append(groups[j.group], a.d.id)
+		}
+	}
+	r.behind = make(map[int64]bool)
+	for j, runs := range jobs {
+		if err := r.lineUpJob(ctx, e, tx, j, runs); err != nil {
+			return err
+		}
+	}
+	for id, runs := range groups {
+		if err := r.lineUpGroup(ctx, e, tx, id, runs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *room) lineUpJob(ctx context.Context, e *Engine, tx db.DBTX, j *job, runs []int64) error {
+	now := r.jobs[j.id]
+	free := int64(j.limit) - now.Running
+	if free <= 0 || now.Waiting <= int64(len(runs)) { // they are all that wait
+		return nil
+	}
+	first, err := e.queries.ListWaitingRuns(ctx, tx, db.ListWaitingRunsParams{JobID: j.id, NowMs: e.now().UnixMilli(), Limit: int32(free)})
+	for _, id := range runs {
+		if !slices.Contains(first, id) {
+			r.behind[id] = false
+		}
+	}
+	return err
+}
+
+func (r *room) lineUpGroup(ctx context.Context, e *Engine, tx db.DBTX, groupID int64, runs []int64) error {
+	g := r.groups[groupID]
+	if g == nil {
+		return nil
+	}
+	line := e.lineOf(groupID)
+	for free := g.limit - g.running; free > 0 && len(runs) > 0; {
+		next, err := line.read(ctx, tx)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		for _, w := range next[:min(free, int64(len(next)))] {
+			free--
+			runs = slices.DeleteFunc(runs, func(id int64) bool { return id == w.LogID })
+		}
+		if free > 0 {
+			continue
+		}
+		for _, id := range runs {
+			r.behind[id] = true
+		}
+	}
+	return nil
+}
