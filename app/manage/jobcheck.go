@@ -98,53 +98,70 @@ func scheduleFault(err error) error {
 	return err
 }
 
-// check judges a definition by itself (jobspec) and by what is around it: the group, the children.
-func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobInput, old *db.Job) error {
+// Judge says what is wrong with a definition by itself (jobspec) and by what the installation has: calendars as this admin knows them, and what its
+// settings allow. app is the app name of its group. What it says of other jobs is judged apart.
+func (s *Jobs) Judge(j jobspec.Job, app string, old *db.Job) []problem.Field {
 	var was *jobspec.Job
 	if old != nil {
 		spec := old.Spec()
 		was = &spec
 	}
 	var fields []problem.Field
-	for _, e := range jobspec.Validate(in.Job) {
+	for _, e := range jobspec.Validate(j) {
 		// An adopted job keeps what it has, even if it could not be saved so today.
-		if was != nil && jobspec.Named(e.Name).SameChoice(&in.Job, was) {
+		if was != nil && jobspec.Named(e.Name).SameChoice(&j, was) {
 			continue
 		}
-		if old != nil && strings.HasPrefix(e.Key, jobspec.CodePlanned) && in.Param == string(old.ExecutorParam) {
+		if old != nil && strings.HasPrefix(e.Key, jobspec.CodePlanned) && j.Param == string(old.ExecutorParam) {
 			continue // it means something to somebody else
 		}
 		fields = append(fields, e)
 	}
-	for _, e := range jobspec.Unshown(in.Job, was) {
+	for _, e := range jobspec.Unshown(j, was) {
 		if !slices.ContainsFunc(fields, func(f problem.Field) bool { return f.Name == e.Name }) {
 			fields = append(fields, e)
 		}
 	}
-	if chars, fits := s.cfg.Pool.FitsParam(in.Param); !fits {
+	if chars, fits := s.cfg.Pool.FitsParam(j.Param); !fits {
 		fields = append(fields, problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
 	}
-	if in.Calendar != "" && (old == nil || in.Calendar != old.Calendar) {
-		if err := s.cfg.Pool.Calendars().Refresh(ctx); err != nil {
-			return err
-		}
-		if s.cfg.Pool.Calendars().Named(in.Calendar) == nil {
-			fields = append(fields, problem.Field{Name: jobspec.FieldCalendar, Key: jobspec.CodeCalendar, Args: []any{"Value", in.Calendar}})
-		}
+	if newCalendar(j, old) && s.cfg.Pool.Calendars().Named(j.Calendar) == nil {
+		fields = append(fields, problem.Field{Name: jobspec.FieldCalendar, Key: jobspec.CodeCalendar, Args: []any{"Value", j.Calendar}})
 	}
-	if bad, denied := s.DeniedMail(in.Job, old); denied {
+	if bad, denied := s.deniedMail(j, old); denied {
 		fields = append(fields, bad)
 	}
-	if !p.Can(in.Group, auth.RightEdit) {
-		// Whether the group exists is nobody's business who may not use it.
-		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
-	} else if group, err := s.queries.GetGroup(ctx, tx, in.Group); err != nil {
-		if err = db.Error(err); !errors.Is(err, db.ErrNotFound) {
-			return fmt.Errorf("read group: %w", err)
+	if strings.EqualFold(app, HTTPAppName) {
+		fields = append(fields, checkHTTPJob(j, s.cfg.Settings.PublicURL() != "")...)
+	}
+	return fields
+}
+
+// newCalendar says whether a definition names a calendar that the stored one does not.
+func newCalendar(j jobspec.Job, old *db.Job) bool {
+	return j.Calendar != "" && (old == nil || j.Calendar != old.Calendar)
+}
+
+// LearnCalendars has [Jobs.Judge] know the calendars that there are now.
+func (s *Jobs) LearnCalendars(ctx context.Context) error { return s.cfg.Pool.Calendars().Refresh(ctx) }
+
+// check judges a definition by itself and by what is around it: the group, the children.
+func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobInput, old *db.Job) error {
+	if newCalendar(in.Job, old) {
+		if err := s.LearnCalendars(ctx); err != nil {
+			return err
 		}
+	}
+	var group db.Group
+	if p.Can(in.Group, auth.RightEdit) { // whether it exists is nobody's business who may not use it
+		var err error
+		if group, err = s.queries.GetGroup(ctx, tx, in.Group); err != nil && !errors.Is(db.Error(err), db.ErrNotFound) {
+			return fmt.Errorf("read group: %w", db.Error(err))
+		}
+	}
+	fields := s.Judge(in.Job, group.AppName, old)
+	if group.ID == 0 {
 		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
-	} else if strings.EqualFold(group.AppName, HTTPAppName) {
-		fields = append(fields, checkHTTPJob(in.Job, s.cfg.Settings.PublicURL() != "")...)
 	}
 	if in.Glue == jobspec.GlueFlow && (old == nil || in.GlueSource != string(old.GlueSource) || in.ChildJobIDs != string(old.ChildJobIDs)) {
 		bad, err := s.checkFlow(ctx, tx, p, in.Job)
@@ -167,8 +184,8 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	return nil
 }
 
-// DeniedMail finds an address of a job's alarms to which mails may not go. One that an adopted job has already stays: it gets nothing.
-func (s *Jobs) DeniedMail(j jobspec.Job, old *db.Job) (problem.Field, bool) {
+// deniedMail finds an address of a job's alarms to which mails may not go. One that an adopted job has already stays: it gets nothing.
+func (s *Jobs) deniedMail(j jobspec.Job, old *db.Job) (problem.Field, bool) {
 	allowed := s.cfg.Settings.AlarmDefaults()
 	var known []string
 	if old != nil {

@@ -200,6 +200,9 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 	if m.code, err = m.s.cfg.Jobs.CodeHandlers(ctx); err != nil {
 		return err
 	}
+	if err := m.s.cfg.Jobs.LearnCalendars(ctx); err != nil {
+		return err
+	}
 	var names []string
 	var ids []int64
 	apps := make(map[string]bool)

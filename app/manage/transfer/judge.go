@@ -108,23 +108,12 @@ func (m *importer) judgeFields(i int) {
 	item := &m.items[i]
 	in := item.in.Job
 	in.ChildJobIDs = m.childList(item.children)
-	for _, e := range jobspec.Validate(in) {
-		if item.ID != 0 && e.Name == jobspec.FieldScheduleType && in.ScheduleType == item.old.ScheduleType {
-			continue // as in the form: an adopted job keeps what it has
-		}
-		m.faultAt(i, item.file.LineOf(FileField(e.Name)), e)
-	}
 	var old *db.Job
-	var was *jobspec.Job
 	if item.ID != 0 {
-		spec := item.old.Spec()
-		old, was = &item.old, &spec
+		old = &item.old
 	}
-	for _, e := range jobspec.Unshown(in, was) {
+	for _, e := range m.s.cfg.Jobs.Judge(in, item.AppName, old) {
 		m.faultAt(i, item.file.LineOf(FileField(e.Name)), e)
-	}
-	if bad, denied := m.s.cfg.Jobs.DeniedMail(in, old); denied {
-		m.faultAt(i, item.file.LineOf(FileField(bad.Name)), bad)
 	}
 	m.judgeChildren(i)
 }
