@@ -103,30 +103,40 @@ func leadsToFolder(name string, entry fs.DirEntry) bool {
 
 // plan is what the admin says of files.
 type plan struct {
-	Done      bool     `json:"done"`
-	Digest    string   `json:"digest"`
-	Looked    bool     `json:"looked"`
-	NewGroups []string `json:"new_groups"`
-	Jobs      []struct {
-		ID      int64  `json:"id"`
-		File    string `json:"file"`
-		Line    int    `json:"line"`
-		AppName string `json:"app_name"`
-		Name    string `json:"description"`
-		Outcome string `json:"outcome"`
-		Changes []struct{ Field, Was, Now string }
-		Faults  []struct {
-			Line   int    `json:"line"`
-			Field  string `json:"field"`
-			Detail string `json:"detail"`
-			Code   string `json:"code"`
-		} `json:"problems"`
-		Adopted bool     `json:"adopted"`
-		Waits   bool     `json:"script_waits"`
-		Unread  bool     `json:"script_unread"`
-		Lost    lostUses `json:"lost"`
-	} `json:"jobs"`
-	raw json.RawMessage
+	Done      bool      `json:"done"`
+	Digest    string    `json:"digest"`
+	Looked    bool      `json:"looked"`
+	NewGroups []string  `json:"new_groups"`
+	Jobs      []planned `json:"jobs"`
+	raw       json.RawMessage
+}
+
+// planned is what becomes of a job.
+type planned struct {
+	ID      int64  `json:"id"`
+	File    string `json:"file"`
+	AppName string `json:"app_name"`
+	Name    string `json:"description"`
+	Outcome string `json:"outcome"`
+	Changes []struct{ Field, Was, Now string }
+	Faults  []struct {
+		Line   int    `json:"line"`
+		Field  string `json:"field"`
+		Detail string `json:"detail"`
+		Code   string `json:"code"`
+	} `json:"problems"`
+	Adopted bool     `json:"adopted"`
+	Waits   bool     `json:"script_waits"`
+	Unread  bool     `json:"script_unread"`
+	Lost    lostUses `json:"lost"`
+}
+
+// place is where something stands that is wrong with it; nothing of a job that is in no file any more.
+func (j planned) place(line int) string {
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d: ", plain(j.File), line)
 }
 
 // lostUses are the jobs and flows that use one that is deleted, and stay.
@@ -252,7 +262,7 @@ func (p plan) print(out io.Writer) {
 			fmt.Fprintf(out, "    %s\n", use)
 		}
 		for _, f := range j.Faults {
-			fmt.Fprintf(out, "    %s:%d: %s: %s\n", plain(j.File), f.Line, f.Field, plain(f.Detail))
+			fmt.Fprintf(out, "    %s%s: %s\n", j.place(f.Line), f.Field, plain(f.Detail))
 		}
 	}
 	fmt.Fprintf(out, "%d created, %d changed, %d deleted, %d as they are, %d refused", p.count("create"), p.count("change"), p.count("delete"), p.count("same"), p.count("refuse"))

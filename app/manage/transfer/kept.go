@@ -74,7 +74,7 @@ func (m *importer) prune(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.pruned)) {
 		j := m.pruned[id]
-		m.items = append(m.items, Item{ID: id, AppName: apps[j.JobGroup], Name: j.JobDesc, Outcome: Delete, Used: m.staying(used[id]), old: j})
+		m.items = append(m.items, Item{ID: id, AppName: apps[j.JobGroup], Name: j.JobDesc, Outcome: Delete, Used: m.staying(used[id]), group: executor{id: j.JobGroup}, old: j})
 		if !m.p.Can(j.JobGroup, auth.RightEdit) {
 			m.fault(len(m.items)-1, manage.FieldGroup, "import.error.right_edit", "Name", apps[j.JobGroup])
 		}

@@ -636,6 +636,9 @@ func TestJobsKeptInFilesAreChangedThereOnly(t *testing.T) {
 		if on, err := b.Jobs.HeldByFiles(ctx, job); err != nil || !on {
 			t.Errorf("held: %v, %v", on, err)
 		}
+		if plan := b.plan(t, b.admin, file, mine); len(plan.NewGroups) > 0 || plan.Count(Delete) != 1 {
+			t.Errorf("the plan deletes %d, and would make the groups %q", plan.Count(Delete), plan.NewGroups)
+		}
 		b.apply(t, b.admin, file, mine)
 		if now := b.read(t, job); now.ExecutorFailRetryCount != 2 || now.ExecutorParam != "" {
 			t.Errorf("its source made it %+v", now)
