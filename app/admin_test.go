@@ -177,6 +177,11 @@ func TestTheExecutorPages(t *testing.T) {
 		if got := shown.document(t).Find("#token-value").Text(); got != a.Token() {
 			t.Errorf("shown: %q", got)
 		}
+		// The page that is left open draws its addresses anew: nobody looks at the token each time.
+		b.do("GET", "/executors/1?token=show", nil, "HX-Request", "true", "Punctual-Live", "1")
+		if got := b.get("/audit?action=show").document(t).Find("main tbody tr").Length(); got != 1 {
+			t.Errorf("the token was seen once, and is in the audit log %d times", got)
+		}
 		for _, want := range []string{"xxl.job.executor.accessToken=" + a.Token(), "xxl.job.admin.addresses=" + b.base + "/xxl-job-admin"} {
 			if got := shown.document(t).Find("pre#way-java").Text(); !strings.Contains(got, want) {
 				t.Errorf("%s lacks %s", got, want)

@@ -77,9 +77,10 @@ func (c *groupPages) groupDetailPage(ec echo.Context) (groups.DetailPage, error)
 	return page, nil
 }
 
-// tokenCard holds the token itself only when its reader asked to see it.
+// tokenCard holds the token itself only when its reader asked to see it, which the audit log says. A page that draws its addresses
+// anew does not show it once more.
 func (c *groupPages) tokenCard(ec echo.Context, page layout.Page, groupID int64) (groups.TokenCard, error) {
-	look, showing := c.tokens.State, ec.QueryParam("token") == "show"
+	look, showing := c.tokens.State, ec.QueryParam("token") == "show" && !isPartial(ec.Request())
 	if showing {
 		look = c.tokens.Show
 	}
