@@ -513,14 +513,14 @@ func insertGates(ctx context.Context, tx DBTX, into string, ids []int64) error {
 // InsertSlots notes runs that wait for a slot of their job's limit.
 func InsertSlots(ctx context.Context, tx DBTX, slots []Slot) error {
 	var q strings.Builder
-	q.WriteString("INSERT INTO punctual_slot (job_id, log_id, running, planned_at, group_id) VALUES ")
-	args := make([]any, 0, 4*len(slots))
+	q.WriteString("INSERT INTO punctual_slot (job_id, log_id, running, planned_at, group_id, line) VALUES ")
+	args := make([]any, 0, 5*len(slots))
 	for i, s := range slots {
 		if i > 0 {
 			q.WriteByte(',')
 		}
-		q.WriteString("(?,?,0,?,?)")
-		args = append(args, s.JobID, s.LogID, s.PlannedAt, s.GroupID)
+		q.WriteString("(?,?,0,?,?,?)")
+		args = append(args, s.JobID, s.LogID, s.PlannedAt, s.GroupID, s.Line)
 	}
 	if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
 		return fmt.Errorf("insert %d slots: %w", len(slots), err)

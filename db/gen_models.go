@@ -487,6 +487,7 @@ type Job struct {
 	WhenLost               string
 	Runbook                string
 	ParamForm              Text
+	Priority               string
 }
 
 type JobSchedule struct {
@@ -799,6 +800,7 @@ type Slot struct {
 	Running   int64
 	PlannedAt int64
 	GroupID   int64
+	Line      int64
 }
 
 type StoredCalendar struct {

@@ -917,7 +917,7 @@ type Querier interface {
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times. None that is over: its slot is given back by the sweep.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
-	// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs. Each with
+	// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
 	// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
 	ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error)
 	// What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
@@ -954,7 +954,7 @@ type Querier interface {
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
 	// Takes the next planned time, in the transaction that inserts its run. Guarded by the cursor, so that two admins cannot both take it.
 	MoveBackfill(ctx context.Context, db DBTX, arg MoveBackfillParams) (int64, error)
-	// What waits goes with its job to another group; what runs counts where it began.
+	// What waits goes with its job to another group, or another line; what runs counts where it began.
 	MoveSlots(ctx context.Context, db DBTX, arg MoveSlotsParams) error
 	// The newest run of a job that waits for a slot and whose time has come. Runs are made ahead of their times, so it need not be the last that was made.
 	NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (NewestWaitingRunRow, error)

@@ -90,7 +90,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, priority
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -148,6 +148,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.WhenLost,
 		&i.Runbook,
 		&i.ParamForm,
+		&i.Priority,
 	)
 	return i, err
 }
@@ -223,8 +224,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, priority, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -269,6 +270,7 @@ type InsertJobParams struct {
 	WhenLost               string
 	Runbook                string
 	ParamForm              Text
+	Priority               string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -315,6 +317,7 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.WhenLost,
 		arg.Runbook,
 		arg.ParamForm,
+		arg.Priority,
 	)
 	if err != nil {
 		return 0, err
@@ -327,7 +330,7 @@ const listDueJobs = `-- name: ListDueJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within, when_lost, keep_output
+       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within, when_lost, keep_output, priority
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -379,6 +382,7 @@ type ListDueJobsRow struct {
 	MisfireWithin          int64
 	WhenLost               string
 	KeepOutput             string
+	Priority               string
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
@@ -447,6 +451,7 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.MisfireWithin,
 			&i.WhenLost,
 			&i.KeepOutput,
+			&i.Priority,
 		); err != nil {
 			return nil, err
 		}
@@ -847,7 +852,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, priority
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -922,6 +927,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.WhenLost,
 			&i.Runbook,
 			&i.ParamForm,
+			&i.Priority,
 		); err != nil {
 			return nil, err
 		}
@@ -1032,7 +1038,7 @@ func (q *Queries) ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedP
 const listJobsToRun = `-- name: ListJobsToRun :many
 SELECT id, job_group, schedule_type, misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy,
        executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime, time_zone, retry_backoff, max_concurrent, concurrency_policy,
-       keep_output, when_lost
+       keep_output, when_lost, priority
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?)
 `
 
@@ -1055,6 +1061,7 @@ type ListJobsToRunRow struct {
 	ConcurrencyPolicy      string
 	KeepOutput             string
 	WhenLost               string
+	Priority               string
 }
 
 // What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source.
@@ -1096,6 +1103,7 @@ func (q *Queries) ListJobsToRun(ctx context.Context, db DBTX, ids []int64) ([]Li
 			&i.ConcurrencyPolicy,
 			&i.KeepOutput,
 			&i.WhenLost,
+			&i.Priority,
 		); err != nil {
 			return nil, err
 		}
@@ -1626,7 +1634,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
     tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?,
     done_by = ?, misfire_more = ?, misfire_last = ?,
-    misfire_within = ?, runbook = ?, param_form = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
+    misfire_within = ?, runbook = ?, param_form = ?, priority = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ? AND revision = ?
@@ -1667,6 +1675,7 @@ type UpdateJobParams struct {
 	MisfireWithin          int64
 	Runbook                string
 	ParamForm              Text
+	Priority               string
 	KeepOutput             string
 	WhenLost               string
 	NewNextTime            int64
@@ -1715,6 +1724,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.MisfireWithin,
 		arg.Runbook,
 		arg.ParamForm,
+		arg.Priority,
 		arg.KeepOutput,
 		arg.WhenLost,
 		arg.NewNextTime,

@@ -16,7 +16,7 @@ func (j Job) Spec() jobspec.Job {
 		Concurrency: jobspec.Concurrency(j.ConcurrencyPolicy), RetentionDays: int(j.RetentionDays), WarnAfter: int(j.WarnAfterSeconds),
 		ExpectEvery: int(j.ExpectEverySeconds), Tags: j.Tags, ParamFixed: j.ParamFixed != 0,
 		Calendar: j.Calendar, CalendarRule: jobspec.CalendarRule(j.CalendarRule), DoneBy: j.DoneBy, MisfireLast: int(j.MisfireLast), MisfireWithin: int(j.MisfireWithin),
-		KeepOutput: jobspec.Keep(j.KeepOutput), Runbook: j.Runbook, ParamForm: string(j.ParamForm), WhenLost: jobspec.WhenLost(j.WhenLost),
+		KeepOutput: jobspec.Keep(j.KeepOutput), Runbook: j.Runbook, ParamForm: string(j.ParamForm), WhenLost: jobspec.WhenLost(j.WhenLost), Priority: jobspec.Priority(j.Priority),
 	}
 }
 
@@ -30,7 +30,7 @@ func JobRow(j jobspec.Job) InsertJobParams {
 		EndAt: j.End, RetryBackoff: j.Backoff, MaxConcurrent: int64(j.MaxConcurrent), ConcurrencyPolicy: string(j.Concurrency),
 		RetentionDays: int64(j.RetentionDays), WarnAfterSeconds: int64(j.WarnAfter), ExpectEverySeconds: int64(j.ExpectEvery), Tags: j.Tags,
 		Calendar: j.Calendar, CalendarRule: string(j.CalendarRule), DoneBy: j.DoneBy, MisfireMore: j.Misfire.More(),
-		MisfireLast: int64(j.MisfireLast), MisfireWithin: int64(j.MisfireWithin), KeepOutput: string(j.KeepOutput), Runbook: j.Runbook, ParamForm: Text(j.ParamForm), WhenLost: string(j.WhenLost),
+		MisfireLast: int64(j.MisfireLast), MisfireWithin: int64(j.MisfireWithin), KeepOutput: string(j.KeepOutput), Runbook: j.Runbook, ParamForm: Text(j.ParamForm), WhenLost: string(j.WhenLost), Priority: string(j.Priority),
 		ParamFixed: Flag(j.ParamFixed),
 	}
 }
@@ -46,6 +46,6 @@ func JobChange(j jobspec.Job) UpdateJobParams {
 		EndAt: row.EndAt, RetryBackoff: row.RetryBackoff, MaxConcurrent: row.MaxConcurrent, ConcurrencyPolicy: row.ConcurrencyPolicy,
 		RetentionDays: row.RetentionDays, WarnAfterSeconds: row.WarnAfterSeconds, ExpectEverySeconds: row.ExpectEverySeconds, Tags: row.Tags,
 		ParamFixed: row.ParamFixed, Calendar: row.Calendar, CalendarRule: row.CalendarRule, DoneBy: row.DoneBy,
-		MisfireMore: row.MisfireMore, MisfireLast: row.MisfireLast, MisfireWithin: row.MisfireWithin, KeepOutput: row.KeepOutput, Runbook: row.Runbook, ParamForm: row.ParamForm, WhenLost: row.WhenLost,
+		MisfireMore: row.MisfireMore, MisfireLast: row.MisfireLast, MisfireWithin: row.MisfireWithin, KeepOutput: row.KeepOutput, Runbook: row.Runbook, ParamForm: row.ParamForm, WhenLost: row.WhenLost, Priority: row.Priority,
 	}
 }

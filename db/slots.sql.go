@@ -396,40 +396,44 @@ func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingR
 }
 
 const listWaitingRunsOfGroup = `-- name: ListWaitingRunsOfGroup :many
-SELECT s.log_id, s.job_id, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
+SELECT s.log_id, s.job_id, s.line, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
        CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
 FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
 LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
 WHERE s.group_id = ? AND s.running = 0 AND s.planned_at <= ?
-  AND (s.planned_at > ? OR s.planned_at = ? AND s.log_id > ?)
+  AND (s.line > ? OR s.line = ? AND (s.planned_at > ? OR s.planned_at = ? AND s.log_id > ?))
   AND s.job_id NOT IN (/*SLICE:but_jobs*/?)
-ORDER BY s.planned_at, s.log_id LIMIT ?
+ORDER BY s.line, s.planned_at, s.log_id LIMIT ?
 `
 
 type ListWaitingRunsOfGroupParams struct {
-	GroupID int64
-	NowMs   int64
-	AfterMs int64
-	AfterID int64
-	ButJobs []int64
-	Limit   int32
+	GroupID   int64
+	NowMs     int64
+	AfterLine int64
+	AfterMs   int64
+	AfterID   int64
+	ButJobs   []int64
+	Limit     int32
 }
 
 type ListWaitingRunsOfGroupRow struct {
 	LogID     int64
 	JobID     int64
+	Line      int64
 	PlannedAt int64
 	Most      int64
 	Running   int64
 }
 
-// The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs. Each with
+// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
 // how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
 func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error) {
 	query := listWaitingRunsOfGroup
 	var queryParams []interface{}
 	queryParams = append(queryParams, arg.GroupID)
 	queryParams = append(queryParams, arg.NowMs)
+	queryParams = append(queryParams, arg.AfterLine)
+	queryParams = append(queryParams, arg.AfterLine)
 	queryParams = append(queryParams, arg.AfterMs)
 	queryParams = append(queryParams, arg.AfterMs)
 	queryParams = append(queryParams, arg.AfterID)
@@ -453,6 +457,7 @@ func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListW
 		if err := rows.Scan(
 			&i.LogID,
 			&i.JobID,
+			&i.Line,
 			&i.PlannedAt,
 			&i.Most,
 			&i.Running,
@@ -471,17 +476,18 @@ func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListW
 }
 
 const moveSlots = `-- name: MoveSlots :exec
-UPDATE punctual_slot SET group_id = ? WHERE job_id = ? AND running = 0 AND group_id <> 0
+UPDATE punctual_slot SET group_id = ?, line = ? WHERE job_id = ? AND running = 0 AND group_id <> 0
 `
 
 type MoveSlotsParams struct {
 	GroupID int64
+	Line    int64
 	JobID   int64
 }
 
-// What waits goes with its job to another group; what runs counts where it began.
+// What waits goes with its job to another group, or another line; what runs counts where it began.
 func (q *Queries) MoveSlots(ctx context.Context, db DBTX, arg MoveSlotsParams) error {
-	_, err := db.ExecContext(ctx, moveSlots, arg.GroupID, arg.JobID)
+	_, err := db.ExecContext(ctx, moveSlots, arg.GroupID, arg.Line, arg.JobID)
 	return err
 }
 

@@ -46,6 +46,7 @@ type Job struct {
 	DoneBy        string        // the time of day, such as "06:00", by which the run before it has to be done
 	Runbook       string        // the http or https address of what to do when it fails
 	ParamForm     string        // which fields Param, a JSON object, consists of, as in a job file
+	Priority      string        // among the jobs that wait for the limit of their executor: HIGHEST, HIGH, NORMAL, LOW or LOWEST
 	WhenLost      string        // what becomes of a run whose executor is gone: "FAIL", or "AGAIN" to run it once more
 	KeepOutput    string        // of which runs the output is kept beyond this executor: "ALL", "FAILED" or "NONE"
 	RetentionDays int
@@ -122,6 +123,7 @@ func (j Job) declared(appName string) wire.DeclaredJob {
 	set("expect_success_seconds", seconds(j.ExpectSuccess))
 	set("done_by", j.DoneBy)
 	set("when_lost", j.WhenLost)
+	set("priority", j.Priority)
 	set("runbook", j.Runbook)
 	set("parameter_form", j.ParamForm)
 	set("keep_output", j.KeepOutput)

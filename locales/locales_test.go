@@ -78,6 +78,7 @@ var families = withTables(map[string][]string{
 	"calendarrule.":      and(typed("scheduler/jobspec", "CalendarRule"), help),
 	"keep.":              and(typed("scheduler/jobspec", "Keep"), help),
 	"whenlost.":          and(typed("scheduler/jobspec", "WhenLost"), help),
+	"priority.":          typed("scheduler/jobspec", "Priority"),
 	"concurrency.":       and(typed("scheduler/jobspec", "Concurrency"), help),
 	"misfire.":           and(typed("scheduler/jobspec", "Misfire"), help),
 	"route.":             and(typed("scheduler/jobspec", "Route"), help),

@@ -10,7 +10,7 @@
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within, when_lost, keep_output
+       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within, when_lost, keep_output, priority
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
   AND (trigger_next_time > sqlc.arg(after_ms) OR (trigger_next_time = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)))
@@ -22,7 +22,7 @@ LIMIT ?;
 -- What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source.
 SELECT id, job_group, schedule_type, misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy,
        executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime, time_zone, retry_backoff, max_concurrent, concurrency_policy,
-       keep_output, when_lost
+       keep_output, when_lost, priority
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
 
 -- name: GetJobSource :one
@@ -35,7 +35,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, priority
 FROM xxl_job_info WHERE id = ?;
 
 -- name: ListJobsByID :many
@@ -45,7 +45,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, priority
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListJobsToSpread :many
@@ -94,8 +94,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0);
+  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, param_form, priority, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0);
 
 -- name: UpdateJob :execrows
 -- Changes a definition and its next time together. Guarded by the next time and the revision that were read, so that neither a claim
@@ -114,7 +114,7 @@ SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time 
     warn_after_seconds = sqlc.arg(warn_after_seconds), expect_every_seconds = sqlc.arg(expect_every_seconds),
     tags = sqlc.arg(tags), param_fixed = sqlc.arg(param_fixed), calendar = sqlc.arg(calendar), calendar_rule = sqlc.arg(calendar_rule),
     done_by = sqlc.arg(done_by), misfire_more = sqlc.arg(misfire_more), misfire_last = sqlc.arg(misfire_last),
-    misfire_within = sqlc.arg(misfire_within), runbook = sqlc.arg(runbook), param_form = sqlc.arg(param_form), keep_output = sqlc.arg(keep_output), when_lost = sqlc.arg(when_lost), revision = revision + 1,
+    misfire_within = sqlc.arg(misfire_within), runbook = sqlc.arg(runbook), param_form = sqlc.arg(param_form), priority = sqlc.arg(priority), keep_output = sqlc.arg(keep_output), when_lost = sqlc.arg(when_lost), revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> sqlc.arg(new_next_time) AND claimed_until > sqlc.arg(new_next_time) THEN 0 ELSE claimed_until END,
     trigger_next_time = sqlc.arg(new_next_time)
 WHERE id = sqlc.arg(id) AND trigger_next_time = sqlc.arg(old_next_time) AND trigger_status = sqlc.arg(old_status) AND revision = sqlc.arg(old_revision);

@@ -31,8 +31,8 @@ SELECT group_id, COUNT(*) AS running FROM punctual_slot WHERE group_id IN (sqlc.
 SELECT COUNT(*) FROM punctual_slot WHERE group_id = sqlc.arg(group_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
 
 -- name: MoveSlots :exec
--- What waits goes with its job to another group; what runs counts where it began.
-UPDATE punctual_slot SET group_id = sqlc.arg(group_id) WHERE job_id = sqlc.arg(job_id) AND running = 0 AND group_id <> 0;
+-- What waits goes with its job to another group, or another line; what runs counts where it began.
+UPDATE punctual_slot SET group_id = sqlc.arg(group_id), line = sqlc.arg(line) WHERE job_id = sqlc.arg(job_id) AND running = 0 AND group_id <> 0;
 
 -- name: TakeSlots :execrows
 -- Gives waiting runs their slots. Guarded, so that one run gets one.
@@ -62,16 +62,16 @@ WHERE s.job_id = sqlc.arg(job_id) AND s.running = 0 AND s.planned_at <= sqlc.arg
 ORDER BY s.planned_at, s.log_id LIMIT ?;
 
 -- name: ListWaitingRunsOfGroup :many
--- The next runs of a group that wait for a slot, in the order of their planned times, after one of them and but for those of some jobs. Each with
+-- The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
 -- how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
-SELECT s.log_id, s.job_id, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
+SELECT s.log_id, s.job_id, s.line, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
        CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
 FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
 LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
 WHERE s.group_id = sqlc.arg(group_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
-  AND (s.planned_at > sqlc.arg(after_ms) OR s.planned_at = sqlc.arg(after_ms) AND s.log_id > sqlc.arg(after_id))
+  AND (s.line > sqlc.arg(after_line) OR s.line = sqlc.arg(after_line) AND (s.planned_at > sqlc.arg(after_ms) OR s.planned_at = sqlc.arg(after_ms) AND s.log_id > sqlc.arg(after_id)))
   AND s.job_id NOT IN (sqlc.slice(but_jobs))
-ORDER BY s.planned_at, s.log_id LIMIT ?;
+ORDER BY s.line, s.planned_at, s.log_id LIMIT ?;
 
 -- name: ListJobsWithWaitingRun :many
 -- Which of these jobs have a run that waits for a slot and whose time has come.

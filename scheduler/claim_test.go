@@ -444,7 +444,7 @@ func TestAClaimedJobIsTheJobThatIsTriggered(t *testing.T) {
 			p.ExecutorParam, p.ExecutorTimeout, p.ExecutorFailRetryCount, p.RetryBackoff = "p", 7, 2, "1s,5s"
 			p.ScheduleType, p.ScheduleConf, p.GlueType, p.GlueSource, p.TimeZone = jobspec.ScheduleFixDelay, "60", wire.GlueShell, "true", "Asia/Tokyo"
 			p.MaxConcurrent, p.ConcurrencyPolicy = 3, string(jobspec.ConcurrencyDiscard)
-			p.KeepOutput, p.WhenLost = string(jobspec.KeepFailed), string(jobspec.WhenLostAgain)
+			p.KeepOutput, p.WhenLost, p.Priority = string(jobspec.KeepFailed), string(jobspec.WhenLostAgain), string(jobspec.PriorityLow)
 			p.GlueUpdateTime = nullTime(pool.Wall(time.Now().Truncate(time.Second)))
 		})
 		at := time.Now().Add(time.Hour)

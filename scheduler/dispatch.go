@@ -25,6 +25,7 @@ type job struct {
 	again          bool   // a lost run is run once more, see again.go
 	delayed        bool   // FIX_DELAY: its next time hangs on the end of this run
 	limit          int    // runs at a time in the cluster; 0: no limit
+	line           int64  // in which its runs wait for the limit of its group; lower ones are first
 	policy         jobspec.Concurrency
 	apart          bool   // a trial: it counts for no limit
 	zone           string // "" for the installation's

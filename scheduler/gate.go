@@ -570,7 +570,7 @@ func slots(runs []*dispatch) []db.Slot {
 			if d.job.glue == jobspec.GlueFlow {
 				group = 0
 			}
-			s = append(s, db.Slot{JobID: d.job.id, LogID: d.id, PlannedAt: d.planned.UnixMilli(), GroupID: group})
+			s = append(s, db.Slot{JobID: d.job.id, LogID: d.id, PlannedAt: d.planned.UnixMilli(), GroupID: group, Line: d.job.line})
 		}
 	}
 	return s

@@ -432,3 +432,34 @@ func TestNobodyPassesThoseThatWaitForLonger(t *testing.T) {
 		})
 	}
 }
+
+// TestThePriorityOfAJobCountsInTheLineOfItsGroup, whatever waits for longer, and also for what comes when a slot is free.
+func TestThePriorityOfAJobCountsInTheLineOfItsGroup(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		var jobs []int64
+		for _, p := range jobspec.AllPriorities {
+			jobs = append(jobs, b.addJob(func(row *db.InsertJobParams) { row.Priority = string(p) }))
+		}
+		blocker := b.trigger(jobs[2])
+		b.wantGoing("one runs", blocker)
+		next := make([]int64, len(jobs))
+		for i := range jobs { // the lowest first
+			next[len(jobs)-1-i] = b.trigger(jobs[len(jobs)-1-i])
+		}
+		second := b.trigger(jobs[0])
+		b.await("the others wait", func() bool { return b.engine.pending.len() == 0 })
+		last := blocker
+		for _, id := range slices.Insert(next, 1, second) {
+			b.finish(last, 200, "")
+			b.wantGoing("the next by priority, then by time", id)
+			last = id
+		}
+		b.wait(jobs[2], 1)
+		urgent := b.trigger(jobs[1])
+		b.finish(last, 200, "")
+		b.wantGoing("what is urgent passes what waits", urgent)
+	})
+}

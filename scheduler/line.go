@@ -2,13 +2,14 @@ package scheduler
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/punctual-job/punctual/db"
 )
 
-// line is the runs of a group that wait for a slot, in the order in which they get one: that of their planned times. Those of a job that has as
-// many as it may let the others pass.
+// line is the runs of a group that wait for a slot, in the order in which they get one: that of the priorities of their jobs, and
+// then of their planned times. Those of a job that has as many as it may let the others pass.
 type line struct {
 	queries *db.Queries
 	next    db.ListWaitingRunsOfGroupParams
@@ -18,7 +19,7 @@ type line struct {
 func (e *Engine) lineOf(groupID int64) *line {
 	return &line{
 		queries: e.queries, room: make(map[int64]int64),
-		next: db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, Limit: nextRuns},
+		next: db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, AfterLine: math.MinInt32, Limit: nextRuns},
 	}
 }
 
@@ -30,7 +31,7 @@ func (l *line) read(ctx context.Context, from db.DBTX) ([]db.ListWaitingRunsOfGr
 			return nil, err
 		}
 		last := rows[len(rows)-1]
-		l.next.AfterMs, l.next.AfterID = last.PlannedAt, last.LogID
+		l.next.AfterLine, l.next.AfterMs, l.next.AfterID = last.Line, last.PlannedAt, last.LogID
 		if rows = slices.DeleteFunc(rows, l.full); len(rows) > 0 {
 			return rows, nil
 		}

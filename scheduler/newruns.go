@@ -249,7 +249,7 @@ func jobOf(r *db.Job, pool *db.Pool) *job {
 		ID: r.ID, JobGroup: r.JobGroup, ScheduleType: r.ScheduleType, MisfireStrategy: r.MisfireStrategy, ExecutorRouteStrategy: r.ExecutorRouteStrategy,
 		ExecutorHandler: r.ExecutorHandler, ExecutorParam: r.ExecutorParam, ExecutorBlockStrategy: r.ExecutorBlockStrategy, ExecutorTimeout: r.ExecutorTimeout,
 		ExecutorFailRetryCount: r.ExecutorFailRetryCount, GlueType: r.GlueType, GlueUpdateTime: r.GlueUpdateTime, TimeZone: r.TimeZone, RetryBackoff: r.RetryBackoff,
-		MaxConcurrent: r.MaxConcurrent, ConcurrencyPolicy: r.ConcurrencyPolicy, KeepOutput: r.KeepOutput, WhenLost: r.WhenLost,
+		MaxConcurrent: r.MaxConcurrent, ConcurrencyPolicy: r.ConcurrencyPolicy, KeepOutput: r.KeepOutput, WhenLost: r.WhenLost, Priority: r.Priority,
 	}, pool)
 }
 
@@ -261,7 +261,7 @@ func jobToRun(r *db.ListJobsToRunRow, pool *db.Pool) *job {
 	j := &job{
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy), timeoutSeconds: int(r.ExecutorTimeout),
-		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, backoff: r.RetryBackoff, again: r.WhenLost == string(jobspec.WhenLostAgain),
+		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, backoff: r.RetryBackoff, again: r.WhenLost == string(jobspec.WhenLostAgain), line: jobspec.Priority(r.Priority).Line(),
 		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone, keep: jobspec.Keep(r.KeepOutput),
 	}
 	j.limit, j.policy = limitOf(j.glue, j.block, j.limit, j.policy)

@@ -36,7 +36,7 @@ func BulkDeeds() []BulkDo {
 
 // BulkFields are the fields that BulkEdit changes.
 func BulkFields() []string {
-	return []string{jobspec.FieldTimeout, jobspec.FieldRetries, jobspec.FieldAuthor, jobspec.FieldAlarmEmail, jobspec.FieldCalendar}
+	return []string{jobspec.FieldTimeout, jobspec.FieldRetries, jobspec.FieldAuthor, jobspec.FieldAlarmEmail, jobspec.FieldCalendar, jobspec.FieldPriority}
 }
 
 // MaxBulk bounds the jobs that one call of [Jobs.Bulk] changes, MaxMatching those of a deed that is done in several.

@@ -376,7 +376,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, in.ID); err != nil {
 			return err
 		}
-		if err := s.queries.MoveSlots(ctx, tx, db.MoveSlotsParams{JobID: in.ID, GroupID: in.Group}); err != nil {
+	}
+	if in.Group != old.JobGroup || in.Priority != jobspec.Priority(old.Priority) {
+		if err := s.queries.MoveSlots(ctx, tx, db.MoveSlotsParams{JobID: in.ID, GroupID: in.Group, Line: in.Priority.Line()}); err != nil {
 			return err
 		}
 	}

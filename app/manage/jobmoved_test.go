@@ -247,3 +247,51 @@ func TestATypedNameIsNotFoundWhereItWasMovedAway(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatWaitsGoesWithItsJob to another group's line, and to that of another priority. What runs, and a flow, stay where they are.
+func TestWhatWaitsGoesWithItsJob(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		id := b.create(t, nil)
+		if err := db.InsertSlots(ctx, pool, []db.Slot{{JobID: id, LogID: 1, GroupID: b.group}, {JobID: id, LogID: 2, GroupID: b.group}, {JobID: id, LogID: 3}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(ctx, "UPDATE punctual_slot SET running = 1 WHERE log_id = 2"); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name   string
+			change func(*JobInput)
+			want   string
+		}{
+			{"another name", func(in *JobInput) { in.Name = "renamed" }, fmt.Sprintf("1:%d:0 2:%[1]d:0 3:0:0", b.group)},
+			{"a priority", func(in *JobInput) { in.Priority = jobspec.PriorityHighest }, fmt.Sprintf("1:%d:-2 2:%[1]d:0 3:0:0", b.group)},
+			{"a group", func(in *JobInput) { in.Group, in.Priority = b.closed, jobspec.PriorityHighest }, fmt.Sprintf("1:%d:-2 2:%d:0 3:0:0", b.closed, b.group)},
+			{"none", func(in *JobInput) { in.Group = b.closed }, fmt.Sprintf("1:%d:0 2:%d:0 3:0:0", b.closed, b.group)},
+		} {
+			if err := b.Jobs.Update(ctx, b.admin, id, b.job(c.change)); err != nil {
+				t.Fatal(c.name, kind(err))
+			}
+			rows, err := pool.QueryContext(ctx, "SELECT log_id, group_id, line FROM punctual_slot ORDER BY log_id")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for rows.Next() {
+				var log, group, line int64
+				if err := rows.Scan(&log, &group, &line); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, fmt.Sprintf("%d:%d:%d", log, group, line))
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(got, " "); all != c.want {
+				t.Errorf("%s: run:group:line %s, want %s", c.name, all, c.want)
+			}
+		}
+	})
+}

@@ -153,6 +153,29 @@ const (
 // AllWhenLost are they in display order; the first is the default.
 var AllWhenLost = []WhenLost{WhenLostFail, WhenLostAgain}
 
+// Priority is how a job's runs stand to those of other jobs that wait, as they do, for the limit of their executor. An empty one is PriorityNormal.
+type Priority string
+
+// The priorities of jobs.
+const (
+	PriorityHighest Priority = "HIGHEST"
+	PriorityHigh    Priority = "HIGH"
+	PriorityNormal  Priority = "NORMAL"
+	PriorityLow     Priority = "LOW"
+	PriorityLowest  Priority = "LOWEST"
+)
+
+// AllPriorities are they in display order.
+var AllPriorities = []Priority{PriorityHighest, PriorityHigh, PriorityNormal, PriorityLow, PriorityLowest}
+
+// Line is in which line the runs wait: those of lower ones are first, and 0 is that of normal jobs, as of those whose priority nobody knows.
+func (p Priority) Line() int64 {
+	if i := slices.Index(AllPriorities, p); i >= 0 {
+		return int64(i - slices.Index(AllPriorities, PriorityNormal))
+	}
+	return 0
+}
+
 // Keep says of which runs the output is kept beyond its executor. An empty one is KeepInherit.
 type Keep string
 

@@ -127,7 +127,7 @@ func TestFieldsAreWhatTheySay(t *testing.T) {
 
 func TestDefaultsAndOptions(t *testing.T) {
 	t.Parallel()
-	want := Job{Misfire: MisfireDoNothing, Route: RouteFirst, Block: AllBlocks[0], Glue: AllGlues[0], Concurrency: ConcurrencyQueue, KeepOutput: KeepInherit, WhenLost: WhenLostFail}
+	want := Job{Misfire: MisfireDoNothing, Route: RouteFirst, Block: AllBlocks[0], Glue: AllGlues[0], Concurrency: ConcurrencyQueue, KeepOutput: KeepInherit, WhenLost: WhenLostFail, Priority: PriorityNormal}
 	if diff := cmp.Diff(want, Job{}.WithDefaults()); diff != "" {
 		t.Errorf("the defaults (-want +got):\n%s", diff)
 	}

@@ -43,6 +43,7 @@ type Job struct {
 	Runbook       string // the address of what to do when it fails; "" for none
 	KeepOutput    Keep   // of which runs the output is kept
 	WhenLost      WhenLost
+	Priority      Priority
 	ParamFixed    bool   // a run by hand goes with Param, and with no other
 	ParamForm     string // what Param consists of, see [ReadParamForm]; "" for any text
 }
@@ -82,6 +83,7 @@ const (
 	FieldRunbook      = "runbook"
 	FieldKeepOutput   = "keep_output"
 	FieldWhenLost     = "when_lost"
+	FieldPriority     = "priority"
 	FieldMisfireLast  = "misfire_last"
 	FieldMisfireSpan  = "misfire_within"
 )
@@ -155,6 +157,8 @@ var Fields = []*Field{
 		Kind: Number, Max: 9_999, part: number(func(j *Job) *int { return &j.MaxConcurrent })},
 	{Name: FieldConcurrency, Column: "concurrency_policy", File: "concurrency", API: "concurrency", Label: "jobs.field.concurrency", Words: "concurrency.", Since: 7, Advanced: true,
 		Kind: Choice, Options: texts(AllConcurrencies), Explained: true, Default: string(ConcurrencyQueue), check: choiceOrNone, part: text(func(j *Job) *Concurrency { return &j.Concurrency })},
+	{Name: FieldPriority, Column: "priority", File: "priority", API: "priority", Label: "jobs.field.priority", Help: "jobs.field.priority.help", Words: "priority.", Since: 360, Advanced: true,
+		Kind: Choice, Options: texts(AllPriorities), Default: string(PriorityNormal), check: choiceOrNone, part: text(func(j *Job) *Priority { return &j.Priority })},
 	{Name: "warn_after", Column: "warn_after_seconds", File: "warn_after_seconds", API: "warnAfterSeconds", Label: "jobs.field.warnafter", Help: "jobs.field.warnafter.help", Unit: "unit.seconds", Since: 7, Advanced: true,
 		Kind: Number, Max: maxSeconds, part: number(func(j *Job) *int { return &j.WarnAfter })},
 	{Name: "expect_every", Column: "expect_every_seconds", File: "expect_success_seconds", API: "expectSuccessSeconds", Label: "jobs.field.expectevery", Help: "jobs.field.expectevery.help", Unit: "unit.seconds", Since: 7, Advanced: true,
@@ -193,6 +197,9 @@ func (j Job) Normalize() Job {
 	}
 	if j.WhenLost == WhenLostFail {
 		j.WhenLost = ""
+	}
+	if j.Priority == PriorityNormal {
+		j.Priority = ""
 	}
 	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
 	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")

@@ -46,6 +46,7 @@ type job struct {
 	retries  int64
 	limit    int64
 	policy   jobspec.Concurrency
+	priority jobspec.Priority
 	crowded  bool  // its group has a limit
 	children []int // indexes
 	takes    time.Duration
@@ -232,6 +233,7 @@ func (s *scenario) drawJob(r *rand.Rand, i int) *job {
 	if !quick && r.IntN(20) == 0 {
 		j.takes = time.Duration(60+r.IntN(60)) * time.Second
 	}
+	j.priority = pick(r, append(jobspec.AllPriorities, "", "")...)
 	if r.IntN(8) == 0 {
 		j.limit, j.policy = 1+r.Int64N(3), pick(r, jobspec.ConcurrencyQueue, jobspec.ConcurrencyDiscard)
 		if quick {

@@ -176,7 +176,7 @@ func (w *world) prepare(ctx context.Context) error {
 			JobGroup: w.groupIDs[j.group], JobDesc: j.name, AddTime: now, UpdateTime: now, Author: "simulate", ScheduleType: j.when.kind,
 			ScheduleConf: db.Text(j.when.conf()), MisfireStrategy: j.misfire.Plain(), MisfireMore: j.misfire.More(), MisfireLast: j.mostLate, MisfireWithin: 60 * j.mostLate, ExecutorRouteStrategy: j.route, ExecutorHandler: "work",
 			ExecutorBlockStrategy: db.Text(j.block), ExecutorFailRetryCount: j.retries, GlueType: wire.GlueBean, GlueUpdateTime: now,
-			ChildJobIDs: db.Text(strings.Join(children, ",")), TimeZone: j.when.zoneName, MaxConcurrent: j.limit, ConcurrencyPolicy: string(j.policy),
+			ChildJobIDs: db.Text(strings.Join(children, ",")), TimeZone: j.when.zoneName, MaxConcurrent: j.limit, ConcurrencyPolicy: string(j.policy), Priority: string(j.priority),
 		}
 		if j.def != nil {
 			source, err := w.definition(j)
@@ -668,7 +668,7 @@ func (w *world) edit(ctx context.Context, j *job, r *rand.Rand) error {
 			JobGroup: p.JobGroup, JobDesc: p.JobDesc, UpdateTime: p.UpdateTime, Author: p.Author, ScheduleType: p.ScheduleType, ScheduleConf: p.ScheduleConf,
 			MisfireStrategy: p.MisfireStrategy, MisfireMore: p.MisfireMore, MisfireLast: p.MisfireLast, MisfireWithin: p.MisfireWithin, ExecutorRouteStrategy: p.ExecutorRouteStrategy, ExecutorHandler: p.ExecutorHandler,
 			ExecutorBlockStrategy: p.ExecutorBlockStrategy, ExecutorFailRetryCount: p.ExecutorFailRetryCount, ChildJobIDs: p.ChildJobIDs,
-			TimeZone: p.TimeZone, StartAt: p.StartAt, EndAt: p.EndAt, MaxConcurrent: p.MaxConcurrent, ConcurrencyPolicy: p.ConcurrencyPolicy,
+			TimeZone: p.TimeZone, StartAt: p.StartAt, EndAt: p.EndAt, MaxConcurrent: p.MaxConcurrent, ConcurrencyPolicy: p.ConcurrencyPolicy, Priority: p.Priority,
 		})
 		j.epochs = append(j.epochs, epoch{when: other, first: first, began: now})
 		return err

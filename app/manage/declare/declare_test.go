@@ -367,7 +367,7 @@ func TestAProgramCanSayEveryField(t *testing.T) {
 	full := executor.Job{
 		Name: "all", Param: `{"a":1}`, ParamFixed: true, Schedule: executor.Every(90 * time.Second), Zone: "Asia/Shanghai", NotBefore: at, NotAfter: at.AddDate(1, 0, 0), Calendar: "cn", CalendarRule: "DAYS_OFF",
 		Misfire: "FIRE_LAST", MisfireLast: 5, Route: "ROUND", Block: "COVER_EARLY", Timeout: time.Minute, Retries: 2, Backoff: []time.Duration{time.Second, 90 * time.Second},
-		MaxConcurrent: 4, Concurrency: "DISCARD", WarnAfter: time.Hour, ExpectSuccess: 24 * time.Hour, DoneBy: "6:00", WhenLost: "AGAIN", Runbook: "https://wiki.example.com/all", ParamForm: "a: {type: number}", KeepOutput: "ALL", RetentionDays: 9, AlarmEmails: []string{"a@example.com", "b@example.com"}, Tags: []string{"night", "eu"},
+		MaxConcurrent: 4, Concurrency: "DISCARD", WarnAfter: time.Hour, ExpectSuccess: 24 * time.Hour, DoneBy: "6:00", WhenLost: "AGAIN", Priority: "HIGH", Runbook: "https://wiki.example.com/all", ParamForm: "a: {type: number}", KeepOutput: "ALL", RetentionDays: 9, AlarmEmails: []string{"a@example.com", "b@example.com"}, Tags: []string{"night", "eu"},
 	}
 	ex.Declare(full, executor.Job{Name: "cron", Schedule: executor.Cron("0 0 2 * * ?"), Misfire: "FIRE_WITHIN", MisfireWithin: time.Hour}, executor.Job{Name: "once", Schedule: executor.At(at.AddDate(10, 0, 0))}, executor.Job{Name: "hand"})
 	if err := ex.Start(t.Context()); err != nil {
@@ -399,7 +399,7 @@ func TestAProgramCanSayEveryField(t *testing.T) {
 			Name: "all", Author: "orders", AlarmEmail: "a@example.com,b@example.com", ScheduleType: jobspec.ScheduleFixRate, ScheduleConf: "90", Misfire: jobspec.MisfireFireLast, MisfireLast: 5,
 			Route: jobspec.RouteRound, Block: wire.BlockCoverEarly, Glue: wire.GlueBean, Handler: "all", Calendar: "cn", CalendarRule: jobspec.CalendarDaysOff, Param: `{"a":1}`, ParamFixed: true, TimeoutSeconds: 60, Retries: 2,
 			Zone: "Asia/Shanghai", Start: at.UnixMilli(), End: at.AddDate(1, 0, 0).UnixMilli(), Backoff: "1s,1m30s", MaxConcurrent: 4, Concurrency: jobspec.ConcurrencyDiscard,
-			RetentionDays: 9, WarnAfter: 3600, ExpectEvery: 86400, DoneBy: "06:00", WhenLost: jobspec.WhenLostAgain, Runbook: "https://wiki.example.com/all", ParamForm: "a: {type: number}", KeepOutput: jobspec.KeepAll, Tags: "night,eu",
+			RetentionDays: 9, WarnAfter: 3600, ExpectEvery: 86400, DoneBy: "06:00", WhenLost: jobspec.WhenLostAgain, Priority: jobspec.PriorityHigh, Runbook: "https://wiki.example.com/all", ParamForm: "a: {type: number}", KeepOutput: jobspec.KeepAll, Tags: "night,eu",
 		}, got); diff != "" {
 			t.Error(diff)
 		}
