@@ -144,12 +144,12 @@ func TestWhatCommandsPrint(t *testing.T) {
 	if err := os.WriteFile(jobsFile, []byte("format: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ends := map[string]int{"diff": codeRefused, "apply": codeRefused} // one job is refused
+	ends := map[string]int{"diff": codeRefused, "apply": codeRefused, "apply-markdown": codeRefused} // one job is refused
 	for name, args := range map[string]string{
 		"jobs": "jobs --limit=0", "jobs-wide": "jobs --limit=0 -o wide", "jobs-json": "jobs --limit=0 -o json", "jobs-yaml": "jobs --limit=0 -o yaml", "jobs-name": "jobs --limit=0 -o name",
 		"jobs-filter": "jobs list --state running --sort=-last", "job": "jobs show 7", "job-by-name": "jobs show 日终结算 -o yaml", "executors": "executors",
 		"runs": "runs", "runs-wide": "runs -o wide", "runs-name": "runs -o name", "run": "runs show 41", "run-why": "runs why 41", "run-why-json": "runs why 41 -o json",
-		"diff": "diff --source team -f " + jobsFile, "apply": "apply --dry-run --source team -f " + jobsFile, "backfills": "backfills 7 -o wide", "calendars": "calendars -o wide", "pauses": "pauses -o wide",
+		"diff": "diff --source team -f " + jobsFile, "apply": "apply --dry-run --source team -f " + jobsFile, "apply-markdown": "apply --dry-run --source team/jobs --revision 1a2b3c -o markdown -f " + jobsFile, "backfills": "backfills 7 -o wide", "calendars": "calendars -o wide", "pauses": "pauses -o wide",
 		"notes": "notes --job 日终结算 -o wide", "note": "notes create 发布 --group 1",
 		"tokens": "tokens -o wide", "users": "users -o wide", "alarms": "alarms -o wide", "channels": "alarms channels", "webhooks": "webhooks -o wide", "usage": "usage --from 2026-03-01 --until 2026-03-31", "usage-json": "usage --from 2026-03-01 --until 2026-03-31 -o json", "audit-log": "audit-log -o wide",
 	} {

@@ -235,67 +235,98 @@ func (p plan) print(out io.Writer) {
 	for _, app := range p.NewGroups {
 		fmt.Fprintf(out, "+ executor %s\n", plain(app))
 	}
-	marks := map[string]string{"create": "+", "change": "~", "delete": "-", "refuse": "!", "same": "="}
 	for _, j := range p.Jobs {
-		if j.Outcome == "same" && !j.Waits && !j.Adopted {
-			continue
-		}
-		number := ""
-		if j.ID != 0 {
-			number = fmt.Sprintf(" #%d", j.ID)
-		}
-		fmt.Fprintf(out, "%s %s: %s%s\n", marks[j.Outcome], plain(j.AppName), plain(j.Name), number)
-		for _, c := range j.Changes {
-			if strings.Contains(c.Was+c.Now, "\n") {
-				fmt.Fprintf(out, "    %s: another text\n", c.Field)
-			} else {
-				fmt.Fprintf(out, "    %s: %q -> %q\n", c.Field, c.Was, c.Now)
-			}
-		}
-		if j.Adopted {
-			fmt.Fprintln(out, "    kept in no files so far")
-		}
-		if j.Waits {
-			fmt.Fprintln(out, "    script: waits for approval")
-		}
-		for _, use := range j.Lost.said() {
-			fmt.Fprintf(out, "    %s\n", use)
-		}
-		for _, f := range j.Faults {
-			fmt.Fprintf(out, "    %s%s: %s\n", j.place(f.Line), f.Field, plain(f.Detail))
-		}
+		j.print(out)
 	}
 	fmt.Fprintf(out, "%d created, %d changed, %d deleted, %d as they are, %d refused", p.count("create"), p.count("change"), p.count("delete"), p.count("same"), p.count("refuse"))
 	if !p.Done {
 		fmt.Fprint(out, " (nothing was done)")
 	}
 	fmt.Fprintln(out)
+	for _, note := range p.notes() {
+		fmt.Fprintln(out, note)
+	}
+}
+
+// print says what becomes of a job; nothing of one about which there is nothing to say.
+func (j planned) print(out io.Writer) {
+	if j.Outcome == "same" && !j.Waits && !j.Adopted {
+		return
+	}
+	number := ""
+	if j.ID != 0 {
+		number = fmt.Sprintf(" #%d", j.ID)
+	}
+	marks := map[string]string{"create": "+", "change": "~", "delete": "-", "refuse": "!", "same": "="}
+	fmt.Fprintf(out, "%s %s: %s%s\n", marks[j.Outcome], plain(j.AppName), plain(j.Name), number)
+	for _, c := range j.Changes {
+		if strings.Contains(c.Was+c.Now, "\n") {
+			fmt.Fprintf(out, "    %s: another text\n", c.Field)
+		} else {
+			fmt.Fprintf(out, "    %s: %q -> %q\n", c.Field, c.Was, c.Now)
+		}
+	}
+	if j.Adopted {
+		fmt.Fprintln(out, "    kept in no files so far")
+	}
+	if j.Waits {
+		fmt.Fprintln(out, "    script: waits for approval")
+	}
+	for _, use := range j.Lost.said() {
+		fmt.Fprintf(out, "    %s\n", use)
+	}
+	for _, f := range j.Faults {
+		fmt.Fprintf(out, "    %s%s: %s\n", j.place(f.Line), f.Field, plain(f.Detail))
+	}
+}
+
+// notes are what there is to know of a plan of somebody who may not do it.
+func (p plan) notes() (notes []string) {
+	if p.Looked {
+		notes = append(notes, "The token may only view: the rights of the one that applies this are judged then.")
+	}
 	unread := 0
 	for _, j := range p.Jobs {
 		if j.Unread {
 			unread++
 		}
 	}
-	if p.Looked {
-		fmt.Fprintln(out, "The token may only view: the rights of the one that applies this are judged then.")
-	}
 	if unread > 0 {
-		fmt.Fprintf(out, "The scripts of %s were not compared, since the token may not read them.\n", counted(unread))
+		notes = append(notes, fmt.Sprintf("The scripts of %s were not compared, since the token may not read them.", counted(unread)))
 	}
+	return notes
+}
+
+// planOutput is how the commands that read files print.
+type planOutput struct {
+	Output string `short:"o" enum:"table,json,yaml,markdown" default:"table" help:"table, json, yaml or markdown, for a comment of a pull or merge request."`
 }
 
 // show prints a plan in the format that is asked for.
-func (p plan) show(t Target, s Streams) error {
-	if t.Output == "json" || t.Output == "yaml" {
-		return (printer{s.Out, t.Output}).whole(p.raw)
+func (o planOutput) show(p plan, f files, s Streams) error {
+	switch o.Output {
+	case "json", "yaml":
+		return (printer{s.Out, o.Output}).whole(p.raw)
+	case "markdown":
+		p.markdown(s.Out, f.Source, f.Revision)
+	default:
+		p.print(s.Out)
 	}
-	p.print(s.Out)
 	return nil
+}
+
+// refused says in a comment too what is wrong with files, and gives it back.
+func (o planOutput) refused(err error, f files, s Streams) error {
+	if o.Output == "markdown" {
+		refusedMarkdown(s.Out, err, f.Source, f.Revision)
+	}
+	return err
 }
 
 // ApplyCmd makes jobs be what files say.
 type ApplyCmd struct {
-	Target
+	Admin
+	planOutput
 	files
 	DryRun bool `help:"Only say what would be done."`
 }
@@ -322,19 +353,19 @@ func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []fileText
 	for plans := 1; ; plans++ {
 		p, err := c.ask(ctx, a, texts, "", true)
 		if err != nil {
-			return err
+			return c.refused(err, c.files, s)
 		}
 		if n := p.count("refuse"); n > 0 {
-			return errors.Join(p.show(c.Target, s), &ExitError{codeRefused, fmt.Errorf("%s refused; nothing was done%s", counted(n), p.missing())})
+			return errors.Join(c.show(p, c.files, s), &ExitError{codeRefused, fmt.Errorf("%s refused; nothing was done%s", counted(n), p.missing())})
 		}
 		if c.DryRun {
-			return p.show(c.Target, s)
+			return c.show(p, c.files, s)
 		}
 		p, err = c.ask(ctx, a, texts, p.Digest, false)
 		refused, _ := errors.AsType[*RefusedError](err)
 		switch {
 		case err == nil:
-			return p.show(c.Target, s)
+			return c.show(p, c.files, s)
 		case errors.Is(err, errInterrupted):
 			return &ExitError{codeInterrupted, errors.New("interrupted; the files may be applied all the same: punctual diff tells")}
 		case refused == nil || refused.Status != http.StatusPreconditionFailed || plans == maxPlans:
@@ -345,7 +376,8 @@ func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []fileText
 
 // DiffCmd compares jobs with files.
 type DiffCmd struct {
-	Target
+	Admin
+	planOutput
 	files
 }
 
@@ -361,9 +393,9 @@ func (c DiffCmd) Run(ctx context.Context, s Streams) error {
 	}
 	p, err := c.ask(ctx, a, texts, "", true)
 	if err != nil {
-		return &ExitError{codeRefused, err}
+		return &ExitError{codeRefused, c.refused(err, c.files, s)}
 	}
-	if err := p.show(c.Target, s); err != nil {
+	if err := c.show(p, c.files, s); err != nil {
 		return &ExitError{codeRefused, err}
 	}
 	switch {

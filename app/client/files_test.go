@@ -88,3 +88,30 @@ func TestWhoInterruptsAnApplyIsToldThatItMayBeDone(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
+
+// TestAPlanIsAComment of a size that services take, and what others wrote in it is no markup.
+func TestAPlanIsAComment(t *testing.T) {
+	t.Parallel()
+	p := plan{Jobs: []planned{{AppName: "orders", Name: "````\n# @all <img src=x> ````", Outcome: "create"}}}
+	for i := range 5000 {
+		p.Jobs = append(p.Jobs, planned{ID: int64(i), AppName: "orders", Name: strings.Repeat("结", 20), Outcome: "change"})
+	}
+	p.Jobs = append(p.Jobs, planned{AppName: "orders", Name: "the last of the files", Outcome: "refuse"})
+	var out bytes.Buffer
+	p.markdown(&out, "a`b", "")
+	text := out.String()
+	head, body, _ := strings.Cut(text, "\n`````diff\n")
+	body, rest, _ := strings.Cut(body, "\n`````\n")
+	if head != "### Jobs: 1 to create, 5000 to change, 1 refused\n\n`` a`b ``. As they are: 0.\nWhile a job is refused, none of this is done.\n" || !strings.HasPrefix(body, "! orders: the last of the files\n") {
+		t.Errorf("it begins %q and goes on %.100q", head, body)
+	}
+	if shown := strings.Count(body, "\n"); len(text) > 65_536 || shown < 500 || rest != fmt.Sprintf("\n%s more, which `punctual diff` lists.\n", counted(5001-shown)) {
+		t.Errorf("%d bytes, %d lines, and at last %q", len(text), shown, rest)
+	}
+
+	out.Reset()
+	refusedMarkdown(&out, &RefusedError{Title: "No", Errors: []FieldProblem{{Field: "jobs/a.yaml:5", Detail: "```"}}}, "team", "1a2b")
+	if want := "### Jobs: the files cannot be read\n\n`team` at `1a2b`\n\n````\nNo\n  jobs/a.yaml:5: ```\n````\n"; out.String() != want {
+		t.Errorf("files that cannot be read: %q", out.String())
+	}
+}

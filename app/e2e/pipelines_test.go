@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -124,6 +127,21 @@ func TestPipelines(t *testing.T) {
 				}
 				return strings.TrimSpace(out)
 			}
+			var comment string
+			forge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				written := struct{ Body string }{r.FormValue("body")}
+				switch r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + r.Header.Get("PRIVATE-TOKEN") {
+				case "POST /repos/team/" + service + "/issues/7/comments Bearer forge-token":
+					if err := json.NewDecoder(r.Body).Decode(&written); err != nil {
+						t.Errorf("%s: the comment: %v", service, err)
+					}
+				case "POST /projects/5/merge_requests/7/notes forge-token":
+				default:
+					t.Errorf("%s: a comment goes to %s", service, r.URL)
+				}
+				comment = written.Body
+			}))
+			t.Cleanup(forge.Close)
 			run := func(push bool, commit string) (string, error) {
 				t.Helper()
 				event, source, branch := "pull_request", "merge_request_event", ""
@@ -131,13 +149,17 @@ func TestPipelines(t *testing.T) {
 					event, source, branch = "push", "push", "main"
 				}
 				lines, env := p.lines(map[string]string{
-					"vars.PUNCTUAL_URL": a.url, "secrets.PUNCTUAL_TOKEN": token, "github.repository": "team/" + service, "github.sha": commit, "github.event_name": event,
+					"vars.PUNCTUAL_URL": a.url, "secrets.PUNCTUAL_TOKEN": token, "github.repository": "team/" + service, "github.sha": commit, "github.event_name": event, "github.event.number": "7", "github.token": "forge-token",
 					"CI_PROJECT_PATH": "team/" + service, "CI_COMMIT_SHA": commit, "CI_PIPELINE_SOURCE": source, "CI_COMMIT_BRANCH": branch, "CI_DEFAULT_BRANCH": "main",
 				})
-				if len(lines) != 1 {
+				command := strings.Join(lines, "\n")
+				if strings.Count(command, "punctual apply") != 1 {
 					t.Fatalf("%s: %s: the lines of %s are %q", page, service, event, lines)
 				}
-				return shell(strings.Join(lines, "\n"), append(env, "PUNCTUAL_URL="+a.url, "PUNCTUAL_TOKEN="+token)...) // GitLab has these two as variables of the project
+				comment = ""
+				out, err := shell(command, append(env, "PUNCTUAL_URL="+a.url, "PUNCTUAL_TOKEN="+token, "COMMENT_TOKEN=forge-token", // GitLab has these three as variables of the project
+					"GITHUB_API_URL="+forge.URL, "CI_API_V4_URL="+forge.URL, "CI_PROJECT_ID=5", "CI_MERGE_REQUEST_IID=7")...)
+				return out + comment, err
 			}
 			kept := func() (list []string) {
 				t.Helper()
@@ -171,18 +193,18 @@ func TestPipelines(t *testing.T) {
 				}
 			}
 			first := commit("open", "close")
-			says("nothing was done", false, first)
+			says("### Jobs: 2 to create", false, first)
 			is()
 			says("2 created", true, first)
 			is(service+" close@"+first, service+" open@"+first)
 			second := commit("close")
-			says("1 deleted", false, second)
+			says("### Jobs: 1 to delete", false, second)
 			is(service+" close@"+first, service+" open@"+first)
 			says("1 deleted", true, second)
 			if got := kept(); len(got) != 1 {
 				t.Errorf("%s: %s: after the push there are %q", page, service, got)
 			}
-			if out, err := run(false, commit("close, colour: red")); err == nil || !strings.Contains(out, "jobs/orders.yaml:5") {
+			if out, err := run(false, commit("close, colour: red")); err == nil || !strings.Contains(comment, "jobs/orders.yaml:5") {
 				t.Errorf("%s: %s: files that are wrong pass: %v\n%s", page, service, err, out)
 			}
 		}
