@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
@@ -192,8 +193,11 @@ func sayWhatNullIs(o *huma.OpenAPI) {
 
 // documents are what describes the interface and what goes through it. Nothing in them is of an installation, so they need no token.
 func (a *API) documents() map[string]func() []byte {
-	return map[string]func() []byte{"/openapi.json": a.document, "/flow.schema.json": flow.Schema}
+	return map[string]func() []byte{"/openapi.json": a.document, "/flow.schema.json": flow.Schema, "/jobs.schema.json": a.jobsSchema}
 }
+
+// jobsSchema describes files of jobs, in English as the rest of what describes the interface.
+func (a *API) jobsSchema() []byte { return jobfile.Schema(a.Catalogue.Printer("en").T) }
 
 // refuseTheRest answers what is no operation: in problem documents, as everything else here.
 func (a *API) refuseTheRest(group *echo.Group) {

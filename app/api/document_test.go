@@ -14,12 +14,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
 // registered is an API whose routes are made.
 func registered(e *echo.Echo) *API {
-	a := Register(e, Config{})
+	a := Register(e, Config{Catalogue: locales.New()})
 	a.routes()
 	return a
 }
@@ -44,7 +46,7 @@ func TestTheDocumentsAreServed(t *testing.T) {
 	t.Parallel()
 	e := echo.New()
 	a := registered(e)
-	for path, want := range map[string]string{"/openapi.json": string(a.document()), "/flow.schema.json": string(flow.Schema())} {
+	for path, want := range map[string]string{"/openapi.json": string(a.document()), "/flow.schema.json": string(flow.Schema()), "/jobs.schema.json": string(jobfile.Schema(locales.New().Printer("en").T))} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, Prefix+path, nil))
 		if rec.Code != http.StatusOK || rec.Body.String() != want || !json.Valid(rec.Body.Bytes()) || !strings.HasPrefix(rec.Header().Get("Content-Type"), "application/json") {

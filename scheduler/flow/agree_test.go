@@ -78,7 +78,7 @@ func drawStep(t *rapid.T, id string) map[string]any {
 // nothing through that it could have known.
 func TestTheSchemaAndTheValidatorAgree(t *testing.T) {
 	t.Parallel()
-	s := schema(t)
+	s := resolved(t)
 	rapid.Check(t, func(t *rapid.T) {
 		def := drawMapping(t, map[string][]any{FieldOnFailure: {"stop", "continue"}})
 		steps := []any{drawStep(t, "a")}

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func schema(t *testing.T) *jsonschema.Resolved {
+func resolved(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var s jsonschema.Schema
 	if err := json.Unmarshal(Schema(), &s); err != nil {
@@ -43,7 +43,7 @@ func valueOf(t *testing.T, text string) any {
 // TestTheSchemaSaysWhatIsRead compares it with what Parse and Compile say about definitions whose shape is good, and about some whose is not.
 func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 	t.Parallel()
-	s := schema(t)
+	s := resolved(t)
 	manual, err := os.ReadFile("../../docs/flows.md")
 	if err != nil {
 		t.Fatal(err)

@@ -176,53 +176,56 @@ func TestEveryTextSurvives(t *testing.T) {
 	}
 }
 
+const faultyJob = "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: a\n        author: ann\n        schedule: NONE\n"
+
+// faulty are files, and what is wrong with them.
+var faulty = []struct{ name, text, want string }{
+	{"nothing", " \n", "1 empty"},
+	{"a comment", "# nothing\n", "1 empty"},
+	{"not UTF-8", "punctual_jobs: 1\na: \xff\n", "2 utf8"},
+	{"a list", "- a\n", "1 mapping[Field punctual_jobs]"},
+	{"a text", "hello", "1 mapping[Field punctual_jobs]"},
+	{"a good file", faultyJob, ""},
+	{"another version", "punctual_jobs: 2\nexecutors: []\n", "1 version[Value 2]"},
+	{"no version", "executors: []\n", "1 missing[Field punctual_jobs]"},
+	{"an unknown field", faultyJob + "        color: red\n", "8 unknown[Field color]"},
+	{"a misspelt field", faultyJob + "        shcedule: NONE\n", "8 near[Field shcedule Near schedule]"},
+	{"a field twice", faultyJob + "        author: bob\n", "8 twice[Field author]"},
+	{"no number", faultyJob + "        retries: many\n", "8 number[Field retries]"},
+	{"a fraction", faultyJob + "        retries: 1.5\n", "8 number[Field retries]"},
+	{"a number that is too large", faultyJob + "        retries: 99999999999999999999\n", "8 number[Field retries]"},
+	{"no list", faultyJob + "        tags: a\n", "8 list[Field tags]"},
+	{"a list for a text", faultyJob + "        handler: [a]\n", "8 text[Field handler]"},
+	{"no flag", faultyJob + "        script_omitted: maybe\n", "8 flag[Field script_omitted]"},
+	{"a state", faultyJob + "        state: asleep\n", "8 state[Value asleep]"},
+	{"both scripts", faultyJob + "        script: x\n        script_omitted: true\n", "9 both_script"},
+	{"a child without a name", faultyJob + "        children:\n          - app_name: x\n", "9 ref"},
+	{"a child that is a text", faultyJob + "        children: [x]\n", "8 number[Field id]"},
+	{"the same job", faultyJob + "      - description: a\n        schedule: NONE\n", "8 same_job[Name a First 5]"},
+	{"the same id", faultyJob + "        id: 3\n      - description: b\n        schedule: NONE\n        id: 3\n", "11 same_id[ID 3 First 5]"},
+	{"two faults", faultyJob + "        color: red\n        retries: x\n", "8 unknown[Field color] 9 number[Field retries]"},
+	{"a null is nothing", faultyJob + "        handler:\n        retries: ~\n", ""},
+	{"a null that is needed", "punctual_jobs: 1\nexecutors:\n", "2 missing[Field executors]"},
+	{"an alias", faultyJob + "        handler: &a x\n        parameter: *a\n", "8 anchor"},
+	{"a tag", faultyJob + "        handler: !!binary aGk=\n", "8 anchor"},
+	{"two documents", faultyJob + "---\n" + faultyJob, "8 documents"},
+	{"JSON", `{"punctual_jobs": 1, "executors": [{"app_name": "a", "jobs": [{"description": "x", "schedule": "NONE", "parameter": "\ud83d\ude00\/", "retries": 3}]}]}`, ""},
+	{"a name that is empty", `{"punctual_jobs": 1, "executors": [{"app_name": "", "jobs": []}]}`, "1 missing[Field app_name]"},
+	{"JSON with an unknown field", "{\"punctual_jobs\": 1,\n\"executors\": [\n{\"app_name\": \"a\",\n\t\"jobs\": [],\n\t\"x\": {}}]}", "5 unknown[Field x]"},
+	{"JSON with a field twice", "{\"punctual_jobs\": 1,\n\"punctual_jobs\": 1, \"executors\": []}", "2 twice[Field punctual_jobs]"},
+	{"JSON cut off", "{\"punctual_jobs\": 1,\n\"executors\": [\n", "3 syntax"},
+	{"JSON with a comma too many", "{\"punctual_jobs\": 1,\n\"executors\": [],\n}", "3 syntax"},
+	{"JSON with more behind it", "{\"punctual_jobs\": 1,\n\"executors\": []}\n{}", "3 syntax"},
+	{"deep JSON", `{"executors":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", "1 deep"},
+	{"deep YAML", "executors: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "1 deep"},
+	{"broken YAML", faultyJob + "       bad: indent\n", "8 syntax"},
+	{"a tab", "punctual_jobs: 1\nexecutors:\n\t- a\n", "3 syntax"},
+	{"the byte order mark of Windows", "\uFEFF" + strings.ReplaceAll(faultyJob, "\n", "\r\n"), ""},
+}
+
 func TestFaultsHaveLines(t *testing.T) {
 	t.Parallel()
-	job := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: a\n        author: ann\n        schedule: NONE\n"
-	tests := []struct{ name, text, want string }{
-		{"nothing", " \n", "1 empty"},
-		{"a comment", "# nothing\n", "1 empty"},
-		{"not UTF-8", "punctual_jobs: 1\na: \xff\n", "2 utf8"},
-		{"a list", "- a\n", "1 mapping[Field punctual_jobs]"},
-		{"a text", "hello", "1 mapping[Field punctual_jobs]"},
-		{"a good file", job, ""},
-		{"another version", "punctual_jobs: 2\nexecutors: []\n", "1 version[Value 2]"},
-		{"no version", "executors: []\n", "1 missing[Field punctual_jobs]"},
-		{"an unknown field", job + "        color: red\n", "8 unknown[Field color]"},
-		{"a misspelt field", job + "        shcedule: NONE\n", "8 near[Field shcedule Near schedule]"},
-		{"a field twice", job + "        author: bob\n", "8 twice[Field author]"},
-		{"no number", job + "        retries: many\n", "8 number[Field retries]"},
-		{"a fraction", job + "        retries: 1.5\n", "8 number[Field retries]"},
-		{"a number that is too large", job + "        retries: 99999999999999999999\n", "8 number[Field retries]"},
-		{"no list", job + "        tags: a\n", "8 list[Field tags]"},
-		{"a list for a text", job + "        handler: [a]\n", "8 text[Field handler]"},
-		{"no flag", job + "        script_omitted: maybe\n", "8 flag[Field script_omitted]"},
-		{"a state", job + "        state: asleep\n", "8 state[Value asleep]"},
-		{"both scripts", job + "        script: x\n        script_omitted: true\n", "9 both_script"},
-		{"a child without a name", job + "        children:\n          - app_name: x\n", "9 ref"},
-		{"a child that is a text", job + "        children: [x]\n", "8 number[Field id]"},
-		{"the same job", job + "      - description: a\n        schedule: NONE\n", "8 same_job[Name a First 5]"},
-		{"the same id", job + "        id: 3\n      - description: b\n        schedule: NONE\n        id: 3\n", "11 same_id[ID 3 First 5]"},
-		{"two faults", job + "        color: red\n        retries: x\n", "8 unknown[Field color] 9 number[Field retries]"},
-		{"a null is nothing", job + "        handler:\n        retries: ~\n", ""},
-		{"a null that is needed", "punctual_jobs: 1\nexecutors:\n", "2 missing[Field executors]"},
-		{"an alias", job + "        handler: &a x\n        parameter: *a\n", "8 anchor"},
-		{"a tag", job + "        handler: !!binary aGk=\n", "8 anchor"},
-		{"two documents", job + "---\n" + job, "8 documents"},
-		{"JSON", `{"punctual_jobs": 1, "executors": [{"app_name": "a", "jobs": [{"description": "x", "schedule": "NONE", "parameter": "\ud83d\ude00\/", "retries": 3}]}]}`, ""},
-		{"a name that is empty", `{"punctual_jobs": 1, "executors": [{"app_name": "", "jobs": []}]}`, "1 missing[Field app_name]"},
-		{"JSON with an unknown field", "{\"punctual_jobs\": 1,\n\"executors\": [\n{\"app_name\": \"a\",\n\t\"jobs\": [],\n\t\"x\": {}}]}", "5 unknown[Field x]"},
-		{"JSON with a field twice", "{\"punctual_jobs\": 1,\n\"punctual_jobs\": 1, \"executors\": []}", "2 twice[Field punctual_jobs]"},
-		{"JSON cut off", "{\"punctual_jobs\": 1,\n\"executors\": [\n", "3 syntax"},
-		{"JSON with a comma too many", "{\"punctual_jobs\": 1,\n\"executors\": [],\n}", "3 syntax"},
-		{"JSON with more behind it", "{\"punctual_jobs\": 1,\n\"executors\": []}\n{}", "3 syntax"},
-		{"deep JSON", `{"executors":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", "1 deep"},
-		{"deep YAML", "executors: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "1 deep"},
-		{"broken YAML", job + "       bad: indent\n", "8 syntax"},
-		{"a tab", "punctual_jobs: 1\nexecutors:\n\t- a\n", "3 syntax"},
-		{"the byte order mark of Windows", "\uFEFF" + strings.ReplaceAll(job, "\n", "\r\n"), ""},
-	}
-	for _, tt := range tests {
+	for _, tt := range faulty {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Parse([]byte(tt.text))
