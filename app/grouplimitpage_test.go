@@ -63,6 +63,16 @@ func TestTheLimitOfAnExecutorOnItsPages(t *testing.T) {
 		if text := b.get("/executors/3").document(t).Find("#results").Text(); strings.Contains(text, "Runs going on") {
 			t.Errorf("the page of one without a limit: %q", text)
 		}
+		if got := b.get("/executors/1").document(t).Find("#results a.link").AttrOr("href", ""); got != "/runs?group=1&range=all&result=running" {
+			t.Errorf("the executor's page leads to %q", got)
+		}
+		job := b.get("/jobs/2").document(t).Find(`.notice.info a[href="/runs?group=1&range=all&result=sent"]`)
+		if text := job.Text(); text != "It waits for its turn: runs of Orders that are going on: 1, and it may have 1 at a time." {
+			t.Errorf("the page of the job whose run waits: %q", text)
+		}
+		if text := b.get("/jobs/1").document(t).Find("main").Text(); strings.Contains(text, "its turn") {
+			t.Errorf("the page of the job whose run goes on: %q", text)
+		}
 		waits := fmt.Sprintf("/runs/%d", first+1)
 		if text := b.get(waits).document(t).Find("main").Text(); !strings.Contains(text, "It waits for its turn: runs of Orders that are going on: 1, and it may have 1 at a time.") {
 			t.Errorf("the page of the run that waits: %q", text)

@@ -16,9 +16,9 @@ type SlotsTaken struct {
 // Full reports whether no other run may begin.
 func (s SlotsTaken) Full() bool { return s.Limit > 0 && s.Running >= s.Limit }
 
-// WaitsForSlot reports whether nobody has given a run the slot that it needs.
-func WaitsForSlot(r *db.Run) bool {
-	return r.OwnerNode == waitingOwner && r.TriggerCode == 0 && r.HandleCode == 0
+// WaitsForSlot reports whether nobody has given a run the slot that it needs, by its owner and the codes that it has yet.
+func WaitsForSlot(owner, triggerCode, handleCode int64) bool {
+	return owner == waitingOwner && triggerCode == 0 && handleCode == 0
 }
 
 // GroupSlots tells how full the limit of a group of executors is, of all admins' runs.

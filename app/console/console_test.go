@@ -525,3 +525,10 @@ func TestAFaultIsSaidInOneLanguage(t *testing.T) {
 		}
 	}
 }
+
+func TestAJobThatFailsCountsWhatHasEnded(t *testing.T) {
+	got := failingOf([]jobs.RunLine{{Mark: jobs.MarkOpen}, {Mark: jobs.MarkBad, LogID: 8}, {Mark: jobs.MarkOpen}, {Mark: jobs.MarkKilled}})
+	if got == nil || got.Run.LogID != 8 || got.Count != 1 || got.Of != 2 {
+		t.Errorf("%+v, want one failure of two that ended", got)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
@@ -157,7 +158,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 	if err != nil {
 		return err
 	}
-	quiet := 0
+	quiet, waits := 0, false
 	lines := make([]jobs.RunLine, len(rows))
 	good, fires := 0, len(rows)
 	for i, r := range rows {
@@ -179,6 +180,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		case mark == jobs.MarkRetried, mark == jobs.MarkSkipped:
 			fires--
 		case mark == jobs.MarkOpen:
+			waits = waits || due && scheduler.WaitsForSlot(r.OwnerNode, r.TriggerCode, r.HandleCode)
 			if fires--; due && len(page.Open) < pageLines {
 				page.Open = append(page.Open, lines[i])
 			}
@@ -187,6 +189,11 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		}
 		if page.Row.Last.LogID == 0 && (due || mark != jobs.MarkOpen) {
 			page.Row.Last = jobs.LastRun{LogID: r.ID, State: lines[i].State, At: lines[i].At}
+		}
+	}
+	if waits {
+		if page.Turn, err = c.turn(ctx, page.Page, p, c.runs, j); err != nil {
+			return err
 		}
 	}
 	if quiet > 0 {
@@ -206,6 +213,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 // failingOf says whether the newest runs that have ended well or badly, newest first, ended badly, and since when.
 func failingOf(lines []jobs.RunLine) *jobs.Failing {
 	var f *jobs.Failing
+	open := 0
 	for _, l := range lines {
 		switch l.Mark {
 		case jobs.MarkBad:
@@ -218,10 +226,13 @@ func failingOf(lines []jobs.RunLine) *jobs.Failing {
 				f.LastGood = l
 			}
 			return f
-		case jobs.MarkOpen, jobs.MarkSkipped, jobs.MarkKilled, jobs.MarkRetried:
+		case jobs.MarkOpen:
+			open++
+		case jobs.MarkSkipped, jobs.MarkKilled, jobs.MarkRetried:
 		}
 	}
 	if f != nil {
+		f.Of = len(lines) - open
 		f.More = len(lines) == ui.MaxBars
 	}
 	return f

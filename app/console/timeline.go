@@ -16,7 +16,9 @@ import (
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // timelines tell of a run: where it stands, its steps, what came of it.
@@ -104,30 +106,32 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		why = refused // which explains it
 	}
 	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
-	if scheduler.WaitsForSlot(&r) && exists && timeline.Advice == "" {
-		if timeline.Advice, err = c.turn(ctx, page, p, job); err != nil {
+	if scheduler.WaitsForSlot(r.OwnerNode, r.TriggerCode, r.HandleCode) && exists && timeline.Advice == "" {
+		if timeline.Turn, err = c.turn(ctx, page, p, c.runs, job); err != nil {
 			return runs.Timeline{}, err
 		}
 	}
 	return timeline, c.awaits(ctx, page, &timeline)
 }
 
-// turn says what a run waits for that has no slot yet; "" when its time has not come, or somebody is giving it one.
-func (c *timelines) turn(ctx context.Context, page layout.Page, p auth.Principal, job db.Job) (string, error) {
-	ofJob, ofGroup, err := c.runs.Turn(ctx, p, job)
+// turn says what a run of a job waits for that has no slot yet; nothing when its time has not come, or somebody is giving it one.
+func (c *frame) turn(ctx context.Context, page layout.Page, p auth.Principal, all *manage.Runs, job db.Job) (ui.Turn, error) {
+	ofJob, ofGroup, err := all.Turn(ctx, p, job)
+	goingOn := link.RunFilter{Group: job.JobGroup, Result: string(runstate.Sent), Range: link.RangeAll}
 	switch {
 	case err != nil:
-		return "", err
+		return ui.Turn{}, err
 	case ofJob.Full():
-		return page.T("advice.waits.job", "Running", ofJob.Running, "Limit", ofJob.Limit), nil
+		goingOn.Job = job.ID
+		return ui.Turn{Text: page.T("advice.waits.job", "Running", ofJob.Running, "Limit", ofJob.Limit), URL: link.Runs(goingOn)}, nil
 	case ofGroup.Full():
 		g, err := c.groups.Get(ctx, p, job.JobGroup)
 		if err != nil {
-			return "", err
+			return ui.Turn{}, err
 		}
-		return page.T("advice.waits.group", "Group", g.Title, "Running", ofGroup.Running, "Limit", ofGroup.Limit), nil
+		return ui.Turn{Text: page.T("advice.waits.group", "Group", g.Title, "Running", ofGroup.Running, "Limit", ofGroup.Limit), URL: link.Runs(goingOn)}, nil
 	}
-	return "", nil
+	return ui.Turn{}, nil
 }
 
 // awaits says of an open run that its call's target is to report the end, and what it has said so far.

@@ -120,7 +120,7 @@ func (f fakes) jobFailing() jobs.DetailPage {
 	for i, s := range []runstate.State{runstate.Timeout, runstate.Failed, runstate.Failed, runstate.Timeout} {
 		p.Failures = append(p.Failures, jobs.RunLine{LogID: int64(89980 - 10*i), State: s, At: f.at(-time.Duration(i+2) * time.Hour), Duration: "9.3 s", Message: "Error: connect ETIMEDOUT 203.0.113.7:443 at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1595:16)"})
 	}
-	p.Failing = &jobs.Failing{Run: p.Failures[0], Count: 4, Since: f.at(-5 * time.Hour), LastGood: jobs.RunLine{LogID: 89940, State: runstate.Success, At: f.at(-6 * time.Hour)}, Ack: f.ackOf("7", "", "")}
+	p.Failing = &jobs.Failing{Run: p.Failures[0], Count: 4, Of: 48, Since: f.at(-5 * time.Hour), LastGood: jobs.RunLine{LogID: 89940, State: runstate.Success, At: f.at(-6 * time.Hour)}, Ack: f.ackOf("7", "", "")}
 	p.Runbook = "https://wiki.example.com/rates"
 	p.Row.Deadline = &jobs.Deadline{By: "12:00", At: f.at(time.Hour), Text: f.T("job.doneby.atrisk", "At", "12:14", "Over", "14 min"), Late: true}
 	p.When.Cron = "15 0 * * * ?"

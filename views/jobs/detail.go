@@ -29,6 +29,7 @@ type DetailPage struct {
 	Good        string // "48 of 50" of the runs shown
 	Usual       Usual
 	Open        []RunLine // under way, newest first
+	Turn        ui.Turn   // for which one of them waits
 	Failures    []RunLine // the latest, newest first
 	Quiet       *Quiet    // of the runs shown; nil: none
 	When        When
@@ -60,6 +61,7 @@ type Quiet struct {
 type Failing struct {
 	Run      RunLine
 	Count    int         // failures in a row
+	Of       int         // runs that were looked at and have ended
 	More     bool        // there may have been more before those that were looked at
 	Since    format.Time // the first of them
 	LastGood RunLine     // LogID 0: none among those that were looked at

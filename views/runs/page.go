@@ -92,6 +92,7 @@ type Timeline struct {
 	Killing     string         // who wants it ended while that is not done yet, ready to print; may be empty
 	Why         string         // one line: what this outcome came of; may be empty
 	Advice      string         // one line: what an operator may do about it; may be empty
+	Turn        ui.Turn        // for which it waits
 	Shards      []Shard        // the runs of the broadcast this one belongs to, itself among them; empty for none
 	Broadcast   runstate.State // of all of them: a success when each is one
 	ShardsDone  string         // "2 of 3 succeeded"

@@ -8,6 +8,13 @@ import (
 	"github.com/punctual-job/punctual/locales"
 )
 
+// Turn is what a run waits for that has no slot yet, ready to print, and the list of the runs that have them all. Text is empty for one that
+// waits for none.
+type Turn struct {
+	Text string
+	URL  string
+}
+
 // Names of the fragments a page can be asked for alone. A handler renders the whole page, or with
 // templ.RenderFragments only the named part when htmx asks (and answers Vary: HX-Request).
 const (
