@@ -122,8 +122,21 @@ func TestJobsTravelAsFiles(t *testing.T) {
 		newcomer := strings.Replace(text, "app_name: orders", "app_name: stock-service", 1)
 		if got := b.upload(t, newcomer, nil).document(t); got.Find(".badge.failed").Length() == 0 || got.Find(`button[name="confirm"]`).Length() != 0 {
 			t.Error("an executor that is missing was accepted")
+		} else if way := got.Find(`.notice button[name="create_groups"]`); way.AttrOr("value", "") != "1" || !strings.Contains(way.Closest(".notice").Text(), "stock-service") {
+			t.Errorf("how to have it created: %s", got.Find(".import-plan").Text())
 		}
-		made := b.upload(t, newcomer, url.Values{"create_groups": {"1"}})
+		made := b.upload(t, newcomer, url.Values{"create_groups": {"1"}, "states": {"file"}})
+		plan := made.document(t).Find(".import-plan")
+		if n := plan.Find(`button[name="create_groups"]`).Length(); n != 0 {
+			t.Error("it is offered once more")
+		}
+		if said := plan.Text(); strings.Contains(newcomer, "state: running") || strings.Contains(said, "The import starts") {
+			t.Errorf("none is started: %s", said)
+		}
+		starting := b.upload(t, strings.ReplaceAll(newcomer, "state: stopped", "state: running"), url.Values{"create_groups": {"1"}, "states": {"file"}}).document(t)
+		if said := starting.Find(".import-plan").Text(); !strings.Contains(said, "The import starts 2 jobs.") || strings.Count(said, "will be started") != 2 {
+			t.Errorf("jobs that are started: %s", said)
+		}
 		if got := b.post("/jobs/import", confirmed(made.document(t))); got.status != http.StatusOK || b.get("/jobs?group=2").document(t).Find("tr[data-id]").Length() != 2 {
 			t.Errorf("with a new executor: %d", got.status)
 		}

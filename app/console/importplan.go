@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,13 +35,20 @@ func importPlan(page jobs.ImportPage, plan transfer.Plan, done bool) *jobs.Impor
 	out := &jobs.ImportPlan{NewGroups: plan.NewGroups, Work: plan.Work(), Digest: plan.Digest, Done: done}
 	diffs := 0
 	byOutcome := make(map[string][]jobs.ImportItem)
-	for _, item := range plan.Items {
-		drawn := jobs.ImportItem{Line: item.Line, ID: item.ID, Name: item.Name, Group: item.AppName, Outcome: string(item.Outcome), Waits: item.Waits}
+	for i := range plan.Items {
+		item := &plan.Items[i]
+		if item.Starts() {
+			out.Starts++
+		}
+		drawn := jobs.ImportItem{Line: item.Line, ID: item.ID, Name: item.Name, Group: item.AppName, Outcome: string(item.Outcome), Waits: item.Waits, Starts: item.Starts()}
 		if done && (item.Outcome == transfer.Create || item.Outcome == transfer.Change) {
 			drawn.Outcome = "done"
 		} else {
 			for _, f := range item.Faults {
 				drawn.Faults = append(drawn.Faults, jobs.ImportFault{Line: f.Line, Text: importFault(page, f)})
+				if f.Key == transfer.CodeNoGroup && page.CanCreate && !slices.Contains(out.Missing, item.AppName) {
+					out.Missing = append(out.Missing, item.AppName)
+				}
 			}
 			for _, c := range item.Changes {
 				drawn.Changes = append(drawn.Changes, importChange(page, c, &diffs))

@@ -126,6 +126,7 @@ func (f fakes) pages() []page {
 		{"jobs-import", "/jobs/import", jobs.Import(f.importFile())},
 		{"jobs-import-broken", "/jobs/import?broken", jobs.Import(f.importBroken())},
 		{"jobs-import-plan", "/jobs/import?plan", jobs.Import(f.importPlan())},
+		{"jobs-import-missing", "/jobs/import?missing", jobs.Import(f.importMissing())},
 		{"jobs-import-done", "/jobs/import?done", jobs.Import(f.importDone())},
 		{"palette", "/palette?q=order", palette.Palette(f.palette())},
 		{"palette-none", "/palette?q=zzz", palette.Palette(palette.Page{Page: f.page("/palette?q=zzz"), Text: "zzz"})},

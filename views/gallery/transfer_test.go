@@ -30,7 +30,7 @@ func (f fakes) importPlan() jobs.ImportPage {
 	p.Text, p.Create, p.States = "punctual_jobs: 1\nexecutors: []\n", true, jobs.StatesFile
 	p.Plan = &jobs.ImportPlan{
 		Counts: []jobs.ImportCount{{Outcome: "refuse", Count: 1}, {Outcome: "change", Count: 2}, {Outcome: "create", Count: 1}, {Outcome: "same", Count: 1}},
-		Work:   3, Digest: "4f1c", NewGroups: []string{"stock-service"},
+		Work:   3, Starts: 2, Digest: "4f1c", NewGroups: []string{"stock-service"},
 		Items: []jobs.ImportItem{
 			{Line: 88, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: "order-service", Outcome: "refuse", Faults: []jobs.ImportFault{
 				{Line: 93, Text: f.T("import.fault", "Field", f.T("jobs.field.retries"), "Text", f.T("job.error.out_of_range", "Min", 0, "Max", 9999))},
@@ -50,9 +50,21 @@ func (f fakes) importPlan() jobs.ImportPage {
 					{Kind: glue.LineChanged, LeftNumber: 2, RightNumber: 3, Left: "find /var/tmp -delete", Right: "find /var/tmp/sessions -mtime +\"$1\" -delete"},
 				}},
 			}},
-			{Line: 60, Name: f.zh("库存同步", "Sync the stock"), Group: "stock-service", Outcome: "create"},
+			{Line: 60, Name: f.zh("库存同步", "Sync the stock"), Group: "stock-service", Outcome: "create", Starts: true},
 		},
 		Unchanged: []jobs.ImportItem{{Line: 110, ID: 8, Name: f.zh("关闭超时未支付订单", "Close unpaid orders"), Group: "order-service", Outcome: "same", Waits: true}},
+	}
+	return p
+}
+
+func (f fakes) importMissing() jobs.ImportPage {
+	p := f.importFile()
+	p.Text = "punctual_jobs: 1\nexecutors: []\n"
+	p.Plan = &jobs.ImportPlan{
+		Counts: []jobs.ImportCount{{Outcome: "refuse", Count: 1}}, Missing: []string{"order-service", "stock-service"},
+		Items: []jobs.ImportItem{{Line: 6, Name: f.zh("每日对账", "Daily reconciliation"), Group: "order-service", Outcome: "refuse", Faults: []jobs.ImportFault{
+			{Line: 6, Text: f.T("import.error.group", "Name", "order-service")},
+		}}},
 	}
 	return p
 }
@@ -60,7 +72,7 @@ func (f fakes) importPlan() jobs.ImportPage {
 func (f fakes) importDone() jobs.ImportPage {
 	p := f.importPlan()
 	plan := *p.Plan
-	plan.Done, plan.NewGroups = true, nil
+	plan.Done, plan.Starts = true, 0
 	plan.Counts = []jobs.ImportCount{{Outcome: "done", Count: 2}, {Outcome: "same", Count: 1}}
 	plan.Items = []jobs.ImportItem{
 		{ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Group: "payment-gateway", Outcome: "done"},

@@ -83,6 +83,8 @@ type ImportPlan struct {
 	Unchanged []ImportItem
 	Counts    []ImportCount
 	NewGroups []string
+	Missing   []string // executors that are not there, and that the reader may have created with the jobs
+	Starts    int      // jobs that it starts
 	Work      int // jobs that would be created or changed, or with Done were
 	Digest    string
 	Done      bool
@@ -104,6 +106,7 @@ type ImportItem struct {
 	Changes []ImportChange
 	Faults  []ImportFault
 	Waits   bool // its script waits for a second person, or will
+	Starts  bool
 }
 
 // ImportChange is a field that changes: two short values, or the lines in which long ones differ.

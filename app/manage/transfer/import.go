@@ -74,6 +74,12 @@ type Item struct {
 	kept     db.FileJob // where it is kept so far
 }
 
+// Starts says that the job is to be started.
+func (i *Item) Starts() bool { return i.start && i.Outcome != Refuse }
+
+// CodeNoGroup is the fault of a job whose executor is not there, for who did not ask to have it created.
+const CodeNoGroup = "import.error.group"
+
 // FieldChange is a field whose value the import changes. Field is jobspec's name of it, manage.FieldGroup or FieldState.
 type FieldChange struct{ Field, Was, Now string }
 
@@ -357,7 +363,7 @@ func (m *importer) findGroup(i int) {
 	case len(found) == 1:
 		item.group.id, item.group.title = found[0].ID, found[0].Title
 	case !m.opts.CreateGroups:
-		m.fault(i, manage.FieldGroup, "import.error.group", "Name", item.AppName)
+		m.fault(i, manage.FieldGroup, CodeNoGroup, "Name", item.AppName)
 	case !m.mayCreateGroups():
 		m.fault(i, manage.FieldGroup, "import.error.group_admin", "Name", item.AppName)
 	default:
