@@ -27,6 +27,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/pull"
+	"github.com/punctual-job/punctual/scheduler/tick"
 	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
@@ -389,8 +390,8 @@ func (a *App) closeServer(ctx context.Context) error {
 }
 
 func (a *App) cleanSessions(ctx context.Context) {
-	tick, minute := time.NewTicker(5*time.Minute), time.NewTicker(time.Minute)
-	defer tick.Stop()
+	cleaning, minute := time.NewTicker(5*time.Minute), time.NewTicker(time.Minute)
+	defer cleaning.Stop()
 	defer minute.Stop()
 	for {
 		select {
@@ -398,7 +399,7 @@ func (a *App) cleanSessions(ctx context.Context) {
 			return
 		case <-minute.C:
 			a.audit.FlushCounted(ctx, false)
-		case <-tick.C:
+		case <-cleaning.C:
 			a.clean(ctx)
 		}
 	}
@@ -434,19 +435,12 @@ func (a *App) buildIndexes(ctx context.Context) {
 
 // refresh takes in what another admin rotated or decided.
 func (a *App) refresh(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := a.tokens.Load(ctx); err != nil && ctx.Err() == nil {
-				a.logger.Warn("read access tokens", "error", err)
-			}
-			if err := a.held.Load(ctx); err != nil && ctx.Err() == nil {
-				a.logger.Warn("read settings", "error", err)
-			}
+	for range tick.Every(ctx, 5*time.Second) {
+		if err := a.tokens.Load(ctx); err != nil && ctx.Err() == nil {
+			a.logger.Warn("read access tokens", "error", err)
+		}
+		if err := a.held.Load(ctx); err != nil && ctx.Err() == nil {
+			a.logger.Warn("read settings", "error", err)
 		}
 	}
 }

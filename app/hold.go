@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/openapi"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // On a copy of a production's database an admin must not do what that one's did: run its jobs, send its alarms, answer its executors, delete
@@ -25,14 +26,7 @@ const goEvery = 100 * time.Millisecond
 // awaitGo begins when the hold has ended.
 func (a *App) awaitGo(loop context.Context, end func()) {
 	a.logger.Warn("this database is held: no job runs, and nothing is sent or deleted, until an administrator says go on the nodes page, or punctual hold end does")
-	tick := time.NewTicker(goEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-loop.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(loop, goEvery) {
 		if _, held := a.held.Hold(); held || !a.mu.TryLock() { // who has it may be about to stop, and waits for this
 			continue
 		}

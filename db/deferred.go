@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // Indexes of a big log take minutes to build, and nothing that schedules needs them: where the log is big they are built after the
@@ -88,14 +90,7 @@ func (p *Pool) BuildIndexes(ctx context.Context) error {
 
 // watchBuild asks how far the server is. MariaDB tells in the list of its sessions; where nothing is told nothing is known.
 func (p *Pool) watchBuild(ctx context.Context) {
-	tick := time.NewTicker(buildLook)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, buildLook) {
 		var percent float64
 		err := p.QueryRowContext(ctx, `SELECT COALESCE(MAX(((stage - 1) * 100 + progress) / NULLIF(max_stage, 0)), 0) FROM information_schema.processlist
 			WHERE db = DATABASE() AND max_stage > 0`).Scan(&percent)

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // reloadEvery is how soon this node sees what executors told another admin.
@@ -152,15 +153,8 @@ func (d *directory) scope(by Caller) ([]int64, error) {
 }
 
 func (d *directory) run(ctx context.Context) {
-	tick := time.NewTicker(reloadEvery)
-	defer tick.Stop()
 	planned := make(map[string]int64) // calendars, with the revision by which their jobs are planned
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, reloadEvery) {
 		if err := d.reload(ctx); err != nil && ctx.Err() == nil {
 			d.e.log.Warn("read executor groups", "error", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // flowEvery is how often a node looks for times of flows that have come.
@@ -205,14 +206,7 @@ func (fs *Flows) over(ctx context.Context, tx db.DBTX, logs []int64) error {
 
 // wakeLoop decides about runs of flows for which a time has come: the end of a wait, of an approval, of a step or of the whole.
 func (fs *Flows) wakeLoop(ctx context.Context) {
-	tick := time.NewTicker(flowEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, flowEvery) {
 		if !fs.cfg.Node.MayAct() {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // Whether an admin schedules is measured against the schedule, and not by its loops going round: fires that are due and not
@@ -171,14 +172,7 @@ func (e *Engine) conditions() (list []Condition) {
 
 // healthLoop looks at the conditions and says which begin and which end.
 func (e *Engine) healthLoop(ctx context.Context) {
-	tick := time.NewTicker(healthEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, healthEvery) {
 		e.lookAtHealth()
 	}
 }

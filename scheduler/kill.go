@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/tick"
 	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/scheduler/webhook"
@@ -261,17 +262,10 @@ func (e *Engine) endKilled(d *dispatch, user string) {
 // killLoop carries out the wishes that other admins have written down for runs of this one, and those that nobody waits for
 // any more.
 func (e *Engine) killLoop(ctx context.Context) {
-	tick := time.NewTicker(killEvery)
-	defer tick.Stop()
 	var work errgroup.Group
 	work.SetLimit(asksAtOnce)
 	defer func() { _ = work.Wait() }() // the functions return no error
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, killEvery) {
 		e.carryOut(ctx, &work)
 	}
 }

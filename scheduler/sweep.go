@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // sweeper remembers between sweeps what need not be looked at again.
@@ -34,14 +35,7 @@ type sweeper struct {
 // nobody renews.
 func (e *Engine) sweepLoop(ctx context.Context) {
 	s := &sweeper{forgot: e.now()}
-	tick := time.NewTicker(e.cfg.SweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, e.cfg.SweepEvery) {
 		if !e.node.MayAct() {
 			e.measured.setRunning(nil) // others look after its jobs
 			continue

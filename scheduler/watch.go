@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/tick"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
@@ -113,14 +114,7 @@ func newWatcher(e *Engine) *watcher {
 // watchLoop asks until it is ended.
 func (e *Engine) watchLoop(ctx context.Context) {
 	w := newWatcher(e)
-	tick := time.NewTicker(e.cfg.watchTick)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, e.cfg.watchTick) {
 		w.runOnce(ctx)
 	}
 }

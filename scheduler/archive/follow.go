@@ -6,12 +6,12 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // follow is what is known of the output of a run that goes on.
@@ -68,14 +68,7 @@ func (f *followed) shrink(open map[int64]bool) {
 }
 
 func (s *Service) followLoop(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.LiveEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, s.cfg.LiveEvery) {
 		if !s.cfg.Ready() {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/tick"
 )
 
 // State is what a run counts as in the reports (docs/compat.md §2.13).
@@ -191,14 +192,7 @@ func (s *Service) Count(changes ...Change) {
 
 // countLoop writes the counters every [Config.ReportEvery].
 func (s *Service) countLoop(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.ReportEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range tick.Every(ctx, s.cfg.ReportEvery) {
 		s.do(ctx, "write the daily counters", s.Flush)
 	}
 }
