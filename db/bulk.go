@@ -478,6 +478,37 @@ func (u *caseUpdate) where() {
 	u.args = append(u.args, u.ids...)
 }
 
+// bulkInsert inserts rows, as many in one statement as may be.
+type bulkInsert[T any] struct {
+	what   string // it does, of %d rows, as an error says it
+	into   string // the statement up to its VALUES
+	row    func(*T) []any
+	there  string // what follows the VALUES: what becomes of rows that are there already
+	atOnce int    // rows of a statement; 0: MaxBatch
+}
+
+func (b bulkInsert[T]) exec(ctx context.Context, tx DBTX, rows []T) error {
+	for part := range slices.Chunk(rows, cmp.Or(b.atOnce, MaxBatch)) {
+		q, args := b.statement(part)
+		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+			return fmt.Errorf(b.what+": %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+func (b bulkInsert[T]) statement(rows []T) (q string, args []any) {
+	for i := range rows {
+		row := b.row(&rows[i])
+		if args == nil {
+			args = make([]any, 0, len(rows)*len(row))
+		}
+		args = append(args, row...)
+	}
+	one := "(" + marks(len(args)/len(rows)) + ")"
+	return b.into + " VALUES " + one + strings.Repeat(","+one, len(rows)-1) + b.there, args
+}
+
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
 
 // null passes "" as NULL, for nullable columns where upstream tells the two apart.
@@ -499,46 +530,27 @@ func InsertGroupGates(ctx context.Context, tx DBTX, groups []int64) error {
 }
 
 func insertGates(ctx context.Context, tx DBTX, into string, ids []int64) error {
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	q := "INSERT IGNORE INTO " + into + " VALUES " + strings.TrimSuffix(strings.Repeat("(?,1),", len(ids)), ",")
-	if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-		return fmt.Errorf("make %d gates: %w", len(ids), err)
-	}
-	return nil
+	return bulkInsert[int64]{
+		what: "make %d gates",
+		into: "INSERT IGNORE INTO " + into,
+		row:  func(id *int64) []any { return []any{*id, 1} },
+	}.exec(ctx, tx, ids)
 }
 
 // InsertSlots notes runs that wait for a slot of their job's limit.
 func InsertSlots(ctx context.Context, tx DBTX, slots []Slot) error {
-	var q strings.Builder
-	q.WriteString("INSERT INTO punctual_slot (job_id, log_id, running, planned_at, group_id, line) VALUES ")
-	args := make([]any, 0, 5*len(slots))
-	for i, s := range slots {
-		if i > 0 {
-			q.WriteByte(',')
-		}
-		q.WriteString("(?,?,0,?,?,?)")
-		args = append(args, s.JobID, s.LogID, s.PlannedAt, s.GroupID, s.Line)
-	}
-	if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
-		return fmt.Errorf("insert %d slots: %w", len(slots), err)
-	}
-	return nil
+	return bulkInsert[Slot]{
+		what: "insert %d slots",
+		into: "INSERT INTO punctual_slot (job_id, log_id, running, planned_at, group_id, line)",
+		row:  func(s *Slot) []any { return []any{s.JobID, s.LogID, 0, s.PlannedAt, s.GroupID, s.Line} },
+	}.exec(ctx, tx, slots)
 }
 
 // InsertBackfillRuns inserts the planned times of a backfill.
 func InsertBackfillRuns(ctx context.Context, tx DBTX, runs []BackfillRun) error {
-	for part := range slices.Chunk(runs, MaxBatch) {
-		args := make([]any, 0, 4*len(part))
-		for _, r := range part {
-			args = append(args, r.BackfillID, r.No, r.PlannedFor, r.LikeLogID)
-		}
-		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?),", len(part)), ",")
-		if _, err := tx.ExecContext(ctx, "INSERT INTO punctual_backfill_run (backfill_id, no, planned_for, like_log_id) VALUES "+values, args...); err != nil {
-			return fmt.Errorf("insert the planned times of a backfill: %w", err)
-		}
-	}
-	return nil
+	return bulkInsert[BackfillRun]{
+		what: "insert %d planned times of a backfill",
+		into: "INSERT INTO punctual_backfill_run (backfill_id, no, planned_for, like_log_id)",
+		row:  func(r *BackfillRun) []any { return []any{r.BackfillID, r.No, r.PlannedFor, r.LikeLogID} },
+	}.exec(ctx, tx, runs)
 }

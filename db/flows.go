@@ -9,48 +9,41 @@ import (
 
 // InsertFlowTexts puts definitions on record, as far as their jobs have them not yet. Their ids are not given: some may be another admin's.
 func InsertFlowTexts(ctx context.Context, tx DBTX, texts []FlowText) error {
-	for part := range slices.Chunk(texts, 20) { // some are long
-		args := make([]any, 0, 4*len(part))
-		for _, t := range part {
-			args = append(args, t.JobID, t.Digest, t.MadeAt, t.Source)
-		}
-		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?),", len(part)), ",")
-		if _, err := tx.ExecContext(ctx, "INSERT IGNORE INTO punctual_flow_text (job_id, digest, made_at, source) VALUES "+values, args...); err != nil {
-			return fmt.Errorf("put %d definitions of flows on record: %w", len(part), err)
-		}
-	}
-	return nil
+	return bulkInsert[FlowText]{
+		what:   "put %d definitions of flows on record",
+		into:   "INSERT IGNORE INTO punctual_flow_text (job_id, digest, made_at, source)",
+		row:    func(t *FlowText) []any { return []any{t.JobID, t.Digest, t.MadeAt, t.Source} },
+		atOnce: 20, // some are long
+	}.exec(ctx, tx, texts)
 }
 
 // InsertFlowRuns inserts the rows beside runs of flows that begin. Those that are there already, with steps that were given, stay.
 func InsertFlowRuns(ctx context.Context, tx DBTX, runs []FlowRun) error {
-	for part := range slices.Chunk(runs, MaxBatch) {
-		args := make([]any, 0, 12*len(part))
-		for _, r := range part {
-			args = append(args, r.LogID, r.JobID, r.JobGroup, r.TextID, r.State, r.Ends, r.FailedStep, r.WakeAt, r.Deadline, r.FromLogID, r.Zone, r.BeganAt)
-		}
-		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
-		if _, err := tx.ExecContext(ctx, `INSERT INTO punctual_flow_run
- (log_id, job_id, job_group, text_id, state, ends, failed_step, wake_at, deadline, from_log_id, zone, began_at) VALUES `+values, args...); err != nil {
-			return fmt.Errorf("insert %d runs of flows: %w", len(part), err)
-		}
-	}
-	return nil
+	return bulkInsert[FlowRun]{
+		what: "insert %d runs of flows",
+		into: "INSERT INTO punctual_flow_run (log_id, job_id, job_group, text_id, state, ends, failed_step, wake_at, deadline, from_log_id, zone, began_at)",
+		row: func(r *FlowRun) []any {
+			return []any{r.LogID, r.JobID, r.JobGroup, r.TextID, r.State, r.Ends, r.FailedStep, r.WakeAt, r.Deadline, r.FromLogID, r.Zone, r.BeganAt}
+		},
+	}.exec(ctx, tx, runs)
 }
 
 // InsertFlowSteps inserts steps, or items of them, and gives the rows their ids.
 func InsertFlowSteps(ctx context.Context, pool *Pool, tx DBTX, steps []*FlowStep) error {
-	for part := range slices.Chunk(steps, MaxBatch) {
-		args := make([]any, 0, 25*len(part))
-		for _, s := range part {
-			args = append(args, s.FlowLogID, s.Step, s.Item, s.State, s.JobID, s.RunID, s.Going, s.Succeeded, s.Failed, s.Cancelled, s.Total,
+	insert := bulkInsert[*FlowStep]{
+		into: `INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed,
+ cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item, message, param, items, output)`,
+		row: func(p **FlowStep) []any {
+			s := *p
+			return []any{s.FlowLogID, s.Step, s.Item, s.State, s.JobID, s.RunID, s.Going, s.Succeeded, s.Failed, s.Cancelled, s.Total,
 				s.Attempt, s.Ending, s.ByHand, s.Code, s.DueAt,
-				s.BeganAt, s.EndedAt, s.DecidedBy, s.Remark, s.NextItem, null(string(s.Message)), null(string(s.Param)), null(string(s.Items)), null(string(s.Output)))
-		}
-		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
+				s.BeganAt, s.EndedAt, s.DecidedBy, s.Remark, s.NextItem, null(string(s.Message)), null(string(s.Param)), null(string(s.Items)), null(string(s.Output))}
+		},
+	}
+	for part := range slices.Chunk(steps, MaxBatch) {
+		q, args := insert.statement(part)
 		ids, err := pool.Numbered(ctx, tx, len(part), func() (int64, error) {
-			res, err := tx.ExecContext(ctx, `INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed,
- cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, next_item, message, param, items, output) VALUES `+values, args...)
+			res, err := tx.ExecContext(ctx, q, args...)
 			if err != nil {
 				return 0, err
 			}
@@ -181,15 +174,9 @@ func MoveFlowSteps(ctx context.Context, tx DBTX, steps []StepMove) error {
 // InsertKills notes that runs are to end. The first who asked is the one who is named. Nobody waits for these wishes, so they are old from
 // the beginning.
 func InsertKills(ctx context.Context, tx DBTX, by string, at int64, runs []int64) error {
-	for part := range slices.Chunk(runs, MaxBatch) {
-		args := make([]any, 0, 3*len(part))
-		for _, id := range part {
-			args = append(args, id, by, at)
-		}
-		values := strings.TrimSuffix(strings.Repeat("(?,?,?),", len(part)), ",")
-		if _, err := tx.ExecContext(ctx, "INSERT IGNORE INTO punctual_kill (log_id, asked_by, asked_at) VALUES "+values, args...); err != nil {
-			return fmt.Errorf("ask for the end of %d runs: %w", len(part), err)
-		}
-	}
-	return nil
+	return bulkInsert[int64]{
+		what: "ask for the end of %d runs",
+		into: "INSERT IGNORE INTO punctual_kill (log_id, asked_by, asked_at)",
+		row:  func(id *int64) []any { return []any{*id, by, at} },
+	}.exec(ctx, tx, runs)
 }

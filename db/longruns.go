@@ -3,9 +3,6 @@ package db
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 )
 
 // LongRuns are a job's runs of a day that took a second or more.
@@ -34,19 +31,13 @@ func (l LongRuns) Compare(o LongRuns) int {
 // AddLongRuns adds to the counters of days and jobs. All who do so name them in the order of [LongRuns.Compare], so that they wait for each
 // other and do not lock each other out.
 func AddLongRuns(ctx context.Context, tx DBTX, list []LongRuns) error {
-	for part := range slices.Chunk(list, MaxBatch) {
-		args := make([]any, 0, 6*len(part))
-		for _, l := range part {
-			args = append(args, l.Day, l.Job, l.Runs, l.TotalMs, l.LongestID, l.LongestMs)
-		}
+	return bulkInsert[LongRuns]{
+		what: "count %d jobs' long runs",
+		into: "INSERT INTO punctual_job_day (day_at, job_id, runs, total_ms, longest_id, longest_ms)",
+		row:  func(l *LongRuns) []any { return []any{l.Day, l.Job, l.Runs, l.TotalMs, l.LongestID, l.LongestMs} },
 		// MySQL assigns one after the other: the id is decided while the longest is still the old one.
-		q := "INSERT INTO punctual_job_day (day_at, job_id, runs, total_ms, longest_id, longest_ms) VALUES (?,?,?,?,?,?)" + strings.Repeat(",(?,?,?,?,?,?)", len(part)-1) +
-			` ON DUPLICATE KEY UPDATE runs = runs + VALUES(runs), total_ms = total_ms + VALUES(total_ms),
+		there: ` ON DUPLICATE KEY UPDATE runs = runs + VALUES(runs), total_ms = total_ms + VALUES(total_ms),
 			longest_id = CASE WHEN VALUES(longest_ms) > longest_ms THEN VALUES(longest_id) ELSE longest_id END,
-			longest_ms = CASE WHEN VALUES(longest_ms) > longest_ms THEN VALUES(longest_ms) ELSE longest_ms END`
-		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-			return fmt.Errorf("count %d jobs' long runs: %w", len(part), err)
-		}
-	}
-	return nil
+			longest_ms = CASE WHEN VALUES(longest_ms) > longest_ms THEN VALUES(longest_ms) ELSE longest_ms END`,
+	}.exec(ctx, tx, list)
 }

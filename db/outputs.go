@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // The states of a copy of a run's output, as its row has them.
@@ -36,24 +35,16 @@ func PutOffOutputs(ctx context.Context, tx DBTX, late []LateOutput) error {
 		ended = "(pushed = 0 AND (state = 1 OR state > 1 AND ended_at < VALUES(ended_at)))"
 		again = "(state = 0 AND node = VALUES(node))"
 	)
-	for part := range slices.Chunk(late, MaxBatch) {
-		args := make([]any, 0, 6*len(part))
-		for i := range part {
-			o := &part[i]
-			args = append(args, o.LogID, o.JobGroup, o.JobID, o.Node, o.EndedAt, o.NextAt)
-		}
-		q := "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, next_at, tries) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,1),", len(part)), ",") +
-			" ON DUPLICATE KEY UPDATE tries = CASE WHEN " + ended + " THEN 1 WHEN " + again + " THEN tries + 1 ELSE tries END," +
+	return bulkInsert[LateOutput]{
+		what: "put off %d outputs",
+		into: "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, next_at, tries)",
+		row:  func(o *LateOutput) []any { return []any{o.LogID, o.JobGroup, o.JobID, o.Node, o.EndedAt, o.NextAt, 1} },
+		there: " ON DUPLICATE KEY UPDATE tries = CASE WHEN " + ended + " THEN 1 WHEN " + again + " THEN tries + 1 ELSE tries END," +
 			" next_at = CASE WHEN " + ended + " OR " + again + " THEN VALUES(next_at) ELSE next_at END," +
 			" reason = CASE WHEN " + ended + " THEN '' ELSE reason END," +
 			" node = CASE WHEN " + ended + " THEN VALUES(node) ELSE node END," +
-			" state = CASE WHEN " + ended + " THEN 0 WHEN state = 1 THEN 2 ELSE state END, " + laterEnd
-		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-			return fmt.Errorf("put off %d outputs: %w", len(part), err)
-		}
-	}
-	return nil
+			" state = CASE WHEN " + ended + " THEN 0 WHEN state = 1 THEN 2 ELSE state END, " + laterEnd,
+	}.exec(ctx, tx, late)
 }
 
 // LostOutput is a run whose output, or the end of it, will not be copied.
@@ -68,22 +59,16 @@ type LostOutput struct {
 // admin is to copy stays that one's.
 func LoseOutputs(ctx context.Context, tx DBTX, lost []LostOutput) error {
 	const lose = "(pushed = 0 AND (state = 1 OR state = 0 AND node = VALUES(node) OR state > 1 AND ended_at < VALUES(ended_at)))"
-	for part := range slices.Chunk(lost, MaxBatch) {
-		args := make([]any, 0, 7*len(part))
-		for i := range part {
-			o := &part[i]
-			args = append(args, o.LogID, o.JobGroup, o.JobID, o.Node, o.EndedAt, o.KeptAt, o.Reason)
-		}
-		q := "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, kept_at, reason, state) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,4),", len(part)), ",") +
-			" ON DUPLICATE KEY UPDATE kept_at = CASE WHEN " + lose + " THEN VALUES(kept_at) ELSE kept_at END," +
+	return bulkInsert[LostOutput]{
+		what: "give up %d outputs",
+		into: "INSERT INTO punctual_output (log_id, job_group, job_id, node, ended_at, kept_at, reason, state)",
+		row: func(o *LostOutput) []any {
+			return []any{o.LogID, o.JobGroup, o.JobID, o.Node, o.EndedAt, o.KeptAt, o.Reason, OutputLost}
+		},
+		there: " ON DUPLICATE KEY UPDATE kept_at = CASE WHEN " + lose + " THEN VALUES(kept_at) ELSE kept_at END," +
 			" reason = CASE WHEN " + lose + " THEN VALUES(reason) ELSE reason END," +
-			" state = CASE WHEN NOT " + lose + " THEN state WHEN object_id > 0 THEN 3 ELSE 4 END, " + laterEnd
-		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-			return fmt.Errorf("give up %d outputs: %w", len(part), err)
-		}
-	}
-	return nil
+			" state = CASE WHEN NOT " + lose + " THEN state WHEN object_id > 0 THEN 3 ELSE 4 END, " + laterEnd,
+	}.exec(ctx, tx, lost)
 }
 
 // InsertOutputs writes what copies are and where, of runs that have no row. [ErrDuplicate] says that one has one by now, and nothing of

@@ -5,9 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -359,24 +357,13 @@ func (s *Schedules) noticeGone(ctx context.Context, pool *Pool, ids []int64, sin
 }
 
 func insertSchedules(ctx context.Context, tx DBTX, rows []JobSchedule) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	var q strings.Builder
-	q.WriteString(`INSERT INTO punctual_schedule (job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started,
- next_at, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule) VALUES `)
-	args := make([]any, 0, 18*len(rows))
-	for i := range rows {
-		if i > 0 {
-			q.WriteByte(',')
-		}
-		q.WriteString("(" + marks(18) + ")")
-		r := &rows[i]
-		args = append(args, r.JobID, r.JobGroup, r.JobDesc, string(r.Cause), r.SinceAt, r.MadeAt, r.UntilAt, r.ClaimedTo, r.Started,
-			r.NextAt, string(r.ScheduleType), r.ScheduleConf, string(r.MisfireStrategy), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
-	}
-	if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
-		return fmt.Errorf("insert %d rows of the history of schedules: %w", len(rows), err)
-	}
-	return nil
+	return bulkInsert[JobSchedule]{
+		what: "insert %d rows of the history of schedules",
+		into: `INSERT INTO punctual_schedule (job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started,
+ next_at, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule)`,
+		row: func(r *JobSchedule) []any {
+			return []any{r.JobID, r.JobGroup, r.JobDesc, string(r.Cause), r.SinceAt, r.MadeAt, r.UntilAt, r.ClaimedTo, r.Started,
+				r.NextAt, string(r.ScheduleType), r.ScheduleConf, string(r.MisfireStrategy), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule}
+		},
+	}.exec(ctx, tx, rows)
 }

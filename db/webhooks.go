@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -22,19 +20,11 @@ type NewDelivery struct {
 
 // InsertDeliveries inserts events in one statement for every [MaxBatch] of them.
 func InsertDeliveries(ctx context.Context, tx DBTX, deliveries []NewDelivery) error {
-	for len(deliveries) > 0 {
-		part := deliveries[:min(len(deliveries), MaxBatch)]
-		deliveries = deliveries[len(part):]
-		args := make([]any, 0, 10*len(part))
-		for i := range part {
-			d := &part[i]
-			args = append(args, d.WebhookID, d.Type, d.JobGroup, d.JobID, d.Run, d.At, int64(d.Outcome), d.Code, Flag(d.Again), d.Facts)
-		}
-		q := "INSERT INTO punctual_webhook_delivery (webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts) VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
-		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-			return fmt.Errorf("insert %d deliveries: %w", len(part), err)
-		}
-	}
-	return nil
+	return bulkInsert[NewDelivery]{
+		what: "insert %d deliveries",
+		into: "INSERT INTO punctual_webhook_delivery (webhook_id, type, job_group, job_id, log_id, happened_at, outcome, code, again, facts)",
+		row: func(d *NewDelivery) []any {
+			return []any{d.WebhookID, d.Type, d.JobGroup, d.JobID, d.Run, d.At, int64(d.Outcome), d.Code, Flag(d.Again), d.Facts}
+		},
+	}.exec(ctx, tx, deliveries)
 }
