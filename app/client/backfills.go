@@ -32,11 +32,7 @@ type backfillsList struct {
 }
 
 func (c backfillsList) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	id, err := c.Job.find(ctx, a)
+	_, id, err := c.find(ctx, c.Job)
 	if err != nil {
 		return err
 	}
@@ -60,11 +56,7 @@ type backfillsRun struct {
 const backfillLook = 2 * time.Second
 
 func (c backfillsRun) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	id, err := c.Job.find(ctx, a)
+	a, id, err := c.find(ctx, c.Job)
 	if err != nil {
 		return err
 	}
@@ -116,11 +108,7 @@ type backfillRef struct {
 }
 
 func (r backfillRef) do(ctx context.Context, s Streams, verb string) error {
-	a, err := r.api()
-	if err != nil {
-		return err
-	}
-	job, err := r.Job.find(ctx, a)
+	a, job, err := r.find(ctx, r.Job)
 	if err != nil {
 		return err
 	}

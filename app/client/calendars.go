@@ -35,15 +35,7 @@ type calendarsShow struct {
 }
 
 func (c calendarsShow) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	raw, err := a.do(ctx, http.MethodGet, "/calendars/"+url.PathEscape(c.Name), nil, nil)
-	if err != nil {
-		return err
-	}
-	return (printer{s.Out, c.Output}).one(raw, calendarColumns)
+	return c.show(ctx, s, "/calendars/"+url.PathEscape(c.Name), calendarColumns)
 }
 
 type calendarsImport struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -94,19 +93,11 @@ type executorsShow struct {
 }
 
 func (c executorsShow) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
+	_, id, err := c.find(ctx, c.Group)
 	if err != nil {
 		return err
 	}
-	id, err := c.Group.find(ctx, a)
-	if err != nil {
-		return err
-	}
-	raw, err := a.do(ctx, http.MethodGet, fmt.Sprintf("/groups/%d", id), nil, nil)
-	if err != nil {
-		return err
-	}
-	return (printer{s.Out, c.Output}).one(raw, executorColumns)
+	return c.show(ctx, s, fmt.Sprintf("/groups/%d", id), executorColumns)
 }
 
 type executorsAddresses struct {
@@ -120,11 +111,7 @@ var addressColumns = []column{
 }
 
 func (c executorsAddresses) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	id, err := c.Group.find(ctx, a)
+	_, id, err := c.find(ctx, c.Group)
 	if err != nil {
 		return err
 	}

@@ -153,29 +153,27 @@ type jobsShow struct {
 }
 
 func (c jobsShow) Run(ctx context.Context, s Streams) error {
+	_, id, err := c.find(ctx, c.Job)
+	if err != nil {
+		return err
+	}
+	return c.show(ctx, s, fmt.Sprintf("/jobs/%d", id), jobColumns) // lists leave some of it out
+}
+
+// jobsNamed are jobs to which the same is done.
+type jobsNamed struct {
+	Target
+	Jobs []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
+}
+
+// each does a deed to the jobs. One that is refused keeps no other from it; the errors come together.
+func (c jobsNamed) each(ctx context.Context, s Streams, said string, do func(a *api, id int64) error) error {
 	a, err := c.api()
 	if err != nil {
 		return err
 	}
-	id, err := c.Job.find(ctx, a)
-	if err != nil {
-		return err
-	}
-	raw, err := a.do(ctx, http.MethodGet, "/jobs/"+strconv.FormatInt(id, 10), nil, nil) // lists leave some of it out
-	if err != nil {
-		return err
-	}
-	return (printer{s.Out, c.Output}).one(raw, jobColumns)
-}
-
-// eachJob does a deed to jobs. One that is refused keeps no other from it; the errors come together.
-func eachJob(ctx context.Context, t Target, s Streams, jobs []jobRef, said string, do func(a *api, id int64) error) error {
-	a, err := t.api()
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for _, j := range jobs {
+	for _, j := range c.Jobs {
 		id, err := j.find(ctx, a)
 		if err == nil {
 			err = do(a, id)
@@ -189,46 +187,32 @@ func eachJob(ctx context.Context, t Target, s Streams, jobs []jobRef, said strin
 	return errors.Join(errs...)
 }
 
-type jobsStart struct {
-	Target
-	Jobs []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
+func (c jobsNamed) post(ctx context.Context, s Streams, verb, said string) error {
+	return c.each(ctx, s, said, func(a *api, id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/%s", id, verb), nil, nil)
+		return err
+	})
 }
+
+type jobsStart struct{ jobsNamed }
 
 func (c jobsStart) Run(ctx context.Context, s Streams) error {
-	return eachJob(ctx, c.Target, s, c.Jobs, "started", func(a *api, id int64) error {
-		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/start", id), nil, nil)
-		return err
-	})
+	return c.post(ctx, s, "start", "started")
 }
 
-type jobsStop struct {
-	Target
-	Jobs []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
-}
+type jobsStop struct{ jobsNamed }
 
-func (c jobsStop) Run(ctx context.Context, s Streams) error {
-	return eachJob(ctx, c.Target, s, c.Jobs, "stopped", func(a *api, id int64) error {
-		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/stop", id), nil, nil)
-		return err
-	})
-}
+func (c jobsStop) Run(ctx context.Context, s Streams) error { return c.post(ctx, s, "stop", "stopped") }
 
-type jobsRelease struct {
-	Target
-	Jobs []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
-}
+type jobsRelease struct{ jobsNamed }
 
 func (c jobsRelease) Run(ctx context.Context, s Streams) error {
-	return eachJob(ctx, c.Target, s, c.Jobs, "released", func(a *api, id int64) error {
-		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/release", id), nil, nil)
-		return err
-	})
+	return c.post(ctx, s, "release", "released")
 }
 
 type jobsDelete struct {
-	Target
-	Jobs   []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
-	DryRun bool     `help:"Only say what would be deleted."`
+	jobsNamed
+	DryRun bool `help:"Only say what would be deleted."`
 }
 
 func (c jobsDelete) Run(ctx context.Context, s Streams) error {
@@ -237,7 +221,7 @@ func (c jobsDelete) Run(ctx context.Context, s Streams) error {
 		said = "would be deleted"
 		query.Set("dry_run", "true")
 	}
-	return eachJob(ctx, c.Target, s, c.Jobs, said, func(a *api, id int64) error {
+	return c.each(ctx, s, said, func(a *api, id int64) error {
 		raw, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), query, nil)
 		if err != nil {
 			return err

@@ -52,15 +52,7 @@ type pausesShow struct {
 }
 
 func (c pausesShow) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	raw, err := a.do(ctx, http.MethodGet, fmt.Sprintf("/pauses/%d", c.ID), nil, nil)
-	if err != nil {
-		return err
-	}
-	return (printer{s.Out, c.Output}).one(raw, pauseColumns)
+	return c.show(ctx, s, fmt.Sprintf("/pauses/%d", c.ID), pauseColumns)
 }
 
 type pausesCreate struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -275,6 +276,32 @@ func plain(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// reference is what a command takes for one thing, which the admin is asked to find.
+type reference interface {
+	find(ctx context.Context, a *api) (int64, error)
+}
+
+// find is how the admin is called, and the number of what is meant.
+func (t Target) find(ctx context.Context, meant reference) (a *api, id int64, err error) {
+	if a, err = t.api(); err == nil {
+		id, err = meant.find(ctx, a)
+	}
+	return a, id, err
+}
+
+// show prints one thing of the API.
+func (t Target) show(ctx context.Context, s Streams, path string, columns []column) error {
+	a, err := t.api()
+	if err != nil {
+		return err
+	}
+	raw, err := a.do(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return err
+	}
+	return (printer{s.Out, t.Output}).one(raw, columns)
 }
 
 // get prints a list of the API.

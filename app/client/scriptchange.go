@@ -22,11 +22,7 @@ type changeOf struct {
 
 // path is how the admin is called, and where the change is.
 func (o changeOf) path(ctx context.Context) (*api, string, error) {
-	a, err := o.api()
-	if err != nil {
-		return nil, "", err
-	}
-	id, err := o.Job.find(ctx, a)
+	a, id, err := o.find(ctx, o.Job)
 	return a, fmt.Sprintf("/jobs/%d/script/change", id), err
 }
 

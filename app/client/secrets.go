@@ -23,11 +23,7 @@ type ofGroup struct {
 
 // secrets is how the admin is called, and the path of the group's secrets.
 func (o ofGroup) secrets(ctx context.Context) (*api, string, error) {
-	a, err := o.api()
-	if err != nil {
-		return nil, "", err
-	}
-	id, err := o.Group.find(ctx, a)
+	a, id, err := o.find(ctx, o.Group)
 	return a, fmt.Sprintf("/groups/%d/secrets", id), err
 }
 
