@@ -96,20 +96,10 @@ func (p *Pool) HandBack(ctx context.Context, look time.Duration, afterCrash bool
 }
 
 // stoppedJobs are adopted jobs with a schedule that is not understood here, which a fire has stopped.
-func (p *Pool) stoppedJobs(ctx context.Context) (jobs []StrangeJob, err error) {
-	rows, err := p.QueryContext(ctx, `SELECT j.id, j.job_desc, COALESCE(j.schedule_conf, '') FROM punctual_adopted_job AS a JOIN xxl_job_info AS j ON j.id = a.job_id
+func (p *Pool) stoppedJobs(ctx context.Context) ([]StrangeJob, error) {
+	return p.jobsWithWhy(ctx, `SELECT j.id, j.job_desc, COALESCE(j.schedule_conf, '') FROM punctual_adopted_job AS a JOIN xxl_job_info AS j ON j.id = a.job_id
 		WHERE a.finding IN (?, ?) AND j.trigger_status = 0 AND HEX(COALESCE(j.schedule_conf, '')) = HEX(a.schedule_conf)
 		AND EXISTS (SELECT 1 FROM xxl_job_log AS l WHERE l.job_id = j.id AND l.outcome = ?) ORDER BY j.id`, string(FindingUnread), string(FindingFields), int64(event.Stopped))
-	if err != nil {
-		return nil, err
-	}
-	err = scanAll(rows, func() error {
-		var j StrangeJob
-		err := rows.Scan(&j.ID, &j.Name, &j.Why)
-		jobs = append(jobs, j)
-		return err
-	})
-	return jobs, err
 }
 
 // handMoved gives the jobs that are ours beside XXL-JOB admins back to them, whose pass of the moment must not be among it.
@@ -217,9 +207,14 @@ func (p *Pool) unreadUsers(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-func (p *Pool) strangeJobs(ctx context.Context) (jobs []StrangeJob, err error) {
-	rows, err := p.QueryContext(ctx, `SELECT id, job_desc, CASE WHEN glue_type = 'FLOW' THEN 'FLOW' WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' WHEN calendar <> '' THEN 'calendar' ELSE 'bounds' END
+func (p *Pool) strangeJobs(ctx context.Context) ([]StrangeJob, error) {
+	return p.jobsWithWhy(ctx, `SELECT id, job_desc, CASE WHEN glue_type = 'FLOW' THEN 'FLOW' WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' WHEN calendar <> '' THEN 'calendar' ELSE 'bounds' END
 		FROM xxl_job_info WHERE trigger_status > 0 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0 OR calendar <> '' OR glue_type = 'FLOW') ORDER BY id LIMIT 1000`)
+}
+
+// jobsWithWhy reads the ids and the names of jobs, and what is strange about each.
+func (p *Pool) jobsWithWhy(ctx context.Context, query string, args ...any) (jobs []StrangeJob, err error) {
+	rows, err := p.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
