@@ -185,11 +185,6 @@ func (s *Sessions) Close(w http.ResponseWriter, r *http.Request) error {
 // maxListed bounds the sessions a page shows.
 const maxListed = 100
 
-// List are a principal's sessions, the one used last first.
-func (s *Sessions) List(ctx context.Context, p Principal) ([]db.Session, error) {
-	return s.ListOf(ctx, p.UserID)
-}
-
 // ListOf are a user's sessions, the one used last first.
 func (s *Sessions) ListOf(ctx context.Context, userID int64) ([]db.Session, error) {
 	now, policy := s.now().UnixMilli(), s.policy()

@@ -213,6 +213,12 @@ func auditChanges(page layout.Page, before, after manage.Snapshot) []audit.Chang
 // long says whether a value is better shown line by line.
 func long(s string) bool { return strings.Count(s, "\n") > 0 || len(s) > 400 }
 
+// factWords are the words of what is one of several, by its name in the log.
+var factWords = map[string]string{
+	"reason": "audit.reason.", "factor": "second.kind.", "way": "audit.way.", "schedule_type": "schedule.", "misfire_strategy": "misfire.",
+	"executor_route_strategy": "route.", "executor_block_strategy": "block.", "glue_type": "glue.",
+}
+
 // factText is a value as people read it.
 func factText(page layout.Page, name string, v any) string {
 	switch v := v.(type) {
@@ -238,23 +244,8 @@ func factText(page layout.Page, name string, v any) string {
 		}
 		return v.String()
 	case string:
-		switch name {
-		case "reason":
-			return page.Word("audit.reason.", v)
-		case "factor":
-			return page.Word("second.kind.", v)
-		case "way":
-			return page.Word("audit.way.", v)
-		case "schedule_type":
-			return page.Word("schedule.", v)
-		case "misfire_strategy":
-			return page.Word("misfire.", v)
-		case "executor_route_strategy":
-			return page.Word("route.", v)
-		case "executor_block_strategy":
-			return page.Word("block.", v)
-		case "glue_type":
-			return page.Word("glue.", v)
+		if words, ok := factWords[name]; ok {
+			return page.Word(words, v)
 		}
 		return v
 	default:

@@ -101,7 +101,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 	}
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
-		row := c.groupRow(page.Page, g, c.addresses(page.Page, p, g.ID), jobs[g.ID])
+		row := groupRow(g, c.addresses(page.Page, p, g.ID), jobs[g.ID])
 		row.Addresses = shown[g.ID] // a group with one address lost and one online is still online
 		page.Rows = append(page.Rows, row)
 	}
@@ -158,7 +158,7 @@ func (c *groupPages) refused(ctx context.Context, page layout.Page, p auth.Princ
 	return append(list, unknown...), nil
 }
 
-func (c *frame) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
+func groupRow(g db.Group, addresses []groups.Address, jobs int64) groups.Row {
 	row := groups.Row{
 		ID: g.ID, AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Jobs: jobs,
 		Addresses: addresses,

@@ -72,7 +72,7 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	page.Row.Favourite = marked[j.ID]
 	for _, g := range titles.list {
 		if g.ID == j.JobGroup && j.GlueType != jobspec.GlueFlow {
-			page.Executors = new(c.groupRow(page.Page, g, c.addresses(page.Page, p, g.ID), 0))
+			page.Executors = new(groupRow(g, c.addresses(page.Page, p, g.ID), 0))
 		}
 	}
 	page.CanCopy = p.CanAnywhere(auth.RightEdit)

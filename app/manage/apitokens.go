@@ -325,13 +325,8 @@ func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name st
 		role, after["role"] = auth.RoleAdmin, int64(auth.RoleAdmin)
 	}
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		id, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: name, Password: "!", Role: role})
-		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
-			return problem.InvalidFields(problem.Field{Name: UserName, Key: "user.error.taken"})
-		} else if err != nil {
-			return err
-		}
-		if err := forgetUser(ctx, tx, id); err != nil {
+		id, err = insertUser(ctx, tx, db.InsertUserParams{Username: name, Password: "!", Role: role})
+		if err != nil {
 			return err
 		}
 		if _, err := s.queries.SetServiceAccount(ctx, tx, id); err != nil {

@@ -42,9 +42,6 @@ func (s *Directories) Offers() []Offer {
 	return list
 }
 
-// Configured says whether people can come in otherwise than with a password that is kept here.
-func (s *Directories) Configured() bool { return s.cfg.Directories.Configured() }
-
 // Unnamed are how many people came in through each provider or directory that the sign-in file does not name any more, by its name: they
 // cannot sign in, and nobody asks about them, while their sessions and API tokens go on.
 func (s *Directories) Unnamed(all []User) map[string]int {

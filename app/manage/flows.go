@@ -175,9 +175,21 @@ func (f *flowJobs) told(j db.Job) flow.Job {
 	if !job.IsFlow {
 		return job
 	}
-	def, err := flow.Parse([]byte(j.GlueSource))
+	started, err := f.startedBy(string(j.GlueSource))
+	f.err = errors.Join(f.err, err)
+	for _, id := range started {
+		if !slices.Contains(job.Next, id) {
+			job.Next = append(job.Next, id)
+		}
+	}
+	return job
+}
+
+// startedBy are the jobs that the steps of a flow start, as far as there are such.
+func (f *flowJobs) startedBy(source string) (ids []int64, err error) {
+	def, err := flow.Parse([]byte(source))
 	if err != nil {
-		return job // it was saved by other means, and does not begin
+		return nil, nil // it was saved by other means, and does not begin
 	}
 	for i := range def.Steps {
 		ref := def.Steps[i].Ref()
@@ -187,14 +199,14 @@ func (f *flowJobs) told(j db.Job) flow.Job {
 		id := ref.ID
 		if id == 0 {
 			if id, err = f.named(*ref); err != nil {
-				f.err = errors.Join(f.err, err)
+				return ids, err
 			}
 		}
-		if id != 0 && !slices.Contains(job.Next, id) {
-			job.Next = append(job.Next, id)
+		if id != 0 {
+			ids = append(ids, id)
 		}
 	}
-	return job
+	return ids, nil
 }
 
 // named is the job with an executor and a description; 0 for none.

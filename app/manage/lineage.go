@@ -9,7 +9,6 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -165,24 +164,12 @@ func (s *Jobs) flowLines(ctx context.Context, p auth.Principal, starts lines) er
 		}
 		for _, r := range rows {
 			after = r.ID
-			def, err := flow.Parse([]byte(r.GlueSource))
+			ids, err := names.startedBy(string(r.GlueSource))
 			if err != nil {
-				continue // it was saved by other means, and does not begin
+				return err
 			}
-			for i := range def.Steps {
-				ref := def.Steps[i].Ref()
-				if ref == nil {
-					continue
-				}
-				id := ref.ID
-				if id == 0 {
-					if id, err = names.named(*ref); err != nil {
-						return err
-					}
-				}
-				if id != 0 {
-					starts.add(r.ID, id)
-				}
+			for _, id := range ids {
+				starts.add(r.ID, id)
 			}
 		}
 		if read += len(rows); len(rows) < flowPage {

@@ -237,13 +237,8 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 	list, finer := split(in)
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		var err error
-		id, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: in.Name, Password: hash, Role: role(in.Admin, in.Auditor), Permission: db.Text(list)})
-		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
-			return problem.InvalidFields(problem.Field{Name: UserName, Key: "user.error.taken"})
-		} else if err != nil {
-			return err
-		}
-		if err := forgetUser(ctx, tx, id); err != nil {
+		id, err = insertUser(ctx, tx, db.InsertUserParams{Username: in.Name, Password: hash, Role: role(in.Admin, in.Auditor), Permission: db.Text(list)})
+		if err != nil {
 			return err
 		}
 		if err := s.grant(ctx, tx, id, finer); err != nil {
@@ -442,6 +437,17 @@ func (s *Users) DeleteVersion(ctx context.Context, p auth.Principal, id int64, v
 		return fmt.Errorf("delete user: %w", err)
 	}
 	return nil
+}
+
+// insertUser makes a user, who gets nothing of whoever had the id before.
+func insertUser(ctx context.Context, tx db.DBTX, u db.InsertUserParams) (id int64, err error) {
+	id, err = db.New().InsertUser(ctx, tx, u)
+	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
+		return 0, problem.InvalidFields(problem.Field{Name: UserName, Key: "user.error.taken"})
+	} else if err != nil {
+		return 0, err
+	}
+	return id, forgetUser(ctx, tx, id)
 }
 
 // forgetUser deletes what hangs on the id of a user: when the user is deleted, and when the id is somebody's who is new. Another program may

@@ -141,7 +141,7 @@ func (f *fieldParser) smallestWeekday() int {
 }
 
 // normalized is the field as understood. A field without a value has no better spelling than an empty list.
-func (f *fieldParser) normalized(typed string) string {
+func (f *fieldParser) normalized() string {
 	switch {
 	case f.none:
 		return "?"

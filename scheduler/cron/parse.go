@@ -90,7 +90,7 @@ func (e *Expression) build(parsed *[7]fieldParser, typed []string) error {
 		if e.noValue == "" && f.empty() {
 			e.noValue = f.field
 		}
-		words[i] = f.normalized(typed[i])
+		words[i] = f.normalized()
 		e.warnings = append(e.warnings, f.warnings...)
 	}
 	if words[6] == "*" {

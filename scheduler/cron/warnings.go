@@ -57,7 +57,7 @@ func (f *fieldParser) warn(code WarningCode, element, understood string) {
 
 // warnField adds the warnings that concern the field's list as a whole.
 func (f *fieldParser) warnField(typed string, emptyElement bool) {
-	understood := f.normalized(typed)
+	understood := f.normalized()
 	if emptyElement {
 		f.warn(WarnEmptyElement, typed, understood)
 	}
