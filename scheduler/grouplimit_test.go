@@ -56,12 +56,24 @@ func TestTheLimitOfAGroupHoldsForAllItsJobs(t *testing.T) {
 			ids = append(ids, b.trigger(jobs[i%3]))
 		}
 		b.await("the others wait", func() bool { return b.engine.pending.len() == 0 }) // or one whose time comes just then may be first
+		if s, err := b.engine.GroupSlots(t.Context(), b.group); err != nil || s != (SlotsTaken{Limit: 2, Running: 2, Waiting: 4}) || !s.Full() {
+			t.Errorf("slots of the group: %+v, %v", s, err)
+		}
+		for i, id := range ids {
+			if r := b.run(id); WaitsForSlot(&r) != (i > 1) {
+				t.Errorf("run %d waits: %v", i, WaitsForSlot(&r))
+			}
+		}
 		for i := range ids {
 			b.finish(ids[i], 200, "")
 			b.wantGoing("the next in line has the slot", ids[i+1:min(i+3, len(ids))]...)
 		}
 		for _, id := range ids {
-			if waited := b.has(id, event.GroupWaited); waited != (id != ids[0] && id != ids[1]) {
+			want := 1
+			if id == ids[0] || id == ids[1] {
+				want = 0
+			}
+			if waited := b.events(id).All(event.GroupWaited); len(waited) != want {
 				t.Errorf("run %d: it waited: %v", id, waited)
 			}
 		}
@@ -70,6 +82,14 @@ func TestTheLimitOfAGroupHoldsForAllItsJobs(t *testing.T) {
 		}
 		if rows, err := b.engine.queries.CountGroupSlots(t.Context(), pool, []int64{b.group}); err != nil || len(rows) != 0 {
 			t.Errorf("slots left: %+v, %v", rows, err)
+		}
+		if s, err := b.engine.GroupSlots(t.Context(), b.group); err != nil || s != (SlotsTaken{Limit: 2}) || s.Full() {
+			t.Errorf("slots of the group: %+v, %v", s, err)
+		}
+		b.wantGate("SELECT COUNT(*) FROM punctual_group_gate WHERE turn > 1 AND group_id = ?", b.group, 1)
+		b.limitGroup(0)
+		if s, err := b.engine.GroupSlots(t.Context(), b.group); err != nil || s != (SlotsTaken{}) || s.Full() {
+			t.Errorf("slots of a group without a limit: %+v, %v", s, err)
 		}
 	})
 }

@@ -98,6 +98,15 @@ func TestALimitHoldsAndTheOthersWaitTheirTurn(t *testing.T) {
 			return n
 		}
 		b.await("two run", func() bool { return running() == 2 })
+		b.await("the others wait", func() bool { return b.engine.pending.len() == 0 })
+		row := b.job(id)
+		if s, err := b.engine.JobSlots(t.Context(), &row); err != nil || s != (SlotsTaken{Limit: 2, Running: 2, Waiting: 4}) {
+			t.Errorf("slots of the job: %+v, %v", s, err)
+		}
+		row.MaxConcurrent = 0
+		if s, err := b.engine.JobSlots(t.Context(), &row); err != nil || s != (SlotsTaken{}) {
+			t.Errorf("slots of a job without a limit: %+v, %v", s, err)
+		}
 		for done := 0; done < len(ids); done++ {
 			if n := running(); n > 2 {
 				t.Fatalf("%d run at a time, want at most 2: %s", n, b.dump())
