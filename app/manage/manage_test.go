@@ -267,6 +267,9 @@ func TestGroupsAreChecked(t *testing.T) {
 			{"three characters", GroupInput{AppName: "abc", Title: "x"}, "422 app_name:group.error.appname"},
 			{"nothing at all", GroupInput{}, "422 app_name:job.error.required title:job.error.required"},
 			{"a long title", GroupInput{AppName: "abcd", Title: strings.Repeat("长", 65)}, "422 title:job.error.too_long"},
+			{"the longest title", GroupInput{AppName: "abcd-long", Title: strings.Repeat("长", 64)}, "ok"},
+			{"a title of two lines", GroupInput{AppName: "abcd", Title: "x\ny"}, "422 title:job.error.characters"},
+			{"spaces around it", GroupInput{AppName: " abcd-spaces ", Title: " x "}, "ok"},
 			{"manual without addresses", GroupInput{AppName: "abcd", Title: "x", Manual: true, Addresses: " ,\n"}, "422 addresses:job.error.required"},
 			{"a bad address", GroupInput{AppName: "abcd", Title: "x", Manual: true, Addresses: "http://a:1/ ftp://b:2/"}, "422 addresses:group.error.address"},
 		}
@@ -286,6 +289,10 @@ func TestGroupsAreChecked(t *testing.T) {
 		g, err := b.Groups.Get(ctx, b.admin, id)
 		if err != nil || string(g.AddressList) != "http://a:1/,http://b:2/,https://c/x/" {
 			t.Errorf("stored %q, %v", g.AddressList, err)
+		}
+		all, err := b.Groups.List(ctx, b.admin)
+		if err != nil || !slices.ContainsFunc(all, func(g db.Group) bool { return g.AppName == "abcd-spaces" && g.Title == "x" }) {
+			t.Errorf("stored %+v, %v", all, err)
 		}
 		if b.engine.groups < 4 {
 			t.Errorf("the engine was told %d times", b.engine.groups)
@@ -315,6 +322,22 @@ func TestGroupsAreEditedAndDeleted(t *testing.T) {
 		}
 		if err := b.Groups.Update(ctx, b.admin, old, in); kind(err) != "409 problem.changed" {
 			t.Errorf("an edit from an old page: %s", kind(err))
+		}
+		beats := g
+		beats.AddressList = "http://y:1/"
+		if GroupVersion(beats, GroupOptions{}) != GroupVersion(g, GroupOptions{}) {
+			t.Error("an executor that registers changes the version of a group that somebody edits")
+		}
+		typed := beats
+		g.AddressType, typed.AddressType = AddressManual, AddressManual
+		if GroupVersion(typed, GroupOptions{}) == GroupVersion(g, GroupOptions{}) {
+			t.Error("somebody who types addresses changes nothing for who edits them too")
+		}
+		if err := b.Groups.Update(ctx, b.admin, old, GroupInput{AppName: "new-name", Title: "x"}); err != nil {
+			t.Error(err)
+		}
+		if g, _ = b.Groups.Get(ctx, b.admin, old); g.AddressList != "" {
+			t.Errorf("the executors of another name: %s", g.AddressList)
 		}
 		if err := b.Groups.Update(ctx, b.admin, old, GroupInput{AppName: "orders", Title: "x"}); kind(err) != "422 app_name:group.error.taken" {
 			t.Errorf("renamed to a taken name: %s", kind(err))
@@ -405,17 +428,20 @@ func TestTheLimitOfAGroupIsKeptAndBounded(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
 		ctx := t.Context()
-		for _, most := range []int{-1, 100_000} {
+		for _, most := range []int{-1, maxGroupRunning + 1} {
 			in := GroupInput{AppName: "secret", Title: "S", GroupOptions: GroupOptions{MaxRunning: most}}
 			if err := b.Groups.Update(ctx, b.admin, b.closed, in); kind(err) != "422 max_running:group.error.max_running" {
 				t.Errorf("%d: %s", most, kind(err))
 			}
 		}
-		if err := b.Groups.Update(ctx, b.admin, b.closed, GroupInput{AppName: "secret", Title: "S", GroupOptions: GroupOptions{MaxRunning: 20}}); err != nil {
-			t.Fatal(err)
-		}
-		if o, err := b.Groups.Options(ctx, "secret"); err != nil || o.MaxRunning != 20 {
-			t.Errorf("%+v, %v", o, err)
+		for _, most := range []int{maxGroupRunning, 20} {
+			want := GroupOptions{MaxRunning: most}
+			if err := b.Groups.Update(ctx, b.admin, b.closed, GroupInput{AppName: "secret", Title: "S", GroupOptions: want}); err != nil {
+				t.Fatal(err)
+			}
+			if o, err := b.Groups.Options(ctx, "secret"); err != nil || o != want {
+				t.Errorf("%+v, %v", o, err)
+			}
 		}
 	})
 }
@@ -455,7 +481,7 @@ func TestWhatIsDecidedForAGroupFollowsIt(t *testing.T) {
 		update(GroupInput{AppName: "secret-two", Title: "S", GroupOptions: GroupOptions{IdleIsLost: true}})
 		is("secret", -1)
 		is("secret-two", 1)
-		update(GroupInput{AppName: "secret-two", Title: "S"})
+		update(GroupInput{AppName: "secret-two", Title: "S", GroupOptions: GroupOptions{KeepOutput: jobspec.KeepInherit}}) // as if nobody had said anything
 		is("secret-two", -1)
 
 		// The row of a group that an XXL-JOB admin renamed or deleted says nothing of the next one of that name.
@@ -585,6 +611,26 @@ func TestAJobIsStartedEditedAndStopped(t *testing.T) {
 		if j = b.read(t, id); j.JobDesc != "renamed again" || j.TriggerNextTime != next {
 			t.Errorf("%s: the next time moved from %d to %d", j.JobDesc, next, j.TriggerNextTime)
 		}
+		// A pause holds it back, for a fire that was due before. Whether it goes on doing so is looked at where it may not.
+		held := next - 30_000
+		if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET paused_at = ?, paused_next = trigger_next_time WHERE id = ?", held, id); err != nil {
+			t.Fatal(err)
+		}
+		relabelled.Name = "held"
+		if err := b.Jobs.Update(ctx, b.user, id, relabelled); err != nil {
+			t.Fatal(err)
+		}
+		if j = b.read(t, id); j.JobDesc != "held" || j.TriggerNextTime != next {
+			t.Errorf("%s: the next time moved from %d to %d", j.JobDesc, next, j.TriggerNextTime)
+		}
+		relabelled.Tags = "nightly"
+		told := b.engine.jobs
+		if err := b.Jobs.Update(ctx, b.user, id, relabelled); err != nil {
+			t.Fatal(err)
+		}
+		if j = b.read(t, id); j.TriggerNextTime != held || b.engine.jobs == told {
+			t.Errorf("with a tag that pauses may name: next %d, want %d; the engine was told %d times", j.TriggerNextTime, held, b.engine.jobs-told)
+		}
 		ended := b.job(func(in *JobInput) { in.ScheduleConf = "0 0 2 * * ? 2025" })
 		if err := b.Jobs.Update(ctx, b.user, id, ended); kind(err) != "422 cron:job.error.no_time" {
 			t.Errorf("a schedule that is over: %s", kind(err))
@@ -599,8 +645,12 @@ func TestAJobIsStartedEditedAndStopped(t *testing.T) {
 		if j = b.read(t, id); j.TriggerStatus != 0 || j.TriggerNextTime != 0 {
 			t.Errorf("stopped: %+v", j)
 		}
+		none.Glue, none.GlueSource = wire.GlueShell, "echo" // neither becomes of a job with a handler
 		if err := b.Jobs.Update(ctx, b.user, id, none); err != nil {
 			t.Error(err)
+		}
+		if now := b.read(t, id); now.GlueType != wire.GlueBean || now.GlueSource != j.GlueSource {
+			t.Errorf("a job with a handler has become %s: %q", now.GlueType, now.GlueSource)
 		}
 		if err := b.Jobs.Start(ctx, b.user, id); kind(err) != "409 problem.job.noschedule" {
 			t.Errorf("nothing to start: %s", kind(err))
