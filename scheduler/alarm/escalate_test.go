@@ -216,11 +216,15 @@ func TestWhatIsAcknowledgedWhileItIsGathered(t *testing.T) {
 		e.clock.add(time.Second)
 		e.raise(e.job, scheduler.AlarmFailed, "no disk again") // within the window: told at its end
 		e.work()
+		told := len(e.first.received())
 		if err := e.ack(e.job, "ann", ""); err != nil {
 			t.Fatal(err)
 		}
 		e.clock.add(e.a.cfg.Window)
 		e.work()
+		if n := len(e.first.received()); n != told {
+			t.Errorf("the first channel is told %d times more of what somebody looks after", n-told)
+		}
 		if err := e.a.Unacknowledge(t.Context(), e.job, nil); err != nil {
 			t.Fatal(err)
 		}

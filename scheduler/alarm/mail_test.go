@@ -60,7 +60,14 @@ func TestMailServersAreReachedInEveryWay(t *testing.T) {
 			id := b.addChannel(c)
 			err := b.a.Test(t.Context(), id)
 			mails := s.received()
-			// Reaching it goes as far as the login.
+			// Reaching it goes as far as the login. Nobody tries a channel that is off, or one of another kind.
+			off := c
+			off.Name, off.Enabled = "off", false
+			for _, other := range []Channel{off, goodHook()} {
+				if _, err := b.a.CreateChannel(t.Context(), other); err != nil {
+					t.Fatal(err)
+				}
+			}
 			tried, failed, reachErr := b.a.ReachMail(t.Context())
 			wrong := test.want != "" && test.name != "a login that is missing"
 			if reachErr != nil || tried != 1 || (len(failed) == 1) != wrong || wrong && !strings.Contains(failed[0], test.want) || len(s.received()) != len(mails) {

@@ -144,6 +144,9 @@ func TestChannelsAreChecked(t *testing.T) {
 		{"an unknown kind", goodMail, func(c *Channel) { c.Kind = "pager" }, FieldKind, CodeUnknown},
 		{"an unknown language", goodMail, func(c *Channel) { c.Language = "fr" }, FieldLanguage, CodeUnknown},
 		{"a quiet hour that is none", goodMail, func(c *Channel) { c.QuietTo = 24 * 60 }, FieldQuiet, CodeOutOfRange},
+		{"quiet hours that begin after the day", goodMail, func(c *Channel) { c.QuietFrom, c.QuietTo = 24*60, 7*60 }, FieldQuiet, CodeOutOfRange},
+		{"quiet hours that begin before it", goodMail, func(c *Channel) { c.QuietFrom, c.QuietTo = NoTime-1, 7*60 }, FieldQuiet, CodeOutOfRange},
+		{"quiet hours that end before it", goodMail, func(c *Channel) { c.QuietFrom, c.QuietTo = 22*60, NoTime-1 }, FieldQuiet, CodeOutOfRange},
 		{"no quiet hour at all", goodMail, func(c *Channel) { c.QuietFrom, c.QuietTo = minutesADay, minutesADay }, FieldQuiet, CodeOutOfRange},
 		{"quiet hours without a beginning", goodMail, func(c *Channel) { c.QuietFrom, c.QuietTo = NoTime, 7*60 }, FieldQuiet, CodeHalf},
 		{"quiet hours without an end", goodMail, func(c *Channel) { c.QuietFrom, c.QuietTo = 22*60, NoTime }, FieldQuiet, CodeHalf},
@@ -156,6 +159,8 @@ func TestChannelsAreChecked(t *testing.T) {
 		{"no sender", goodMail, func(c *Channel) { c.Settings.From = "" }, FieldFrom, CodeRequired},
 		{"a sender that is no address", goodMail, func(c *Channel) { c.Settings.From = "alarms" }, FieldFrom, CodeEmail},
 		{"a recipient that is no address", goodMail, func(c *Channel) { c.Settings.Recipients = []string{"x"} }, FieldRecipients, CodeEmail},
+		{"two recipients in one", goodMail, func(c *Channel) { c.Settings.Recipients = []string{"\"a,b\"@example.com"} }, FieldRecipients, CodeEmail},
+		{"too many recipients", goodMail, func(c *Channel) { c.Settings.Recipients = recipients(101) }, FieldRecipients, CodeOutOfRange},
 		{"no address", goodHook, func(c *Channel) { c.Settings.URL = "" }, FieldURL, CodeRequired},
 		{"an address of another sort", goodHook, func(c *Channel) { c.Settings.URL = "file:///etc/passwd" }, FieldURL, CodeURL},
 		{"an address without a host", goodHook, func(c *Channel) { c.Settings.URL = "https:///x" }, FieldURL, CodeURL},
@@ -193,6 +198,33 @@ func TestChannelsAreChecked(t *testing.T) {
 	if err := b.a.Test(t.Context(), id); !errors.Is(err, ErrNoRecipient) {
 		t.Errorf("test without recipients: %v", err)
 	}
+	mail.ID, mail.QuietFrom, mail.QuietTo = id, NoTime, NoTime
+	mail.Settings.Username, mail.Settings.Password, mail.Settings.Recipients = "", "of nobody", recipients(100)
+	if err := b.a.UpdateChannel(t.Context(), mail); err != nil {
+		t.Fatal(err)
+	}
+	row, err := b.a.queries.GetAlarmChannel(t.Context(), b.pool, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := b.a.channelOf(&row); err != nil || row.QuietFrom != 0 || row.QuietTo != 0 || c.settings.Password != "" || len(c.settings.Recipients) != 100 {
+		t.Errorf("stored: %+v, %v", c, err)
+	}
+	mail.Name = "of another name"
+	if err := b.a.UpdateChannel(t.Context(), mail); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := b.a.Channel(t.Context(), id); err != nil || c.Name != mail.Name {
+		t.Errorf("with another name alone: %q, %v", c.Name, err)
+	}
+}
+
+func recipients(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("user%d@example.com", i)
+	}
+	return list
 }
 
 func TestOneChannelCarriesTheMailsOfJobs(t *testing.T) {
@@ -337,12 +369,15 @@ func TestRoutesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %s: %s", test.name, err, test.field, test.code)
 		}
 	}
-	if err := b.a.UpdateRoute(t.Context(), Route{ID: first, Scope: ScopeAll, ScopeID: 5, Causes: []scheduler.AlarmCause{"lost"}}); err != nil {
+	if err := b.a.UpdateRoute(t.Context(), Route{ID: first, Scope: ScopeAll, ScopeID: 5, EscalateTo: 99, Causes: []scheduler.AlarmCause{"lost"}}); err != nil {
 		t.Fatal(err)
 	}
 	routes, err := b.a.Routes(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if routes[0].EscalateTo != 0 {
+		t.Errorf("a second channel that is told never: %+v", routes[0])
 	}
 	was := Route{ID: first, Version: routes[0].Version, Scope: ScopeAll, Causes: []scheduler.AlarmCause{"lost"}}
 	now := Route{ID: first, Scope: ScopeAll, Causes: []scheduler.AlarmCause{"failed"}}
