@@ -290,6 +290,15 @@ func TestGroupsAreChecked(t *testing.T) {
 		if err != nil || string(g.AddressList) != "http://a:1/,http://b:2/,https://c/x/" {
 			t.Errorf("stored %q, %v", g.AddressList, err)
 		}
+		named, err := b.Groups.ByAppName(ctx, "MANY")
+		if err != nil || len(named) != 1 || named[0].ID != id {
+			t.Errorf("by another spelling of its name: %+v, %v", named, err)
+		}
+		b.create(t, nil)
+		b.create(t, nil)
+		if jobs, err := b.Groups.CountJobsOfEach(ctx); err != nil || len(jobs) != 1 || jobs[b.group] != 2 {
+			t.Errorf("jobs of each group: %v, %v", jobs, err)
+		}
 		all, err := b.Groups.List(ctx, b.admin)
 		if err != nil || !slices.ContainsFunc(all, func(g db.Group) bool { return g.AppName == "abcd-spaces" && g.Title == "x" }) {
 			t.Errorf("stored %+v, %v", all, err)
@@ -408,6 +417,42 @@ func TestADeletedGroupTakesItsAddressesAndNobodyElses(t *testing.T) {
 	})
 }
 
+func TestRefusedCallsAreShownToWhoeverMaySeeTheGroup(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		shown := func(p auth.Principal) (names []string) {
+			t.Helper()
+			b.engine.refused = nil
+			for _, name := range []string{"Orders", "secret", "nobodys"} {
+				for _, why := range []scheduler.Refusal{scheduler.RefusedToken, scheduler.RefusedUnknown} {
+					b.engine.refused = append(b.engine.refused, scheduler.RefusedCalls{Caller: scheduler.Caller{AppName: name}, Why: why})
+				}
+			}
+			of, err := b.Groups.List(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls, err := b.Groups.Refused(t.Context(), p, of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range calls {
+				names = append(names, c.Caller.AppName+" "+string(c.Why))
+			}
+			return names
+		}
+		// That a group is unknown is old news where it is there by now.
+		token, unknown := " "+string(scheduler.RefusedToken), " "+string(scheduler.RefusedUnknown)
+		if diff := cmp.Diff([]string{"Orders" + token}, shown(b.user)); diff != "" {
+			t.Errorf("to a user: %s", diff)
+		}
+		if diff := cmp.Diff([]string{"Orders" + token, "secret" + token, "nobodys" + token, "nobodys" + unknown}, shown(b.admin)); diff != "" {
+			t.Errorf("to an administrator: %s", diff)
+		}
+	})
+}
+
 // optionOf is the row that the engine reads of an app name: -1 for none.
 func (b *bundle) optionOf(t *testing.T, appName string) int64 {
 	t.Helper()
@@ -434,8 +479,7 @@ func TestTheLimitOfAGroupIsKeptAndBounded(t *testing.T) {
 				t.Errorf("%d: %s", most, kind(err))
 			}
 		}
-		for _, most := range []int{maxGroupRunning, 20} {
-			want := GroupOptions{MaxRunning: most}
+		for _, want := range []GroupOptions{{MaxRunning: maxGroupRunning}, {MaxRunning: 20}, {TokenManages: true}, {ScriptReview: true}, {KeepOutput: jobspec.KeepAll}} {
 			if err := b.Groups.Update(ctx, b.admin, b.closed, GroupInput{AppName: "secret", Title: "S", GroupOptions: want}); err != nil {
 				t.Fatal(err)
 			}
