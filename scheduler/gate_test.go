@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -202,5 +203,29 @@ func TestASweepFreesTheSlotsOfRunsThatAreOver(t *testing.T) {
 		if rows, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{job}); err != nil || len(rows) != 0 {
 			t.Errorf("slots left: %+v, %v", rows, err)
 		}
+	})
+}
+
+// TestTheNextOfSeveralJobsGo where the ends of their runs came together.
+func TestTheNextOfSeveralJobsGo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		var first, next []int64
+		var ends []wire.Callback
+		for range 3 {
+			job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+			id := b.trigger(job)
+			first, ends = append(first, id), append(ends, wire.Callback{LogID: id, HandleCode: 200})
+			b.wantGoing("one of each runs", first...)
+		}
+		for _, id := range first[:2] {
+			next = append(next, b.trigger(b.run(id).JobID))
+		}
+		b.await("one of each of two waits", func() bool { return b.engine.pending.len() == 0 })
+		if err := b.engine.Complete(t.Context(), ends); err != nil {
+			t.Fatal(err)
+		}
+		b.wantGoing("the next run", next...)
 	})
 }
