@@ -522,7 +522,7 @@ func (n *nexts) again(groupID int64) bool {
 // cancelOrphans ends runs that wait for a slot of a job that is deleted: they were made as it was, or are more than are ended with it at once.
 func (e *Engine) cancelOrphans(ctx context.Context, ids []int64) error {
 	for _, id := range ids {
-		run, err := e.readable(ctx, id)
+		run, err := e.runByID(ctx, id)
 		if err == nil && run.OwnerNode == waitingOwner && !ended(&run) {
 			err = e.cancelWaiting(ctx, &run, e.cfg.Name)
 		}

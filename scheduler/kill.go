@@ -22,7 +22,7 @@ import (
 
 // A run may be anywhere when somebody wants it ended. What its row says decides what is done, one step after the other:
 //
-//   - It waits for a slot of its job's limit: it is cancelled in the database (cancelWaiting).
+//   - It waits for a slot of its job's or its group's limit: it is cancelled in the database (cancelWaiting).
 //   - It is sent: its executor is asked (killSent).
 //   - It is planned, waits for its turn, or is being sent; which of these is known only to the admin that holds it. The wish is
 //     written down in punctual_kill, where that admin finds it (killLoop). It takes the run out of its timer or its queue; if the
@@ -50,7 +50,7 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	if e.Held() {
 		return ErrHeld
 	}
-	run, err := e.readable(ctx, logID)
+	run, err := e.runByID(ctx, logID)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 // one when a retry has taken its place, the same when it must be waited for, and 0 when all is done or nothing can be.
 func (e *Engine) killStep(ctx context.Context, logID int64, user string) (next int64, err error) {
 	for {
-		run, err := e.readable(ctx, logID)
+		run, err := e.runByID(ctx, logID)
 		if err != nil {
 			return 0, err
 		}
@@ -196,7 +196,7 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 	}
 	ctx = context.WithoutCancel(ctx) // what was begun is brought to an end, also for somebody who leaves
 	// Some executors report the end before they answer, and then know of nothing to end.
-	if now, again := e.readable(ctx, run.ID); again == nil && ended(&now) && wasKilled(&now) {
+	if now, again := e.runByID(ctx, run.ID); again == nil && ended(&now) && wasKilled(&now) {
 		return nil
 	}
 	failed := event.List{event.New(e.now(), event.KillFailed, address, faultOf(err), err)}
@@ -407,7 +407,7 @@ const owedFor = 24 * time.Hour
 
 // killLost has an executor that is back end a run that was given up while it could not be asked. Nothing is written: what the executor reports of the run is.
 func (e *Engine) killLost(ctx context.Context, w db.Kill) error {
-	run, err := e.readable(ctx, w.LogID)
+	run, err := e.runByID(ctx, w.LogID)
 	if errors.Is(err, ErrRunNotFound) {
 		return nil
 	} else if err != nil {
@@ -425,7 +425,7 @@ func (e *Engine) killLost(ctx context.Context, w db.Kill) error {
 	return &ExecutorError{Address: address, Err: err, Kept: faultOf(err) != wire.FaultAnswer}
 }
 
-// cancelWaiting ends a run that waits for a slot of its job's limit. The same guard that gives a run its slot keeps it from
+// cancelWaiting ends a run that waits for a slot. The same guard that gives a run its slot keeps it from
 // being sent at the same moment.
 func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) error {
 	cancelled := int64(0)
@@ -468,8 +468,8 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 	return nil
 }
 
-// readable is a run that an executor can be asked about.
-func (e *Engine) readable(ctx context.Context, logID int64) (db.Run, error) {
+// runByID reads a run; the error is [ErrRunNotFound] where there is none.
+func (e *Engine) runByID(ctx context.Context, logID int64) (db.Run, error) {
 	run, err := e.queries.GetRun(ctx, e.cfg.Pool, logID)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return run, ErrRunNotFound

@@ -122,7 +122,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	s.low, s.known, s.next, s.marked, s.open = lowest, upTo, next, marked, known
 	e.open.Store(&all)
 	e.measured.setRunning(running)
-	e.close(ctx, unsent, nil)
+	e.closeTheirs(ctx, unsent, nil)
 	if len(order) > asksPerSweep { // the rest in the next sweeps
 		s.turn = (s.turn + asksPerSweep) % len(order)
 		order = append(order[s.turn:], order[:s.turn]...)[:asksPerSweep]
@@ -381,7 +381,7 @@ func (e *Engine) giveUp(ctx context.Context, s *sweeper, q question, sign sign, 
 			ours = append(ours, id)
 		}
 	}
-	e.close(ctx, theirs, why)
+	e.closeTheirs(ctx, theirs, why)
 	if ids = ours; len(ids) == 0 {
 		return
 	}
@@ -400,8 +400,8 @@ func (e *Engine) giveUp(ctx context.Context, s *sweeper, q question, sign sign, 
 	}
 }
 
-// close ends runs that an XXL-JOB admin left open. Nothing follows from it.
-func (e *Engine) close(ctx context.Context, ids []int64, why event.List) {
+// closeTheirs ends runs that an XXL-JOB admin left open. Nothing follows from it.
+func (e *Engine) closeTheirs(ctx context.Context, ids []int64, why event.List) {
 	if len(ids) == 0 {
 		return
 	}

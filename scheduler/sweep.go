@@ -31,8 +31,7 @@ type sweeper struct {
 	foreign int64                // no run above this id was looked at for who made it
 }
 
-// sweepLoop catches what events miss: results that will never come because their executor is gone, and registrations
-// nobody renews.
+// sweepLoop catches what events miss, as results that will never come because their executor is gone, and mends what a crash leaves.
 func (e *Engine) sweepLoop(ctx context.Context) {
 	s := &sweeper{forgot: e.now()}
 	for range tick.Every(ctx, e.cfg.SweepEvery) {

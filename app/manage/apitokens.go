@@ -66,6 +66,8 @@ const (
 	maxAPITokens    = 50   // of one owner that count
 	maxAPITokenList = 2000 // on one page
 	maxAPITokenDays = 3660
+
+	maxServiceAccounts = 10_000 // of a list
 )
 
 // APITokenInput is a token as somebody wants it.
@@ -285,7 +287,7 @@ func (s *APITokens) Accounts(ctx context.Context, p auth.Principal) ([]ServiceAc
 }
 
 func (s *APITokens) accounts(ctx context.Context) ([]ServiceAccount, error) {
-	rows, err := s.queries.ListServiceAccounts(ctx, s.cfg.Pool, maxUsers)
+	rows, err := s.queries.ListServiceAccounts(ctx, s.cfg.Pool, maxServiceAccounts)
 	if err != nil {
 		return nil, fmt.Errorf("list service accounts: %w", db.Error(err))
 	}

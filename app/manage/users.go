@@ -83,10 +83,8 @@ type UserInput struct {
 	Version    string // what [User.Version] said when the form was drawn; empty asks for no check
 }
 
-const (
-	maxUsers  = 10_000 // service accounts of a list
-	usersPage = 2_000  // users of one read: a directory may have let in any number
-)
+// usersPage is how many users one read has: a directory may have let in any number.
+const usersPage = 2_000
 
 // everybody are all users, by name.
 func everybody(ctx context.Context, queries *db.Queries, on db.DBTX) (all []db.ListUsersRow, err error) {
