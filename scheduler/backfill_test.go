@@ -396,3 +396,6 @@ func TestABackfilledBroadcastIsDoneWhenAllItsShardsAre(t *testing.T) {
 		}
 	})
 }
+
+// Backfills is the service that runs jobs for planned times that are over. It starts and stops with the engine.
+func (e *Engine) Backfills() *backfill.Service { return e.backfills }

@@ -106,13 +106,6 @@ func (e *Engine) claimLoop(ctx context.Context) {
 // full reports whether so much is unsent that nothing more is claimed.
 func (e *Engine) full() bool { return e.pending.len() >= e.cfg.MaxQueued }
 
-// claimDue claims everything of this node's share that is due within the horizon.
-func (e *Engine) claimDue(ctx context.Context) error {
-	err := e.claimer.round(ctx)
-	e.claimer.flights.Wait()
-	return errors.Join(err, e.claimer.errors())
-}
-
 // round reads what is due within the horizon and begins to claim this node's share of it.
 func (c *claimer) round(ctx context.Context) error {
 	c.reading.Lock()

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -128,4 +129,11 @@ func TestALockedRowIsLeftOutForAWhileAndThenClaimedApart(t *testing.T) {
 			t.Error("a job that is no longer due is remembered for ever")
 		}
 	})
+}
+
+// claimDue claims everything of this node's share that is due within the horizon.
+func (e *Engine) claimDue(ctx context.Context) error {
+	err := e.claimer.round(ctx)
+	e.claimer.flights.Wait()
+	return errors.Join(err, e.claimer.errors())
 }

@@ -509,9 +509,6 @@ func (e *Engine) Upkeep() *upkeep.Service { return e.upkeep }
 // Archive is the service that keeps the outputs of runs; nil where they are not kept. It starts and stops with the engine.
 func (e *Engine) Archive() *archive.Service { return e.archive }
 
-// Backfills is the service that runs jobs for planned times that are over. It starts and stops with the engine.
-func (e *Engine) Backfills() *backfill.Service { return e.backfills }
-
 // Flows is the part that runs flows. It starts and stops with the engine.
 func (e *Engine) Flows() *Flows { return e.flows }
 

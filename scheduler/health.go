@@ -86,9 +86,6 @@ func (c Condition) String() string {
 	return s.String()
 }
 
-// Error implements error, for [Engine.Ready].
-func (c Condition) Error() string { return c.String() }
-
 // inHand times what is under way.
 type inHand struct {
 	mu    sync.Mutex
@@ -250,16 +247,6 @@ func (e *Engine) Conditions() (list []Condition) {
 		return list
 	}
 	return append(list, standing...)
-}
-
-// Ready reports why the engine does not schedule right now, or nil.
-func (e *Engine) Ready() error {
-	for _, c := range e.Conditions() {
-		if c.Stops() {
-			return c
-		}
-	}
-	return nil
 }
 
 // lastError is what the database answered last, if that was an error.

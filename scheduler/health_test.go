@@ -215,3 +215,16 @@ func TestConditionsBeginAndEndAtTheSecondLook(t *testing.T) {
 		t.Errorf("stands %v, want %v", got, want)
 	}
 }
+
+// Ready reports why the engine does not schedule right now, or nil.
+func (e *Engine) Ready() error {
+	for _, c := range e.Conditions() {
+		if c.Stops() {
+			return c
+		}
+	}
+	return nil
+}
+
+// Error implements error, for [Engine.Ready].
+func (c Condition) Error() string { return c.String() }

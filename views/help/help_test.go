@@ -58,3 +58,15 @@ func TestEverySectionHasItsAnchor(t *testing.T) {
 		}
 	}
 }
+
+// Sections lists the anchors of the page.
+func Sections() []string { return sections }
+
+// CronExamples are the expressions that the page shows.
+func CronExamples() []string {
+	var all []string
+	for _, e := range cronExamples {
+		all = append(all, e.text)
+	}
+	return all
+}

@@ -26,9 +26,6 @@ var manuals = map[string]struct{ page, id string }{
 	"executors": {"operations", "access-tokens-and-tls"}, "api": {"operations", "programs-that-look-after-jobs"},
 }
 
-// Sections lists the anchors of the page.
-func Sections() []string { return sections }
-
 // cronFields are the fields of an expression in their order, each with what may stand in it.
 var cronFields = []struct{ name, values, signs string }{
 	{string(cron.Second), "0-59", ", - * /"}, {string(cron.Minute), "0-59", ", - * /"}, {string(cron.Hour), "0-23", ", - * /"},
@@ -49,15 +46,6 @@ var cronExamples = []struct{ text, key string }{
 	{"0 0 6 LW * ?", "help.cron.example.lastworkday"},
 	{"0 0 6 ? * 6#3", "help.cron.example.thirdfriday"},
 	{"0 0 0 1 1 ? 2030", "help.cron.example.once"},
-}
-
-// CronExamples are the expressions that the page shows.
-func CronExamples() []string {
-	var all []string
-	for _, e := range cronExamples {
-		all = append(all, e.text)
-	}
-	return all
 }
 
 // scriptValues are what a script is told, as an argument and in its environment.
