@@ -84,6 +84,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	a.routes = sync.OnceValue(func() *echo.Echo {
 		own := echo.New()
 		own.HTTPErrorHandler, own.IPExtractor, own.Logger = e.HTTPErrorHandler, e.IPExtractor, e.Logger
+		own.Use(compressed)
 		a.register(own)
 		return own
 	})

@@ -47,7 +47,7 @@ func (a *API) open(hc huma.Context, next func(huma.Context)) {
 	ec := humaecho.Unwrap(hc)
 	r := &request{echo: ec, printer: a.printer(ec.Request())}
 	hc = huma.WithValue(hc, requestKey{}, r)
-	hc.SetHeader("Vary", "Accept-Language")
+	hc.AppendHeader("Vary", "Accept-Language")
 	hc.SetHeader("Content-Language", r.printer.Lang())
 	p, err := auth.Principal{Address: ec.RealIP()}, error(nil)
 	if !isOpen(hc.Operation()) {
