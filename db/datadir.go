@@ -16,12 +16,13 @@ const lockName = "punctual.lock"
 // dirLock is what makes this process the only user of an embedded database.
 type dirLock struct{ who, database *os.File }
 
-// Close gives the database back.
+// Close gives the database back. The files are unlocked first: closing them does not do that while a program that is being started has
+// them too.
 func (l *dirLock) Close() error {
 	if l.database == nil {
-		return l.who.Close()
+		return errors.Join(unlock(l.who), l.who.Close())
 	}
-	return errors.Join(l.database.Close(), l.who.Close())
+	return errors.Join(unlockDatabase(l.database), l.database.Close(), unlock(l.who), l.who.Close())
 }
 
 // openOrMake opens a file of the data directory to write to it, and makes it for the directory's owner if it is not there. how are more

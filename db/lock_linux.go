@@ -18,7 +18,11 @@ func lockDatabase(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return locked(f, func() error {
-		return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: lockedByte, Len: 1})
-	})
+	return locked(f, func() error { return setLock(f, unix.F_WRLCK) })
+}
+
+func unlockDatabase(f *os.File) error { return setLock(f, unix.F_UNLCK) }
+
+func setLock(f *os.File, kind int16) error {
+	return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: lockedByte, Len: 1})
 }

@@ -17,3 +17,5 @@ func lockDatabase(path string) (*os.File, error) {
 	}
 	return locked(f, func() error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) })
 }
+
+func unlockDatabase(f *os.File) error { return unlock(f) }

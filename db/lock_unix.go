@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A program that this process starts holds its open files for a moment, locks included, until it has become itself. So a
-// lock that was let go just now may look held.
+// A program that a process starts has its open files for a moment, locks included, until it has become itself. So the lock of one that
+// was killed just now may look held.
 const (
 	lockTries = 50
 	lockPause = 10 * time.Millisecond
@@ -28,6 +28,8 @@ func openLocked(path string) (*os.File, error) {
 	}
 	return locked(f, func() error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) })
 }
+
+func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // locked tries to lock a file for a while, and closes it when that cannot be.
 func locked(f *os.File, try func() error) (*os.File, error) {

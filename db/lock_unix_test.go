@@ -4,6 +4,7 @@ package db
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -47,5 +48,34 @@ func TestALockThatAStartingChildStillHoldsIsWaitedFor(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestWhatIsGivenBackIsFree gives a database back while a program that is being started has the files open, however long it takes to become
+// itself: whoever wants it next need not wait.
+func TestWhatIsGivenBackIsFree(t *testing.T) {
+	dir := t.TempDir()
+	database := filepath.Join(dir, fileName)
+	lock, err := lockDir(dir, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*os.File{lock.who, lock.database} {
+		child, err := syscall.Dup(int(f.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		syscall.CloseOnExec(child)
+		t.Cleanup(func() { syscall.Close(child) })
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := lockDir(dir, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
 	}
 }

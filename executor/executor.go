@@ -232,7 +232,7 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 	if e.lock, err = lockDir(e.config.DataDir); err != nil {
 		return err
 	}
-	undo = append(undo, func() { _ = e.lock.Close() })
+	undo = append(undo, func() { unlockDir(e.lock) })
 	if e.instance, err = instanceMark(e.config.DataDir); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A program that an executor starts has its open files for a moment, the lock included, until it has become itself. So a lock that was let go
-// just now, also by a process that was killed, may look held.
+// A program that an executor starts has its open files for a moment, the lock included, until it has become itself. So the lock of one that was
+// killed just now may look held.
 const (
 	lockTries = 50
 	lockPause = 10 * time.Millisecond
@@ -35,4 +35,10 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	_ = file.Close()
 	return nil, fmt.Errorf("data folder %s is used by another executor: %w", dir, err)
+}
+
+// unlockDir gives a folder back, also while a script that is being started has the lock's file too.
+func unlockDir(lock *os.File) {
+	_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_UN)
+	_ = lock.Close()
 }

@@ -10,6 +10,26 @@ import (
 	"time"
 )
 
+// TestAFolderThatIsGivenBackIsFree while a script that is being started has the lock's file, however long it takes to become itself.
+func TestAFolderThatIsGivenBackIsFree(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := syscall.Dup(int(lock.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.CloseOnExec(script)
+	t.Cleanup(func() { _ = syscall.Close(script) })
+	unlockDir(lock)
+	if lock, err = lockDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	unlockDir(lock)
+}
+
 // TestAFolderThatAStartingScriptStillHoldsIsWaitedFor copies the lock's descriptor, as every script that is started does until it has become
 // itself. It is not parallel to the tests that start scripts: theirs would hold it too, and not on this clock.
 func TestAFolderThatAStartingScriptStillHoldsIsWaitedFor(t *testing.T) {

@@ -9,3 +9,5 @@ import (
 func lockDir(dir string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 }
+
+func unlockDir(lock *os.File) { _ = lock.Close() }

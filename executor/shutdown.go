@@ -221,7 +221,7 @@ func (e *Executor) putAway() error {
 		e.journal.close()
 		e.logs.close()
 		e.scripts.close()
-		_ = e.lock.Close()
+		unlockDir(e.lock)
 	}()
 	select {
 	case <-put:
