@@ -282,12 +282,13 @@ func (q *Queries) ListJobsWithWaitingRun(ctx context.Context, db DBTX, arg ListJ
 }
 
 const listSlotGroups = `-- name: ListSlotGroups :many
-SELECT log_id, group_id FROM punctual_slot WHERE log_id IN (/*SLICE:log_ids*/?)
+SELECT log_id, group_id, running FROM punctual_slot WHERE log_id IN (/*SLICE:log_ids*/?)
 `
 
 type ListSlotGroupsRow struct {
 	LogID   int64
 	GroupID int64
+	Running int64
 }
 
 // Which of these runs have a slot or wait for one, and for which group's limit each counts.
@@ -310,7 +311,7 @@ func (q *Queries) ListSlotGroups(ctx context.Context, db DBTX, logIds []int64) (
 	var items []ListSlotGroupsRow
 	for rows.Next() {
 		var i ListSlotGroupsRow
-		if err := rows.Scan(&i.LogID, &i.GroupID); err != nil {
+		if err := rows.Scan(&i.LogID, &i.GroupID, &i.Running); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -49,7 +49,7 @@ DELETE FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids))
 
 -- name: ListSlotGroups :many
 -- Which of these runs have a slot or wait for one, and for which group's limit each counts.
-SELECT log_id, group_id FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids));
+SELECT log_id, group_id, running FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids));
 
 -- name: FirstSlotRun :one
 -- The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.

@@ -62,7 +62,7 @@ func TestABatchTakesNoMoreSlotsThanThereAre(t *testing.T) {
 		{free, lack{group: true, running: 4, limit: 4, waiting: -1}}, // nobody counted those of this job
 		{both, lack{running: 2, limit: 2, waiting: 3}},
 	} {
-		if got := r.take(want.j); got == nil && want.lacks != (lack{}) || got != nil && *got != want.lacks {
+		if got := r.take(&dispatch{job: want.j}); got == nil && want.lacks != (lack{}) || got != nil && *got != want.lacks {
 			t.Errorf("number %d gets none because of %+v, want %+v", i, got, want.lacks)
 		}
 	}

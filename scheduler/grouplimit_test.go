@@ -60,8 +60,8 @@ func TestTheLimitOfAGroupHoldsForAllItsJobs(t *testing.T) {
 			t.Errorf("slots of the group: %+v, %v", s, err)
 		}
 		for i, id := range ids {
-			if r := b.run(id); WaitsForSlot(&r) != (i > 1) {
-				t.Errorf("run %d waits: %v", i, WaitsForSlot(&r))
+			if r := b.run(id); WaitsForSlot(r.OwnerNode, int64(r.TriggerCode), int64(r.HandleCode)) != (i > 1) {
+				t.Errorf("run %d waits: %v", i, WaitsForSlot(r.OwnerNode, int64(r.TriggerCode), int64(r.HandleCode)))
 			}
 		}
 		for i := range ids {

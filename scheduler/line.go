@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -78,6 +79,23 @@ func (r *room) lineUp(ctx context.Context, e *Engine, tx db.DBTX, batch []*admis
 			return err
 		}
 	}
+	return r.leaveOut(ctx, e, tx)
+}
+
+// leaveOut takes those out that do not wait any more: somebody else has given them their slots, or has ended them.
+func (r *room) leaveOut(ctx context.Context, e *Engine, tx db.DBTX) error {
+	if len(r.behind) == 0 {
+		return nil
+	}
+	rows, err := e.queries.ListSlotGroups(ctx, tx, slices.Collect(maps.Keys(r.behind)))
+	if err != nil {
+		return err
+	}
+	waiting := make(map[int64]bool, len(rows))
+	for _, row := range rows {
+		waiting[row.LogID] = row.Running == 0
+	}
+	maps.DeleteFunc(r.behind, func(id int64, _ bool) bool { return !waiting[id] })
 	return nil
 }
 
