@@ -214,6 +214,7 @@ const (
 // itself.
 // Whatever do changes outside the database must therefore be set, not added to. An error of the commit itself is tried again
 // only if the database said that it rolled back; after a connection lost in the commit nobody knows, and the error is an [ErrUnconfirmed].
+// Whose context has ended gets that for an error, and nothing is committed.
 // Where the context carries a transaction ([Pool.Together]), do is part of that one, and called once.
 func (p *Pool) Tx(ctx context.Context, do func(*sql.Tx) error) error {
 	if t := p.in(ctx); t != nil {
@@ -250,11 +251,8 @@ func (p *Pool) tries(ctx context.Context, once func() (again bool, err error)) e
 		if err == nil {
 			return nil
 		}
-		if !again && !(IsLocked(err) && patient(ctx)) || try == txTries || ctx.Err() != nil || time.Since(began) > txTriesFor {
-			return Error(err)
-		}
-		if !pause(ctx, try) {
-			return Error(err)
+		if !again && !(IsLocked(err) && patient(ctx)) || try == txTries || ctx.Err() != nil || time.Since(began) > txTriesFor || !pause(ctx, try) {
+			return left(ctx, Error(err))
 		}
 	}
 }
@@ -269,10 +267,24 @@ func (p *Pool) tryTx(ctx context.Context, opts *sql.TxOptions, do func(*sql.Tx) 
 	if err := do(tx); err != nil {
 		return retryable(err) && !IsLocked(err), err
 	}
-	if err = tx.Commit(); err != nil && !IsTransient(err) {
-		return false, &classified{ErrUnconfirmed, err}
+	err = tx.Commit()
+	if err == nil || IsTransient(err) {
+		return err != nil, err
 	}
-	return err != nil, err
+	// Whose context ends before, or in a statement, has it rolled back: no commit was sent.
+	if errors.Is(err, sql.ErrTxDone) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return false, err
+	}
+	return false, &classified{ErrUnconfirmed, err}
+}
+
+// left says of what failed because whoever asked has left that they have: a driver has words of its own for it, such as a bad connection.
+func left(ctx context.Context, err error) error {
+	gone := ctx.Err()
+	if gone == nil || errors.Is(err, gone) || errors.Is(err, ErrUnconfirmed) {
+		return err
+	}
+	return &classified{gone, err}
 }
 
 // retryable adds to the transient errors a connection that was lost: without a commit nothing has happened.

@@ -106,6 +106,55 @@ func TestTxDeadlock(t *testing.T) {
 	})
 }
 
+// TestWhoLeavesATransactionIsToldSo has whoever asked leave at each point of a transaction: the error says that, whatever the driver calls it,
+// and nothing is left in doubt, for nothing was committed.
+func TestWhoLeavesATransactionIsToldSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		long := "SELECT SLEEP(60)"
+		if pool.Dialect() == db.SQLite {
+			long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+		}
+		for name, after := range map[string]func(ctx context.Context, leave func(), tx *sql.Tx) error{
+			"before the commit": func(_ context.Context, leave func(), _ *sql.Tx) error {
+				leave()
+				return nil
+			},
+			"before a statement": func(ctx context.Context, leave func(), tx *sql.Tx) error {
+				leave()
+				_, err := tx.ExecContext(ctx, "UPDATE punctual_setting SET updated_at = 1")
+				return err
+			},
+			"in a statement": func(ctx context.Context, leave func(), tx *sql.Tx) error {
+				time.AfterFunc(100*time.Millisecond, leave)
+				_, err := tx.ExecContext(ctx, long)
+				return err
+			},
+			"in a statement whose error is dropped": func(ctx context.Context, leave func(), tx *sql.Tx) error {
+				time.AfterFunc(100*time.Millisecond, leave)
+				_, _ = tx.ExecContext(ctx, long)
+				return nil
+			},
+		} {
+			ctx, leave := context.WithCancel(t.Context())
+			err := pool.Tx(ctx, func(tx *sql.Tx) error {
+				if _, err := tx.ExecContext(ctx, "INSERT INTO punctual_setting (name, value, updated_at) VALUES (?, '', 0)", name); err != nil {
+					return err
+				}
+				return after(ctx, leave, tx)
+			})
+			leave()
+			if !errors.Is(err, context.Canceled) || errors.Is(err, db.ErrUnconfirmed) {
+				t.Errorf("%s: %v (%#v)", name, err, err)
+			}
+			var n int
+			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_setting WHERE name = ?", name).Scan(&n); err != nil || n != 0 {
+				t.Errorf("%s: %d rows, %v", name, n, err)
+			}
+		}
+	})
+}
+
 func TestTxRetries(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
