@@ -53,6 +53,9 @@ func (p FormPage) field(name string) ui.Field {
 	case jobspec.Number:
 		c.Data = numeric
 	case jobspec.Choice:
+		if c.Value == "" {
+			c.Value = f.Default // which need not be the first that a browser would take
+		}
 		c.Options = ui.WithChosen(ui.Labelled(p.Printer, f.Words, f.Options, c.Value, f.Explained), c.Value, c.Value)
 	case jobspec.Moments:
 		c.Type, c.Optional, c.Data = "datetime-local", true, templ.Attributes{"step": momentStep(c.Value)}
