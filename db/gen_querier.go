@@ -652,6 +652,8 @@ type Querier interface {
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (docs/compat.md §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
+	// By which group the rights to some runs are judged.
+	ListGroupsOfRuns(ctx context.Context, db DBTX, ids []int64) ([]ListGroupsOfRunsRow, error)
 	ListGroupsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListGroupsToTellRow, error)
 	// Groups with a run that has been waiting for a while, for the sweep; 0: of none.
 	ListGroupsWithWaiting(ctx context.Context, db DBTX, beforeMs int64) ([]int64, error)

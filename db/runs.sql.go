@@ -130,6 +130,49 @@ func (q *Queries) LastForeignRun(ctx context.Context, db DBTX, afterID int64) (L
 	return i, err
 }
 
+const listGroupsOfRuns = `-- name: ListGroupsOfRuns :many
+SELECT id, job_group FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
+`
+
+type ListGroupsOfRunsRow struct {
+	ID       int64
+	JobGroup int64
+}
+
+// By which group the rights to some runs are judged.
+func (q *Queries) ListGroupsOfRuns(ctx context.Context, db DBTX, ids []int64) ([]ListGroupsOfRunsRow, error) {
+	query := listGroupsOfRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListGroupsOfRunsRow
+	for rows.Next() {
+		var i ListGroupsOfRunsRow
+		if err := rows.Scan(&i.ID, &i.JobGroup); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listOpenRuns = `-- name: ListOpenRuns :many
 SELECT id, job_group, job_id, executor_address, trigger_type, trigger_time, trigger_code, planned_at, sent_at
 FROM xxl_job_log

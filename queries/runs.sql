@@ -11,6 +11,10 @@ FROM xxl_job_log WHERE id = ?;
 -- Which of some runs are still there.
 SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
+-- name: ListGroupsOfRuns :many
+-- By which group the rights to some runs are judged.
+SELECT id, job_group FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
 -- name: ListRunsByID :many
 -- The rows a batch of callbacks is about, without their long texts' cost where there are none.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,

@@ -147,7 +147,7 @@ func (c *clearPages) clearList(ec echo.Context, page *runs.ClearPage, titles gro
 			ids = append(ids, l.JobID)
 		}
 	}
-	jobs, err := c.jobs.ByID(ctx, ids)
+	jobs, err := c.jobs.OfRuns(ctx, p, ids...)
 	if err != nil {
 		return err
 	}
@@ -157,10 +157,7 @@ func (c *clearPages) clearList(ec echo.Context, page *runs.ClearPage, titles gro
 			what = append(what, titles.title(l.GroupID))
 		}
 		if l.JobID != 0 {
-			name := "#" + strconv.FormatInt(l.JobID, 10)
-			if j, ok := jobs[l.JobID]; ok && p.CanUseGroup(j.JobGroup) {
-				name = j.JobDesc
-			}
+			name, _ := jobName(page.Page, jobs, l.JobID)
 			what = append(what, name)
 		}
 		if len(what) == 0 {

@@ -222,7 +222,7 @@ func (c *dashboardPages) otherAlarms(ctx context.Context, page layout.Page, p au
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	jobs, err := c.jobs.ByID(ctx, ids)
+	jobs, err := c.jobs.OfRuns(ctx, p, ids...)
 	if err != nil {
 		return t, err
 	}
@@ -230,7 +230,8 @@ func (c *dashboardPages) otherAlarms(ctx context.Context, page layout.Page, p au
 		if slices.ContainsFunc(found.Failing, func(f figures.Failing) bool { return f.Run.JobID == j.ID }) {
 			continue
 		}
-		waits := jobspec.Started(jobs[j.ID].TriggerStatus)
+		job, _ := jobs.Seen(j.ID)
+		waits := jobspec.Started(job.TriggerStatus)
 		alarms := slices.DeleteFunc(slices.Clone(j.Alarms), func(o alarm.Open) bool {
 			if o.Cause == scheduler.AlarmSilent || o.Cause == scheduler.AlarmDeadline {
 				return !waits // whoever has stopped it expects nothing of it

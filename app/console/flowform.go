@@ -296,9 +296,9 @@ func (f *flowForm) drawn(ctx context.Context, all *manage.Jobs, p auth.Principal
 	if jobID < 1 {
 		return form, nil // what is no number stays to be seen
 	}
-	known, err := all.ByID(ctx, []int64{jobID})
+	known, err := all.OfRuns(ctx, p, jobID)
 	picked := ui.PickedJob{ID: jobID}
-	if j, ok := known[jobID]; ok && p.CanUseGroup(j.JobGroup) {
+	if j, ok := known.Seen(jobID); ok {
 		picked.Name = j.JobDesc
 	}
 	form.Open.Picked = []ui.PickedJob{picked}

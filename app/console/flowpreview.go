@@ -124,7 +124,7 @@ func flowGraph(ctx context.Context, page layout.Page, all *manage.Jobs, p auth.P
 			ids = append(ids, ref.ID)
 		}
 	}
-	known, err := all.ByID(ctx, ids)
+	known, err := all.OfRuns(ctx, p, ids...)
 	if err != nil {
 		return g, err
 	}
@@ -134,7 +134,7 @@ func flowGraph(ctx context.Context, page layout.Page, all *manage.Jobs, p auth.P
 		switch ref := s.Ref(); {
 		case ref != nil && ref.ID != 0:
 			n.Note = "#" + format.Digits(ref.ID)
-			if j, ok := known[ref.ID]; ok && p.CanUseGroup(j.JobGroup) {
+			if j, ok := known.Seen(ref.ID); ok {
 				n.URL = link.Job(j.ID)
 				if j.JobDesc != n.Title {
 					n.Note = j.JobDesc

@@ -44,11 +44,12 @@ func (c *timelines) flowOf(ctx context.Context, page layout.Page, p auth.Princip
 		return err
 	}
 	if ok {
-		names, err := c.jobs.ByID(ctx, []int64{of.JobID})
+		jobs, err := c.jobs.OfRuns(ctx, p, of.JobID)
 		if err != nil {
 			return err
 		}
-		t.StepOf = &runs.StepOf{LogID: of.ID, Name: names[of.JobID].JobDesc, Step: step.Step}
+		t.StepOf = &runs.StepOf{LogID: of.ID, Step: step.Step}
+		t.StepOf.Name, _ = jobName(page, jobs, of.JobID)
 		if said, ok := event.Parse(string(r.Events)).Last(event.FlowStep); ok { // as it was called then
 			t.StepOf.Step = said.Text(1)
 		}
@@ -79,7 +80,7 @@ type flowView struct {
 	page  layout.Page
 	f     manage.FlowRun
 	texts map[string]db.FlowStep
-	jobs  map[int64]db.Job
+	jobs  manage.OfRuns
 	kept  map[int64]bool // runs of steps that there still are
 	may   bool           // steer it
 }
@@ -95,7 +96,7 @@ func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Princi
 	for _, s := range v.texts {
 		ids = append(ids, s.JobID)
 	}
-	if v.jobs, err = c.jobs.ByID(ctx, ids); err != nil {
+	if v.jobs, err = c.jobs.OfRuns(ctx, p, ids...); err != nil {
 		return nil, nil, err
 	}
 	if v.kept, err = c.keptRuns(ctx, p, slices.Collect(maps.Values(v.texts))); err != nil {
@@ -167,8 +168,8 @@ func (v *flowView) step(i int) runs.FlowStep {
 			s.Decided = v.page.T("flow.decided.by", "User", row.DecidedBy)
 		}
 	}
-	if job, known := v.jobs[text.JobID]; known {
-		s.JobID, s.JobName = job.ID, job.JobDesc
+	if text.JobID != 0 {
+		s.JobName, _ = jobName(v.page, v.jobs, text.JobID)
 	}
 	s.Message = shorten(v.said(v.page, &text))
 	s.RunID, s.Param, s.Output = text.RunID, shorten(string(text.Param)), shorten(string(text.Output))
@@ -314,11 +315,11 @@ func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, refused string
 	if !ok {
 		return page, "", notFound()
 	}
-	names, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	jobs, err := c.jobs.OfRuns(ctx, p, r.JobID)
 	if err != nil {
 		return page, "", err
 	}
-	page.Name = names[r.JobID].JobDesc
+	page.Name, _ = jobName(page.Page, jobs, r.JobID)
 	if page.Deed == runs.DeedRerun {
 		page.Again = again(f, step)
 	}
@@ -422,11 +423,12 @@ func (c *runPages) stepItems(ec echo.Context) error {
 	if at < 0 {
 		return notFound()
 	}
-	names, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	jobs, err := c.jobs.OfRuns(ctx, p, r.JobID)
 	if err != nil {
 		return err
 	}
-	page.Step, page.Name = drawn.Steps[at], names[r.JobID].JobDesc
+	page.Step = drawn.Steps[at]
+	page.Name, _ = jobName(page.Page, jobs, r.JobID)
 	after := int64(-1)
 	if n, err := strconv.ParseInt(ec.QueryParam("after"), 10, 64); err == nil && n >= 0 {
 		after = n

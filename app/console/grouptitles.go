@@ -8,7 +8,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -72,4 +75,16 @@ func (g groupTitles) options(selected int64) []ui.Option {
 		options[i] = ui.Option{Value: strconv.FormatInt(group.ID, 10), Label: label, Selected: group.ID == selected}
 	}
 	return options
+}
+
+// jobName is what stands for the job of a run: its name, or its number where it was deleted or the reader may not see it (page is false).
+func jobName(p layout.Page, jobs manage.OfRuns, id int64) (name string, page bool) {
+	job, seen := jobs.Seen(id)
+	switch {
+	case seen:
+		return job.JobDesc, true
+	case jobs.Deleted(id):
+		return p.T("runs.jobgone", "ID", format.Digits(id)), false
+	}
+	return p.T("runs.jobhidden", "ID", format.Digits(id)), false
 }

@@ -107,14 +107,16 @@ func (c *runPages) matches(ec echo.Context, page runs.SearchPage, hits []manage.
 	for i := range hits {
 		ids[i] = hits[i].Run.JobID
 	}
-	names, err := c.jobs.ByID(ec.Request().Context(), ids)
+	jobs, err := c.jobs.OfRuns(ec.Request().Context(), who(ec), ids...)
 	if err != nil {
 		return nil, err
 	}
 	drawn := make([]runs.Match, len(hits))
 	for i, h := range hits {
 		run := c.record(h.Run)
-		m := runs.Match{LogID: h.Run.ID, JobID: h.Run.JobID, JobName: names[h.Run.JobID].JobDesc, State: run.State(), At: c.at(page.Page, run.Start())}
+		m := runs.Match{LogID: h.Run.ID, JobID: h.Run.JobID, State: run.State(), At: c.at(page.Page, run.Start())}
+		name, linked := jobName(page.Page, jobs, h.Run.JobID)
+		m.JobName, m.NoJob = name, !linked
 		for _, l := range h.Lines {
 			m.Lines = append(m.Lines, runs.MatchLine{Number: l.Number, Parts: matchParts(string(l.Text), page.Filter.Text)})
 		}

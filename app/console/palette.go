@@ -172,11 +172,12 @@ func (c *palettePages) findRuns(ec echo.Context, page *palette.Page) (palette.Se
 		}
 		return s, err
 	}
-	names, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	jobs, err := c.jobs.OfRuns(ctx, who(ec), r.JobID)
 	if err != nil {
 		return s, err
 	}
-	hit := palette.Hit{Icon: "history", Title: "#" + strconv.FormatInt(logID, 10) + " " + names[r.JobID].JobDesc, URL: link.Run(logID)}
+	name, _ := jobName(page.Page, jobs, r.JobID)
+	hit := palette.Hit{Icon: "history", Title: "#" + strconv.FormatInt(logID, 10) + " " + name, URL: link.Run(logID)}
 	run := c.wholeRecord(r)
 	hit.Sub = page.T("state."+string(run.State())) + " · " + c.at(page.Page, run.Start()).Relative
 	s.Hits = []palette.Hit{hit}

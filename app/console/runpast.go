@@ -102,8 +102,8 @@ func runbook(j db.Job) ui.Runbook {
 
 // runbookOf is that of a run's job, if the principal may see it.
 func (c *timelines) runbookOf(ctx context.Context, p auth.Principal, r db.Run) (ui.Runbook, error) {
-	jobs, err := c.jobs.ByID(ctx, []int64{r.JobID})
-	if job, there := jobs[r.JobID]; err == nil && there && p.CanUseGroup(job.JobGroup) {
+	jobs, err := c.jobs.OfRuns(ctx, p, r.JobID)
+	if job, seen := jobs.Seen(r.JobID); err == nil && seen {
 		return runbook(job), nil
 	}
 	return "", err
@@ -119,9 +119,9 @@ func (c *timelines) ackOfRun(ctx context.Context, page layout.Page, p auth.Princ
 	if err != nil || !slices.ContainsFunc(list, func(o alarm.Open) bool { return r.ID == o.Run || r.ID < o.Run && r.FinishedAt >= o.Since.UnixMilli() }) {
 		return nil, err
 	}
-	jobs, err := c.jobs.ByID(ctx, []int64{r.JobID})
-	job, there := jobs[r.JobID]
-	if err != nil || !there || !p.CanUseGroup(job.JobGroup) {
+	jobs, err := c.jobs.OfRuns(ctx, p, r.JobID)
+	job, seen := jobs.Seen(r.JobID)
+	if err != nil || !seen {
 		return nil, err
 	}
 	a := c.acked(page, p, job.ID, job.JobGroup, job.JobDesc, list)
@@ -131,12 +131,12 @@ func (c *timelines) ackOfRun(ctx context.Context, page layout.Page, p auth.Princ
 // doneBy says of a run that is late for its job's deadline, or will probably be, by when it has to be done. The job must be one that the
 // principal may see.
 func (c *timelines) doneBy(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, usual manage.Durations) (string, error) {
-	jobs, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	jobs, err := c.jobs.OfRuns(ctx, p, r.JobID)
 	if err != nil {
 		return "", err
 	}
-	job, there := jobs[r.JobID]
-	if !there || !p.CanUseGroup(job.JobGroup) {
+	job, seen := jobs.Seen(r.JobID)
+	if !seen {
 		return "", nil
 	}
 	by, ok := c.jobs.DeadlineOfRun(job, r)
@@ -190,12 +190,12 @@ func (c *timelines) against(ctx context.Context, page layout.Page, p auth.Princi
 	row(page.T("jobs.field.handler"), string(good.ExecutorHandler), string(this.ExecutorHandler), true)
 	row(page.T("runs.fact.trigger"), c.triggerWord(page, good), c.triggerWord(page, this), false)
 	row(page.T("runs.fact.shard"), shardText(string(good.ExecutorShardingParam)), shardText(string(this.ExecutorShardingParam)), false)
-	jobs, err := c.jobs.ByID(ctx, []int64{this.JobID})
+	jobs, err := c.jobs.OfRuns(ctx, p, this.JobID)
 	if err != nil {
 		return nil, err
 	}
-	job, there := jobs[this.JobID]
-	if visible := there && p.CanUseGroup(job.JobGroup); !visible {
+	job, seen := jobs.Seen(this.JobID)
+	if !seen {
 		cmp.Same = strings.Join(same, page.T("list.comma"))
 		return cmp, nil
 	}

@@ -215,7 +215,7 @@ func (c *runPages) runRows(ctx context.Context, page layout.Page, p auth.Princip
 	for i, r := range list {
 		ids[i] = r.JobID
 	}
-	names, err := c.jobs.ByID(ctx, ids)
+	jobs, err := c.jobs.OfRuns(ctx, p, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +228,9 @@ func (c *runPages) runRows(ctx context.Context, page layout.Page, p auth.Princip
 	}
 	rows := make([]runs.Row, len(list))
 	for i, r := range list {
+		name, linked := jobName(page, jobs, r.JobID)
 		rows[i] = c.runRow(page, p, c.record(r), runs.Row{
-			LogID: r.ID, JobID: r.JobID, JobName: names[r.JobID].JobDesc, GroupID: r.JobGroup, Group: groups.title(r.JobGroup),
+			LogID: r.ID, JobID: r.JobID, JobName: name, NoJob: !linked, GroupID: r.JobGroup, Group: groups.title(r.JobGroup),
 			Trigger: string(r.TriggerType), Shard: shardText(string(r.ExecutorShardingParam)), Address: string(r.ExecutorAddress),
 			Faults: faultsText(page, faults[r.ID]),
 		})

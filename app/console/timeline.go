@@ -48,24 +48,25 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	for _, f := range follows {
 		jobIDs = append(jobIDs, f.JobID)
 	}
-	jobs, err := c.jobs.ByID(ctx, jobIDs)
+	jobs, err := c.jobs.OfRuns(ctx, p, jobIDs...)
 	if err != nil {
 		return runs.Timeline{}, err
 	}
-	job, exists := jobs[r.JobID]
+	job, seen := jobs.Seen(r.JobID)
+	name, _ := jobName(page, jobs, r.JobID)
 	group := "#" + strconv.FormatInt(r.JobGroup, 10)
 	if g, err := c.groups.Get(ctx, p, r.JobGroup); err == nil {
 		group = g.Title
 	}
 	timeline := runs.Timeline{
 		Row: c.runRow(page, p, run, runs.Row{
-			LogID: r.ID, JobID: r.JobID, JobName: job.JobDesc, GroupID: r.JobGroup, Group: group, Trigger: string(r.TriggerType),
+			LogID: r.ID, JobID: r.JobID, JobName: name, NoJob: !seen, GroupID: r.JobGroup, Group: group, Trigger: string(r.TriggerType),
 			Shard: shardText(string(r.ExecutorShardingParam)), Address: run.Address,
 		}),
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
 		Planned: c.at(page, run.Start()), RetriesLeft: max(0, int(r.ExecutorFailRetryCount)), Again: r.ExecutorFailRetryCount < 0, OriginID: r.OriginLogID,
 		ResultNote: run.Words(), SentParam: sentParam(run.Events),
-		CanRun: exists && r.TriggerType != jobspec.TriggerTrial && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
+		CanRun: seen && r.TriggerType != jobspec.TriggerTrial && p.Can(job.JobGroup, auth.RightRun),
 	}
 	if len(run.Events) == 0 && run.HandleCode != 0 && !run.ReportedBack() && len(timeline.ResultNote) == 1 {
 		timeline.ResultNote = nil // its executor has reported nothing; the step that ended the run says the line
@@ -77,8 +78,9 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		timeline.SendNote = runstate.Lines(run.TriggerNote)
 	}
 	for _, f := range follows {
+		name, _ := jobName(page, jobs, f.JobID)
 		timeline.Follows = append(timeline.Follows, runs.Follow{
-			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: runstate.Of(f.Outcome, f.TriggerCode, f.HandleCode, string(f.HandleMsg)),
+			LogID: f.ID, Trigger: string(f.TriggerType), JobName: name, State: runstate.Of(f.Outcome, f.TriggerCode, f.HandleCode, string(f.HandleMsg)),
 		})
 	}
 	if err := c.shards(ctx, page, p, r, &timeline); err != nil {
@@ -106,7 +108,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		why = refused // which explains it
 	}
 	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
-	if scheduler.WaitsForSlot(r.OwnerNode, r.TriggerCode, r.HandleCode) && exists && timeline.Advice == "" {
+	if scheduler.WaitsForSlot(r.OwnerNode, r.TriggerCode, r.HandleCode) && seen && timeline.Advice == "" {
 		if timeline.Turn, err = c.turn(ctx, page, p, c.runs, job); err != nil {
 			return runs.Timeline{}, err
 		}
@@ -162,7 +164,7 @@ func (c *timelines) runRow(page layout.Page, p auth.Principal, run *runstate.Run
 	row.At = c.at(page, run.Start())
 	row.Message = run.Message(c.teller(page))
 	row.CanKill = manage.CanKill(p, row.GroupID, row.State)
-	row.CanRerun = row.JobName != "" && row.Trigger != string(jobspec.TriggerTrial) && !row.State.Open() && p.Can(row.GroupID, auth.RightRun)
+	row.CanRerun = !row.NoJob && row.Trigger != string(jobspec.TriggerTrial) && !row.State.Open() && p.Can(row.GroupID, auth.RightRun)
 	if run.Planned > 0 && run.Sent > 0 {
 		late := time.Duration(run.Sent-run.Planned) * time.Millisecond
 		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter

@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -51,7 +50,7 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 	for i, r := range list.Runs {
 		ids[i] = r.JobID
 	}
-	names, err := c.jobs.ByID(ctx, ids)
+	jobs, err := c.jobs.OfRuns(ctx, p, ids...)
 	if err != nil {
 		return err
 	}
@@ -60,10 +59,7 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 		page.Running.Count += "+"
 	}
 	for _, r := range list.Runs {
-		name := page.T("runs.jobgone", "ID", strconv.FormatInt(r.JobID, 10))
-		if j, ok := names[r.JobID]; ok {
-			name = j.JobDesc
-		}
+		name, _ := jobName(page.Page, jobs, r.JobID)
 		page.Running.Items = append(page.Running.Items, dashboard.Item{Name: name, URL: link.Run(r.ID), Detail: runs.ShortAddress(string(r.ExecutorAddress)), At: c.at(page.Page, c.record(r).Start())})
 	}
 	page.At = c.at(page.Page, c.now())

@@ -55,7 +55,7 @@ func (s *Jobs) Chain(ctx context.Context, p auth.Principal, id int64) (c Chain, 
 	if err := s.Extend(ctx, p, family); err != nil {
 		return c, err
 	}
-	known, err := s.ByID(ctx, chainIDs(family))
+	known, err := s.Stored(ctx, chainIDs(family))
 	if err != nil {
 		return c, err
 	}

@@ -77,22 +77,35 @@ func (s *Runs) SeenItems(ctx context.Context, p auth.Principal, r db.Run, step s
 	return rows, s.hideSteps(ctx, p, rows)
 }
 
-// hideSteps leaves out of steps and items what is told only to who may see their jobs.
+// hideSteps leaves out of steps and items what is told only to who may see their runs: those of the group that a run was recorded with, and
+// where there is none (any more) of the group in which its job is.
 func (s *Runs) hideSteps(ctx context.Context, p auth.Principal, rows []db.FlowStep) error {
-	ids := make([]int64, 0, len(rows))
+	var ids, jobIDs []int64
 	for _, row := range rows {
-		ids = append(ids, row.JobID)
+		ids, jobIDs = append(ids, row.RunID), append(jobIDs, row.JobID)
 	}
-	jobs, err := s.queries.ListJobsByID(ctx, s.cfg.Pool, ids)
+	runs, err := s.queries.ListGroupsOfRuns(ctx, s.cfg.Pool, ids)
+	if err != nil {
+		return fmt.Errorf("read the runs of steps: %w", db.Error(err))
+	}
+	jobs, err := s.queries.ListJobTitles(ctx, s.cfg.Pool, jobIDs)
 	if err != nil {
 		return fmt.Errorf("read the jobs of steps: %w", db.Error(err))
 	}
-	seen := map[int64]bool{0: true}
+	seenJob, seenRun := map[int64]bool{0: true}, make(map[int64]bool, len(runs))
 	for _, j := range jobs {
-		seen[j.ID] = p.CanUseGroup(j.JobGroup)
+		seenJob[j.ID] = p.CanUseGroup(j.JobGroup)
+	}
+	for _, r := range runs {
+		seenRun[r.ID] = p.CanUseGroup(r.JobGroup)
 	}
 	for i := range rows {
-		if row := &rows[i]; !seen[row.JobID] && !p.Admin {
+		row := &rows[i]
+		seen, kept := seenRun[row.RunID]
+		if !kept {
+			seen = seenJob[row.JobID]
+		}
+		if !seen && !p.Admin {
 			row.JobID, row.RunID, row.Param, row.Items, row.Output, row.Message = 0, 0, "", "", "", ""
 		}
 	}

@@ -59,7 +59,7 @@ func (s *Jobs) InFiles(ctx context.Context, id int64) (row db.FileJob, changed b
 	} else if err != nil {
 		return row, false, fmt.Errorf("read where a job is kept: %w", err)
 	}
-	jobs, err := s.ByID(ctx, []int64{id})
+	jobs, err := s.Stored(ctx, []int64{id})
 	if err != nil {
 		return row, false, err
 	}

@@ -219,7 +219,7 @@ func (s *Jobs) following(ctx context.Context, p auth.Principal, q db.JobFilter, 
 	if err != nil {
 		return nil, false, db.Error(err)
 	}
-	byID, err := s.ByID(ctx, ids)
+	byID, err := s.Stored(ctx, ids)
 	if err != nil {
 		return nil, false, err
 	}

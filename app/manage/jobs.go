@@ -83,8 +83,37 @@ func (s *Jobs) Names(ctx context.Context, p auth.Principal, groupID int64) ([]db
 // readAtOnce is how many whole jobs, scripts included, one query reads.
 const readAtOnce = 200
 
-// ByID are jobs by their ids, those that exist; for names beside runs, which the caller has checked.
-func (s *Jobs) ByID(ctx context.Context, ids []int64) (map[int64]db.Job, error) {
+// OfRuns are the jobs of some runs. Rights to a run are judged by the group that it was recorded with, and its job may have been moved to
+// another one since: what a job is now is told only to who may see the group in which it is now. Beside a run of any other stands its number.
+type OfRuns struct {
+	seen  map[int64]db.Job
+	there map[int64]bool // seen or not
+}
+
+// Seen is a job that the principal may see.
+func (o OfRuns) Seen(id int64) (j db.Job, ok bool) {
+	j, ok = o.seen[id]
+	return j, ok
+}
+
+// Deleted says of a job that there is none any more.
+func (o OfRuns) Deleted(id int64) bool { return !o.there[id] }
+
+// OfRuns reads jobs by their ids, for beside runs.
+func (s *Jobs) OfRuns(ctx context.Context, p auth.Principal, ids ...int64) (OfRuns, error) {
+	seen, err := s.Stored(ctx, ids)
+	o := OfRuns{seen: seen, there: make(map[int64]bool, len(seen))}
+	for id, j := range seen {
+		o.there[id] = true
+		if !p.CanUseGroup(j.JobGroup) {
+			delete(seen, id)
+		}
+	}
+	return o, err
+}
+
+// Stored are jobs by their ids, those that exist, whoever may see them: for callers that judge each.
+func (s *Jobs) Stored(ctx context.Context, ids []int64) (map[int64]db.Job, error) {
 	return s.byID(ctx, s.cfg.Pool, ids)
 }
 

@@ -116,7 +116,7 @@ func (s *Jobs) keptChain(ctx context.Context, p auth.Principal, made db.Job) (ro
 	for i, row := range rows {
 		ids[i] = row.JobID
 	}
-	if jobs, err = s.ByID(ctx, ids); err != nil {
+	if jobs, err = s.Stored(ctx, ids); err != nil {
 		return nil, nil, err
 	}
 	for _, row := range rows {

@@ -33,7 +33,7 @@ func (s *Jobs) whole(ctx context.Context, p auth.Principal, f JobFilter, limit i
 	}
 	size := 0
 	for ids := range slices.Chunk(found, wholeStep) {
-		byID, err := s.ByID(ctx, ids)
+		byID, err := s.Stored(ctx, ids)
 		if err != nil {
 			return nil, 0, err
 		}

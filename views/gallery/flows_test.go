@@ -57,15 +57,15 @@ func (f fakes) runFlow() runs.DetailPage {
 	t.Param, t.SentParam = `{"day":"2026-03-03"}`, ""
 	t.Steps = f.steps(f.claimed()...)
 	steps := []runs.FlowStep{
-		{ID: "fetch", Title: f.zh("拉取汇率", "Fetch exchange rates"), Kind: flow.KindJob, State: flow.Success, RunID: 90301, JobID: 7, JobName: f.zh("汇率拉取", "Fetch exchange rates"), Duration: "1.4 s", Param: "--day=2026-03-03", Output: `{"rows": 412, "source": "ecb"}`},
-		{ID: "check", Title: f.zh("校验汇率", "Check the rates"), Kind: flow.KindJob, State: flow.Failed, RunID: 90302, JobID: 8, JobName: f.zh("汇率校验", "Check rates"), Duration: "820 ms", Needs: []string{"fetch"}, Attempt: f.T("runs.attempt", "N", "3"), Message: "EUR/CNY missing"},
-		{ID: "branches", Title: f.zh("各分行对账", "Reconcile the branches"), Kind: flow.KindJob, State: flow.Running, RunID: 90303, JobID: 9, JobName: f.zh("分行对账", "Branch reconciliation"), Duration: "12.0 s", Needs: []string{"fetch"}, Items: f.T("flow.items", "Ended", "31", "All", "120"), ItemsURL: link.RunStep(90300, "branches", 0)},
-		{ID: "holiday", Title: f.zh("节假日报表", "Report of days off"), Kind: flow.KindJob, State: flow.Skipped, Needs: []string{"fetch"}, If: `steps.fetch.output.source == "cb"`, JobID: 10, JobName: f.zh("旧报表", "Old report")},
+		{ID: "fetch", Title: f.zh("拉取汇率", "Fetch exchange rates"), Kind: flow.KindJob, State: flow.Success, RunID: 90301, JobName: f.zh("汇率拉取", "Fetch exchange rates"), Duration: "1.4 s", Param: "--day=2026-03-03", Output: `{"rows": 412, "source": "ecb"}`},
+		{ID: "check", Title: f.zh("校验汇率", "Check the rates"), Kind: flow.KindJob, State: flow.Failed, RunID: 90302, JobName: f.zh("汇率校验", "Check rates"), Duration: "820 ms", Needs: []string{"fetch"}, Attempt: f.T("runs.attempt", "N", "3"), Message: "EUR/CNY missing"},
+		{ID: "branches", Title: f.zh("各分行对账", "Reconcile the branches"), Kind: flow.KindJob, State: flow.Running, RunID: 90303, JobName: f.zh("分行对账", "Branch reconciliation"), Duration: "12.0 s", Needs: []string{"fetch"}, Items: f.T("flow.items", "Ended", "31", "All", "120"), ItemsURL: link.RunStep(90300, "branches", 0)},
+		{ID: "holiday", Title: f.zh("节假日报表", "Report of days off"), Kind: flow.KindJob, State: flow.Skipped, Needs: []string{"fetch"}, If: `steps.fetch.output.source == "cb"`, JobName: f.zh("旧报表", "Old report")},
 		{ID: "release", Title: f.zh("付款前审批", "Approve before payment"), Kind: flow.KindApprove, State: flow.Approval, Needs: []string{"check", "fetch"}, If: "always()", Text: f.zh("共 412 行，合计 1,204,331.20 元。是否放行？", "412 rows, 1,204,331.20 in all. Let them go?"), Until: f.at(3 * time.Hour)},
 		{ID: "settle", Title: f.zh("等到清算时间", "Wait for the settlement"), Kind: flow.KindWait, State: flow.Waiting, Needs: []string{"release"}},
-		{ID: "ledger", Title: f.zh("写入总账并通知所有下游系统与负责人", "Write the ledger, then tell every system behind it and those who answer for them"), Kind: flow.KindFlow, State: flow.Waiting, Needs: []string{"settle", "branches"}, JobID: 32, JobName: f.zh("总账", "Ledger")},
-		{ID: "mail", Title: f.zh("邮件", "Mail"), Kind: flow.KindJob, State: flow.Cancelled, Needs: []string{"holiday"}, JobID: 12, JobName: f.zh("邮件", "Mail")},
-		{ID: "archive", Title: f.zh("归档", "Archive"), Kind: flow.KindJob, State: flow.TimedOut, Allowed: true, RunID: 90305, Needs: []string{"fetch"}, JobID: 13, JobName: f.zh("归档", "Archive"), Duration: "60.0 s"},
+		{ID: "ledger", Title: f.zh("写入总账并通知所有下游系统与负责人", "Write the ledger, then tell every system behind it and those who answer for them"), Kind: flow.KindFlow, State: flow.Waiting, Needs: []string{"settle", "branches"}, JobName: f.zh("总账", "Ledger")},
+		{ID: "mail", Title: f.zh("邮件", "Mail"), Kind: flow.KindJob, State: flow.Cancelled, Needs: []string{"holiday"}, JobName: f.zh("邮件", "Mail")},
+		{ID: "archive", Title: f.zh("归档", "Archive"), Kind: flow.KindJob, State: flow.TimedOut, Allowed: true, RunID: 90305, Needs: []string{"fetch"}, JobName: f.zh("归档", "Archive"), Duration: "60.0 s"},
 		{ID: "second", Title: f.zh("复核", "Second look"), Kind: flow.KindApprove, State: flow.Rejected, Needs: []string{"archive"}, If: "always()", Decided: f.T("flow.decided", "User", "mina", "Remark", f.zh("金额不符", "the amounts differ"))},
 	}
 	steps[4].Deeds = []runs.Deed{runs.DeedApprove, runs.DeedReject, runs.DeedSkip}

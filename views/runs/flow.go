@@ -34,7 +34,6 @@ type FlowStep struct {
 	If       string
 	RunID    int64 // the newest attempt; 0 for none
 	RunGone  bool  // it has been deleted
-	JobID    int64
 	JobName  string
 	Began    format.Time
 	Duration string

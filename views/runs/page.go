@@ -40,7 +40,8 @@ type ListPage struct {
 type Row struct {
 	LogID    int64
 	JobID    int64
-	JobName  string // empty when the job was deleted
+	JobName  string
+	NoJob    bool // the job was deleted, or the reader may not see it: it has no page for them
 	GroupID  int64
 	Group    string
 	State    runstate.State
@@ -105,9 +106,8 @@ type Timeline struct {
 	DoneBy       string // the time by which it has to be done, ready to print, where it is late for that or may be
 	Cause        Cause  // what its output says of a failure
 	Notes        []ui.Note
-	CanNote      bool // the reader may write more
-	CanRun       bool // "run again" leads to the job's run-once dialog
-	JobGone      bool
+	CanNote      bool     // the reader may write more
+	CanRun       bool     // "run again" leads to the job's run-once dialog
 	Flow         *FlowRun // of a run of a flow; nil for any other
 	StepOf       *StepOf  // of a run that is a step of one; nil for any other
 	Tried        string   // the script that a trial ran, for whoever may see it

@@ -33,7 +33,8 @@ type SearchPage struct {
 // Match is a run that has the text.
 type Match struct {
 	LogID, JobID int64
-	JobName      string // empty when the job was deleted
+	JobName      string
+	NoJob        bool // as in a Row
 	State        runstate.State
 	At           format.Time
 	Lines        []MatchLine
@@ -60,8 +61,6 @@ const (
 
 // searchProgress is the id of the part of the page that says how far a search has come.
 const searchProgress = "search-progress"
-
-func (m Match) job(p layout.Page) string { return jobName(p, Row{JobID: m.JobID, JobName: m.JobName}) }
 
 func (l MatchLine) number() string { return strconv.Itoa(l.Number) }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
-	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -47,13 +46,6 @@ func rowID(id int64) string { return "run-" + format.Digits(id) }
 
 // lineID is what an address names a line of output by.
 func lineID(n int) string { return "L" + strconv.Itoa(n) }
-
-func jobName(p layout.Page, r Row) string {
-	if r.JobName == "" {
-		return p.T("runs.jobgone", "ID", format.Digits(r.JobID))
-	}
-	return r.JobName
-}
 
 func orDash(s string) string { return cmp.Or(s, "–") }
 

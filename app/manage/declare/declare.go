@@ -136,7 +136,7 @@ func (c *change) read(ctx context.Context) error {
 	for i, r := range rows {
 		ids[i] = r.JobID
 	}
-	jobs, err := c.s.cfg.Jobs.ByID(ctx, ids)
+	jobs, err := c.s.cfg.Jobs.Stored(ctx, ids)
 	if err != nil {
 		return err
 	}

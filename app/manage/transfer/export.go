@@ -69,7 +69,7 @@ func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilt
 	if len(ids) > jobfile.MaxJobs {
 		return out, problem.New(problem.Conflict, "problem.export.many", "Max", jobfile.MaxJobs)
 	}
-	stored, err := s.cfg.Jobs.ByID(ctx, ids)
+	stored, err := s.cfg.Jobs.Stored(ctx, ids)
 	if err != nil {
 		return out, err
 	}
@@ -82,7 +82,7 @@ func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilt
 		kids, _, _ := jobspec.ChildIDs(string(j.ChildJobIDs))
 		children = append(children, kids...)
 	}
-	family, err := s.cfg.Jobs.ByID(ctx, children)
+	family, err := s.cfg.Jobs.Stored(ctx, children)
 	if err != nil {
 		return out, err
 	}

@@ -137,7 +137,7 @@ func (s *Service) flowNames(ctx context.Context, flows []db.Job, groups []db.Gro
 			return ref
 		})
 	}
-	used, err := s.cfg.Jobs.ByID(ctx, ids)
+	used, err := s.cfg.Jobs.Stored(ctx, ids)
 	if err != nil || len(used) == 0 {
 		return nil, err
 	}

@@ -249,7 +249,7 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 			}
 		}
 	}
-	if m.stored, err = m.s.cfg.Jobs.ByID(ctx, ids); err != nil {
+	if m.stored, err = m.s.cfg.Jobs.Stored(ctx, ids); err != nil {
 		return err
 	}
 	if m.flowNames, err = m.s.flowNames(ctx, flowsAmong(m.stored), m.groups); err != nil {

@@ -51,7 +51,7 @@ func (m *importer) readPruned(ctx context.Context) error {
 			ids = append(ids, row.JobID)
 		}
 	}
-	if m.pruned, err = m.s.cfg.Jobs.ByID(ctx, ids); err != nil {
+	if m.pruned, err = m.s.cfg.Jobs.Stored(ctx, ids); err != nil {
 		return err
 	}
 	maps.DeleteFunc(m.pruned, func(_ int64, j db.Job) bool { return !m.p.CanUseGroup(j.JobGroup) })
@@ -137,7 +137,7 @@ func (w *work) keepSaved(ctx context.Context) error {
 			saved = append(saved, item.ID)
 		}
 	}
-	stored, err := w.s.cfg.Jobs.ByID(ctx, saved)
+	stored, err := w.s.cfg.Jobs.Stored(ctx, saved)
 	if err != nil {
 		return err
 	}
