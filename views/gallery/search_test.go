@@ -29,7 +29,7 @@ func (f fakes) searchPage() runs.SearchPage {
 				{Number: 12, Parts: hit("2026-03-04 02:00:01 ERROR ", " of db-1 after 30 s")},
 				{Number: 10_412, Parts: hit("java.net.SocketTimeoutException: ", " "+strings.Repeat("com.example.payments.", 12))},
 			}, More: f.T("search.more", "Count", 31, "N", "31")},
-			{LogID: 4709, JobID: 9, State: runstate.Lost, At: f.at(-26 * time.Hour), Lines: []runs.MatchLine{{Number: 3, Parts: hit("", "")}}},
+			{LogID: 4709, JobID: 9, JobName: f.T("runs.jobgone", "ID", "9"), NoJob: true, State: runstate.Lost, At: f.at(-26 * time.Hour), Lines: []runs.MatchLine{{Number: 3, Parts: hit("", "")}}},
 		},
 	}
 	return p
