@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -23,6 +22,9 @@ import (
 // goEvery is how often an admin that is held looks whether it may begin.
 const goEvery = 100 * time.Millisecond
 
+// goAgain is how long it waits before it tries again to begin, which the database has just not let it.
+const goAgain = 2 * time.Second
+
 // awaitGo begins when the hold has ended.
 func (a *App) awaitGo(loop context.Context, end func()) {
 	a.logger.Warn("this database is held: no job runs, and nothing is sent or deleted, until an administrator says go on the nodes page, or punctual hold end does")
@@ -30,20 +32,31 @@ func (a *App) awaitGo(loop context.Context, end func()) {
 		if _, held := a.held.Hold(); held || !a.mu.TryLock() { // who has it may be about to stop, and waits for this
 			continue
 		}
-		defer a.mu.Unlock()
-		if a.state != stateStarted {
+		err := a.tryGo(loop, end)
+		a.mu.Unlock()
+		if err == nil {
 			return
 		}
-		a.logger.Info("the hold has ended")
-		err := a.engine.Arrive(loop) // for as long as it was held nobody took beats of executors
-		if err == nil {
-			err = a.begin(context.WithoutCancel(loop), loop, end)
-		}
-		if err != nil {
-			a.serveErr <- fmt.Errorf("begin after the hold: %w", err)
-		}
-		return
+		a.logger.Error("begin after the hold, and try again", "error", err)
+		tick.Reset(goAgain)
 	}
+}
+
+// tryGo begins, unless the admin has stopped. With an error it is held as before.
+func (a *App) tryGo(loop context.Context, end func()) error {
+	if a.state != stateStarted {
+		return nil
+	}
+	err := a.engine.Arrive(loop) // for as long as it was held nobody took beats of executors
+	if err == nil {
+		err = a.begin(context.WithoutCancel(loop), loop, end)
+	}
+	if err != nil {
+		a.engine.Hold()
+		return err
+	}
+	a.logger.Info("the hold has ended")
+	return nil
 }
 
 // heldBack refuses, while the database is held, executors and whoever reports to this admin: they keep what they have, and come again.
@@ -80,9 +93,9 @@ func Hold(ctx context.Context, o Options, reason string) error {
 	})
 }
 
-// EndHold lets the admins that wait begin.
-func EndHold(ctx context.Context, o Options) error {
+// EndHold lets the admins that wait begin; ownStore as in [manage.Settings.EndHold].
+func EndHold(ctx context.Context, o Options, ownStore bool) error {
 	return withService(ctx, o, func(service *manage.Service, by auth.Principal, _ *db.Pool) error {
-		return service.Settings.EndHold(ctx, by)
+		return service.Settings.EndHold(ctx, by, ownStore)
 	})
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/webhook"
+	"github.com/punctual-job/punctual/views/nodes"
 )
 
 // TestACopyOfProductionIsHeld is the drill of docs/operations.md: an admin on a copy shows everything, and until somebody says go it calls no
@@ -164,10 +167,10 @@ func TestAHeldAdminStops(t *testing.T) {
 			}
 			cancel()
 		}
-		if err := EndHold(t.Context(), o); err != nil {
+		if err := EndHold(t.Context(), o, false); err != nil {
 			t.Fatal(err)
 		}
-		if err := EndHold(t.Context(), o); err == nil {
+		if err := EndHold(t.Context(), o, false); err == nil {
 			t.Error("the hold ends twice")
 		}
 		open(t, start(t, o)).eventually("/readyz", http.StatusOK)
@@ -204,5 +207,90 @@ func TestAHeldAdminKeepsTheAuditLog(t *testing.T) {
 		if a.clean(t.Context()); old() != 0 {
 			t.Error("it is kept after that")
 		}
+	})
+}
+
+// TestACopyLeavesProductionsOutputs where they are, unless who says go knows that nobody else has them.
+func TestACopyLeavesProductionsOutputs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.Listener, o.Listen, o.OutputStore = nil, "127.0.0.1:0", t.TempDir() // each start has its own port
+		made, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := db.New().InsertOutputObject(t.Context(), made.pool, db.InsertOutputObjectParams{Store: "folder", Name: "2026/01/02/A", CreatedAt: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := made.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			answer url.Values
+			shared int64
+		}{{url.Values{}, object}, {url.Values{nodes.FieldOwnStore: {"1"}}, 0}} {
+			if err := Hold(t.Context(), o, ""); err != nil {
+				t.Fatal(err)
+			}
+			a, err := New(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b := open(t, a).mustLogin()
+			if got := b.get("/nodes"); !strings.Contains(got.body, `name="own_store"`) {
+				t.Error("the page does not ask whose the output store is")
+			}
+			if got := b.post("/nodes/go", tt.answer); got.status != http.StatusSeeOther {
+				t.Errorf("go: %d %s", got.status, got.body)
+			}
+			if got := a.held.Outputs().Shared; got != tt.shared {
+				t.Errorf("with %v the objects up to %d are shared, want %d", tt.answer, got, tt.shared)
+			}
+			if err := a.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestGoOutlastsAnErrorOfTheDatabase: the admin is held on, serves its pages, and begins when the database lets it.
+func TestGoOutlastsAnErrorOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		if _, err := Migrate(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if err := Hold(t.Context(), o, ""); err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan struct{}, 1)
+		o.Logger = slog.New(noticing{"begin after the hold", failed})
+		a := start(t, o)
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := a.pool.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename("punctual_pause", "punctual_pause_away")
+		if err := a.held.EndHold(t.Context(), auth.NewPrincipal(0, "admin", auth.RoleAdmin, ""), false); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-failed:
+		case err := <-a.serveErr:
+			t.Fatalf("the admin ends: %v", err)
+		case <-time.After(executortest.Patience):
+			t.Fatal("nothing is said of the error")
+		}
+		if got := open(t, a).get("/login"); got.status != http.StatusOK {
+			t.Errorf("/login: %d", got.status)
+		}
+		rename("punctual_pause_away", "punctual_pause")
+		open(t, a).eventually("/readyz", http.StatusOK)
 	})
 }

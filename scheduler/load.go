@@ -43,6 +43,7 @@ type Figures struct {
 
 // OutputFigures tell how the keeping of outputs stands, as an admin sees it.
 type OutputFigures struct {
+	Outside bool    `json:"outside,omitempty"`  // the store is not the database
 	Rate    float64 `json:"rate"`               // bytes that it copies in a second
 	Waiting int64   `json:"waiting"`            // runs whose output is to be copied, of all admins
 	Objects int64   `json:"objects"`            // in the store
@@ -89,7 +90,7 @@ func outputFigures(kept *archive.Service) *OutputFigures {
 		return nil
 	}
 	s := kept.Status()
-	return &OutputFigures{Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Today: s.Today, Pushed: s.Pushed, Copied: s.Copied, Unseen: s.Unseen}
+	return &OutputFigures{Outside: s.Outside, Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Today: s.Today, Pushed: s.Pushed, Copied: s.Copied, Unseen: s.Unseen}
 }
 
 // figuresText is what a beat writes.

@@ -28,7 +28,7 @@ func (c *nodePages) routes(g *echo.Group) {
 
 // endHold lets the admins begin that were started on a database which is held.
 func (c *nodePages) endHold(ec echo.Context) error {
-	if err := c.settings.EndHold(ec.Request().Context(), who(ec)); err != nil {
+	if err := c.settings.EndHold(ec.Request().Context(), who(ec), ec.FormValue(nodes.FieldOwnStore) != ""); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.NodesPath, done("nodes.hold.ended"))
@@ -47,7 +47,7 @@ func (c *nodePages) nodeList(ec echo.Context) error {
 	}
 	page.Adopted = form != ""
 	if h, held := c.settings.Hold(); held && c.held() {
-		page.Hold = &nodes.Hold{By: h.By, Reason: h.Reason, Since: c.at(page.Page, h.At)}
+		page.Hold = &nodes.Hold{By: h.By, Reason: h.Reason, Since: c.at(page.Page, h.At), Outside: cluster.Load.Output != nil && cluster.Load.Output.Outside}
 	}
 	page.Idle, page.Lease = !cluster.Load.MayAct && !c.held(), format.Duration(page.Printer, cluster.Load.Lease)
 	page.Output = outputText(page.Page, cluster)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -15,6 +16,16 @@ import (
 // settingHold is the row of punctual_setting by which admins that start on a database hold still. It is not among [AllSettings], because it is
 // for one start and no wish of how to work.
 const settingHold = "hold"
+
+// settingShared is the row that says up to which object the output store may be used by the installation too of whose database this is a
+// copy. It comes with the end of a hold, see [Settings.EndHold].
+const settingShared = "output_shared"
+
+// shared is that object; 0: none.
+func (h *held) shared() int64 {
+	n, _ := strconv.ParseInt(h.rows[settingShared].Value, 10, 64) // no row: ""
+	return n
+}
 
 // maxHoldReason bounds why a database is held.
 const maxHoldReason = 200
@@ -51,8 +62,9 @@ func (s *Settings) SetHold(ctx context.Context, p auth.Principal, reason string)
 	})
 }
 
-// EndHold lets the admins that hold still begin.
-func (s *Settings) EndHold(ctx context.Context, p auth.Principal) error {
+// EndHold lets the admins that hold still begin. Without ownStore what is kept of outputs up to now stays where it is for ever, unless that is
+// the database: in a folder or a bucket it may be what production has.
+func (s *Settings) EndHold(ctx context.Context, p auth.Principal, ownStore bool) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
@@ -67,8 +79,24 @@ func (s *Settings) EndHold(ctx context.Context, p auth.Principal) error {
 		if err == nil && n == 0 { // somebody else was quicker
 			err = problem.New(problem.Conflict, "hold.none")
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.share(ctx, tx, ownStore)
 	})
+}
+
+// share notes which objects of the output store may be another installation's too.
+func (s *Settings) share(ctx context.Context, tx *sql.Tx, ownStore bool) error {
+	last, err := s.queries.MaxOutputObjectID(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if ownStore || last == 0 {
+		_, err = s.queries.DeleteSetting(ctx, tx, settingShared)
+		return err
+	}
+	return s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: settingShared, Value: strconv.FormatInt(last, 10), UpdatedAt: s.now().UnixMilli()})
 }
 
 func (s *Settings) changeHold(ctx context.Context, p auth.Principal, entry Entry, change func(context.Context, *sql.Tx) error) error {

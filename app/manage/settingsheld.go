@@ -181,6 +181,7 @@ func (s *Settings) Outputs() archive.Limits {
 	h := s.held.Load()
 	return archive.Limits{
 		Keep: jobspec.Keep(h.values[SettingOutputKeep]), RunBytes: int(h.number(SettingOutputRun)) << 10, ByteRate: h.number(SettingOutputRate) << 10, MaxUncopy: maxUncopied,
+		Shared: h.shared(),
 	}
 }
 

@@ -53,6 +53,7 @@ type Limits struct {
 	RunBytes  int          // kept of a run
 	ByteRate  int64        // copied in a second by one admin; 0: without a limit
 	MaxUncopy int64        // runs that wait to be copied, of all admins, from which on no more are noted
+	Shared    int64        // objects up to this one another installation may have too, of whose database this one is a copy
 }
 
 // Config is what a [Service] is made of. Pool, Logger, Store, Read, Limits, Node, Alive and Mine are required.

@@ -21,8 +21,11 @@ func NewDatabase(pool *db.Pool) *Database { return &Database{pool: pool, queries
 // blobPart is how much a row holds: less than what a server takes in one statement.
 const blobPart = 512 << 10
 
+// inDatabase is the kind of this store.
+const inDatabase = "database"
+
 // Name implements [Store].
-func (d *Database) Name() string { return "database" }
+func (d *Database) Name() string { return inDatabase }
 
 // Put implements [Store].
 func (d *Database) Put(ctx context.Context, object Object, data []byte) error {

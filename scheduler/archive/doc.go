@@ -35,5 +35,6 @@
 //
 // Rows go in the transaction that deletes their runs. An object counts the rows that are in it, in the same transactions; when none is
 // left it is deleted, and when most are gone, what is left moves to a new one (tidy.go). An object is noted before it is made, so that
-// a crash between leaves nothing in the store that no row knows.
+// a crash between leaves nothing in the store that no row knows. A copy of a database may have a store in common with the original
+// ([Limits].Shared): what was there before stays in the store, because no row says whether the original still needs it.
 package archive

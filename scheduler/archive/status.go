@@ -4,6 +4,7 @@ import "time"
 
 // Status is how the keeping of outputs stands, as this admin sees it.
 type Status struct {
+	Outside bool          // the store is not the database
 	Waiting int64         // runs whose output is to be copied, of all admins
 	Objects int64         // in the store
 	Bytes   int64         // of these
@@ -24,7 +25,7 @@ func (s *Service) Status() Status {
 	if s == nil {
 		return Status{}
 	}
-	st := Status{Waiting: s.waiting.Load(), Rate: s.speed.read(), LeftOut: s.dropped.Load(), Lost: s.lost.Load(), Cut: s.cut.Load(), Pushed: s.pushed.Load(), Copied: s.copied.Load()}
+	st := Status{Outside: s.cfg.Store.Name() != inDatabase, Waiting: s.waiting.Load(), Rate: s.speed.read(), LeftOut: s.dropped.Load(), Lost: s.lost.Load(), Cut: s.cut.Load(), Pushed: s.pushed.Load(), Copied: s.copied.Load()}
 	if kept := s.kept.Load(); kept != nil {
 		st.Objects, st.Bytes, st.Today = kept.Objects, kept.Bytes, kept.Lately
 	}

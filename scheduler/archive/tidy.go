@@ -235,16 +235,28 @@ func (s *Service) findOrphans(ctx context.Context) error {
 // emptyObjects is how many objects a round deletes at a time.
 const emptyObjects = 200
 
-// deleteEmpty deletes objects in which nothing is any more. Those of another store stay until that is set again.
+// shared is the last object that another installation may have too. What is in the database is this one's alone.
+func (s *Service) shared() int64 {
+	if s.cfg.Store.Name() == inDatabase {
+		return 0
+	}
+	return s.cfg.Limits().Shared
+}
+
+// deleteEmpty deletes objects in which nothing is any more. Those of another store stay until that is set again; those that another
+// installation may have are only forgotten.
 func (s *Service) deleteEmpty(ctx context.Context) error {
+	shared := s.shared()
 	for {
 		rows, err := s.queries.ListEmptyOutputObjects(ctx, s.cfg.Pool, db.ListEmptyOutputObjectsParams{Store: s.cfg.Store.Name(), BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), Limit: emptyObjects})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if err := s.cfg.Store.Delete(ctx, Object{ID: r.ID, Name: r.Name}); err != nil {
-				return err
+			if r.ID > shared {
+				if err := s.cfg.Store.Delete(ctx, Object{ID: r.ID, Name: r.Name}); err != nil {
+					return err
+				}
 			}
 			if err := s.queries.DeleteOutputFilter(ctx, s.cfg.Pool, r.ID); err != nil {
 				return err
@@ -278,6 +290,7 @@ func (s *Service) thinOut(ctx context.Context) error {
 	if s.tidied.thin >= top {
 		s.tidied.thin = 0
 	}
+	s.tidied.thin = max(s.tidied.thin, s.shared()) // moving what is not deleted would give nothing back
 	upto := s.tidied.thin + thinPage
 	rows, err := s.queries.ListThinOutputObjects(ctx, s.cfg.Pool, db.ListThinOutputObjectsParams{AfterID: s.tidied.thin, UptoID: upto,
 		Store: s.cfg.Store.Name(), BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), Limit: thinObjects})

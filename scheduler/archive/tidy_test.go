@@ -1,8 +1,11 @@
 package archive
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,6 +83,72 @@ func TestACopyThatCannotBeReadHoldsNothingUp(t *testing.T) {
 		}
 		if len(b.store.objects) != 1 {
 			t.Errorf("%d objects are in the store, of one output", len(b.store.objects))
+		}
+	})
+}
+
+// TestWhatAnotherInstallationHasStaysInTheStore: a copy of its database forgets objects of before, and deletes only its own from a store that
+// both may use. The database as a store is the copy's alone.
+func TestWhatAnotherInstallationHasStaysInTheStore(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		keep := func() (runs []Run) {
+			for i := range 4 {
+				runs = append(runs, b.run(fmt.Sprintf("run %d", i)))
+			}
+			b.s.Offer(b.ends(runs...))
+			b.step(b.s)
+			return runs
+		}
+		thin, theirs := keep(), keep()
+		b.limit.Shared = b.row(theirs[0].ID).ObjectID
+		before := maps.Clone(b.store.objects)
+		place := b.row(thin[0].ID).ObjectID
+		ours := keep()
+		for _, gone := range slices.Concat(thin[1:], theirs, ours) {
+			b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
+			if err := b.s.forget(t.Context(), []int64{gone.ID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tidy := func() {
+			t.Helper()
+			for range 2 {
+				b.now = b.now.Add(b.s.cfg.DraftAge + b.s.cfg.TidyEvery)
+				if err := b.s.tidy(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		tidy()
+		if !maps.EqualFunc(b.store.objects, before, bytes.Equal) {
+			t.Errorf("%d objects are in the store, want the %d of before", len(b.store.objects), len(before))
+		}
+		if b.row(thin[0].ID).ObjectID != place || b.text(b.s, thin[0].ID) != "run 0" {
+			t.Error("what is left in an object of both was moved")
+		}
+		if n := b.count("SELECT COUNT(*) FROM punctual_output_object"); n != 1 {
+			t.Errorf("%d objects are known, want the one in which there is something", n)
+		}
+		b.limit.Shared = 0
+		if tidy(); len(b.store.objects) != len(before) || b.row(thin[0].ID).ObjectID == place {
+			t.Error("the store is this installation's, and what is left is not moved")
+		}
+
+		mine := NewDatabase(pool)
+		b.s = b.service(func(c *Config) { c.Store = mine })
+		kept := keep()
+		at := b.row(kept[0].ID).ObjectID
+		b.limit.Shared = at
+		for _, r := range kept {
+			b.exec("DELETE FROM xxl_job_log WHERE id = ?", r.ID)
+			if err := b.s.forget(t.Context(), []int64{r.ID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tidy(); b.count("SELECT COUNT(*) FROM punctual_output_blob WHERE object_id = ?", at) != 0 {
+			t.Error("what is kept in the copy itself stays")
 		}
 	})
 }

@@ -51,7 +51,7 @@ func (f fakes) nodesHeld() nodes.ListPage {
 	p := f.nodes()
 	p.Rows, p.Output = p.Rows[3:], nil
 	p.Alerts = append(p.Alerts, layout.Alert{Text: f.T("alert.hold"), URL: "/nodes", URLText: f.T("alert.hold.way")})
-	p.Hold = &nodes.Hold{By: "ana", Reason: f.zh("周六的演练", "The drill of Saturday"), Since: f.at(-20 * time.Minute)}
+	p.Hold = &nodes.Hold{By: "ana", Reason: f.zh("周六的演练", "The drill of Saturday"), Since: f.at(-20 * time.Minute), Outside: true}
 	return p
 }
 

@@ -32,10 +32,14 @@ type ListPage struct {
 	Lease   string   // after which a silent admin is gone
 }
 
+// FieldOwnStore of the form that says go: the output store is no other installation's.
+const FieldOwnStore = "own_store"
+
 // Hold says who wanted a database held, since when, and why.
 type Hold struct {
 	By, Reason string
 	Since      format.Time
+	Outside    bool // outputs are kept outside the database, where another installation may have them
 }
 
 // Condition is something that is wrong with a node.

@@ -28,7 +28,7 @@ func (c *holdEndCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	err = app.EndHold(context.Background(), o)
+	err = app.EndHold(context.Background(), o, c.OwnStore)
 	if p, refused := errors.AsType[*problem.Error](err); refused && p.Kind == problem.Conflict {
 		return errors.New("the database is not held")
 	}

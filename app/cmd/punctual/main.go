@@ -196,7 +196,10 @@ type holdCmd struct {
 	Reason string `help:"Why, for whoever looks."`
 }
 
-type holdEndCmd struct{ database }
+type holdEndCmd struct {
+	database
+	OwnStore bool `help:"No other installation uses the output store: delete from it what was kept before, when it is too old. Otherwise that stays there, as production may have it too."`
+}
 
 type createTokenCmd struct {
 	database
