@@ -77,11 +77,21 @@ func (f JobFilter) ByName(dialect Dialect) JobFilter {
 	return f
 }
 
-// HandlersLike and HandledBy are the two steps by which a handler is looked for.
+// Handlers and TagLists are the columns by whose indexes jobs are looked for, in the two steps below.
 var (
-	HandlersLike = handlersLike
-	HandledBy    = handledBy
+	Handlers = handlers
+	TagLists = tagLists
 )
+
+// Values are those that a pattern matches.
+func (c indexed) Values(ctx context.Context, tx DBTX, dialect Dialect, pattern string) ([]string, bool, error) {
+	return c.values(ctx, tx, dialect, pattern)
+}
+
+// Jobs are those that have one of them.
+func (c indexed) Jobs(ctx context.Context, tx DBTX, dialect Dialect, pattern string) ([]int64, bool, error) {
+	return c.jobs(ctx, tx, dialect, pattern)
+}
 
 // Newest is what SearchJobs looks at before the index on the names, up to a job.
 func (f JobFilter) Newest(p *Pool, last int64) JobFilter { return f.newest(p, last) }

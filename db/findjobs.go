@@ -70,7 +70,7 @@ func (h *HeldJobs) where(w *where) {
 		}
 	}
 	for _, tag := range h.Tags {
-		either, args = append(either, "tags <> '' AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!'"), append(args, tag)
+		either, args = append(either, hasTag), append(args, tag)
 	}
 	w.and("("+strings.Join(either, " OR ")+")", args...)
 }
@@ -126,7 +126,7 @@ func (f JobFilter) where(walk bool) *where {
 		f.Held.where(w)
 	}
 	if f.Tag != "" {
-		w.and("tags <> '' AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!'", f.Tag)
+		w.and(hasTag, f.Tag)
 	}
 	return w
 }
@@ -170,84 +170,114 @@ func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int6
 
 const sortLimit = 1000
 
-// fewHandlers bounds the handlers that narrowed goes through, and the jobs that it takes for few.
-const fewHandlers = 2000
+// fewValues bounds the values of a column that narrowed goes through, and the jobs that it takes for few.
+const fewValues = 2000
 
-// narrowed is a filter that has the jobs of its handler in place of it, where those are few: most handlers have some of all jobs, and a pass over
-// the jobs that looks for them reads all. some is false where none has such a handler.
+// indexed is a column of the jobs that has an index of its own.
+type indexed struct{ column, index string }
+
+var (
+	handlers = indexed{"executor_handler", "i_job_handler"}
+	tagLists = indexed{"tags", "i_job_tags"}
+)
+
+// matches is the condition that the column has what a pattern says, which follows it as an argument.
+func (c indexed) matches(dialect Dialect, pattern string) string {
+	if c == tagLists {
+		return hasTag
+	}
+	return textMatch(dialect, c.column, pattern)
+}
+
+// hasTag is the condition that jobs have a tag; the pattern of [JobFilter.Tag] follows it as an argument. Nearly all jobs may have some: no
+// index is to serve it.
+const hasTag = "LENGTH(tags) > 0 AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!'"
+
+// narrowed is a filter that has the jobs of its handler or its tag in place of that, where those are few: most handlers have some of all jobs, and
+// a pass over the jobs that looks for them reads all. some is false where none has such a handler or tag.
 func (f JobFilter) narrowed(ctx context.Context, pool *Pool) (_ JobFilter, some bool, err error) {
 	f.dialect = pool.dialect
-	if f.Handler == "" || !f.reads() {
-		return f, true, nil
-	}
-	var ids []int64
-	few := false
-	err = pool.sideBySide(ctx, 1, func(int) (err error) {
-		ids, few, err = handledBy(ctx, pool, f.dialect, f.Handler)
-		return err
-	})
-	if err != nil || few && len(ids) == 0 {
-		return f, false, err
-	}
-	if few {
-		f.Handler, f.IDs = "", ids
+	for _, by := range []struct {
+		indexed
+
+		pattern *string
+	}{{handlers, &f.Handler}, {tagLists, &f.Tag}} {
+		if *by.pattern == "" || !f.reads() {
+			continue
+		}
+		var ids []int64
+		few := false
+		err = pool.sideBySide(ctx, 1, func(int) (err error) {
+			ids, few, err = by.jobs(ctx, pool, f.dialect, *by.pattern)
+			return err
+		})
+		if err != nil || few && len(ids) == 0 {
+			return f, false, err
+		}
+		if few {
+			*by.pattern, f.IDs = "", ids
+		}
 	}
 	return f, true, nil
 }
 
-// handledBy reads from the index on the handlers which jobs have one that a pattern matches. few is false where there are more than fewHandlers.
-func handledBy(ctx context.Context, tx DBTX, dialect Dialect, pattern string) (ids []int64, few bool, err error) {
+// jobs reads from the index which jobs have a value that a pattern matches. few is false where there are more than fewValues.
+func (c indexed) jobs(ctx context.Context, tx DBTX, dialect Dialect, pattern string) (ids []int64, few bool, err error) {
 	w := new(where)
-	named, all, err := handlersLike(ctx, tx, dialect, pattern)
+	values, all, err := c.values(ctx, tx, dialect, pattern)
 	switch {
 	case err != nil:
 		return nil, false, err
-	case all && len(named) == 0:
+	case all && len(values) == 0:
 		return nil, true, nil
 	case all:
-		args := make([]any, len(named))
-		for i, name := range named {
-			args[i] = name
+		args := make([]any, len(values))
+		for i, v := range values {
+			args[i] = v
 		}
-		w.and("executor_handler IN (?"+strings.Repeat(",?", len(named)-1)+")", args...)
+		w.and(c.column+" IN (?"+strings.Repeat(",?", len(values)-1)+")", args...)
 	}
-	w.and(textMatch(dialect, "executor_handler", pattern), pattern)
-	table := "xxl_job_info INDEXED BY i_job_handler"
+	w.and(c.matches(dialect, pattern), pattern)
+	table := "xxl_job_info INDEXED BY " + c.index
 	if dialect == MySQL {
-		table = "xxl_job_info FORCE INDEX (i_job_handler)"
+		table = "xxl_job_info FORCE INDEX (" + c.index + ")"
 	}
-	ids, err = findIDs(ctx, tx, "jobs of a handler", "SELECT id FROM "+table+w.String()+" LIMIT ?", append(w.args, fewHandlers+1))
-	return ids, len(ids) <= fewHandlers, err
+	ids, err = findIDs(ctx, tx, "jobs by "+c.index, "SELECT id FROM "+table+w.String()+" LIMIT ?", append(w.args, fewValues+1))
+	return ids, len(ids) <= fewValues, err
 }
 
-// handlersLike are the handlers that a pattern matches as the column compares, which is no less than what textMatch finds. all is false where
-// there are too many handlers to go through. Both databases skip from one handler to the next.
-func handlersLike(ctx context.Context, tx DBTX, dialect Dialect, pattern string) (named []string, all bool, err error) {
-	handlers := `WITH RECURSIVE d (v) AS (SELECT MIN(executor_handler) FROM xxl_job_info
-		UNION ALL SELECT (SELECT MIN(executor_handler) FROM xxl_job_info WHERE executor_handler > d.v) FROM d WHERE d.v IS NOT NULL LIMIT ?)
-		SELECT v, v LIKE ? ESCAPE '!' FROM d WHERE v IS NOT NULL`
-	args := []any{fewHandlers + 1, pattern}
+// values are those of the column that a pattern matches as the column compares, which is no less than what matches finds. all is false where
+// there are too many values to go through. Both databases skip from one value to the next.
+func (c indexed) values(ctx context.Context, tx DBTX, dialect Dialect, pattern string) (values []string, all bool, err error) {
+	like := "v LIKE ? ESCAPE '!'"
+	if c == tagLists {
+		like = "CONCAT(',', v, ',') LIKE ? ESCAPE '!'"
+	}
+	query := strings.NewReplacer("{c}", c.column, "{like}", like).Replace(`WITH RECURSIVE d (v) AS (SELECT MIN({c}) FROM xxl_job_info
+		UNION ALL SELECT (SELECT MIN({c}) FROM xxl_job_info WHERE {c} > d.v) FROM d WHERE d.v IS NOT NULL LIMIT ?)
+		SELECT v, {like} FROM d WHERE v IS NOT NULL`)
+	args := []any{fewValues + 1, pattern}
 	if dialect == MySQL {
 		slices.Reverse(args)
-		handlers = "SELECT v, v LIKE ? ESCAPE '!' FROM (SELECT DISTINCT executor_handler AS v FROM xxl_job_info WHERE executor_handler IS NOT NULL LIMIT ?) d"
+		query = strings.NewReplacer("{c}", c.column, "{like}", like).Replace("SELECT v, {like} FROM (SELECT DISTINCT {c} AS v FROM xxl_job_info WHERE {c} IS NOT NULL LIMIT ?) d")
 	}
-	rows, err := tx.QueryContext(ctx, handlers, args...)
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, false, fmt.Errorf("find handlers: %w", err)
+		return nil, false, fmt.Errorf("find values of %s: %w", c.column, err)
 	}
 	read := 0
 	err = scanAll(rows, func() error {
-		var name string
+		var value string
 		var matches bool
-		if err := rows.Scan(&name, &matches); err != nil {
-			return fmt.Errorf("read handlers: %w", err)
+		if err := rows.Scan(&value, &matches); err != nil {
+			return fmt.Errorf("read values of %s: %w", c.column, err)
 		}
 		if read++; matches {
-			named = append(named, name)
+			values = append(values, value)
 		}
 		return nil
 	})
-	return named, read <= fewHandlers, err
+	return values, read <= fewValues, err
 }
 
 // byName says that the index on the names has all that a search asks for. Walking through it takes well under half of the time that the

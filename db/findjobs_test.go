@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 )
 
-// TestSearchJobsFindsWhatFindJobsFinds compares the searches in parts, by the index on the names and by the one on the handlers with the plain one, also where ids are missing.
+// TestSearchJobsFindsWhatFindJobsFinds compares the searches in parts, by the index on the names and by those on the handlers and tags with the plain one, also where ids are missing.
 func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -72,6 +72,9 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 		compare(db.JobFilter{Tag: "%,odd,%"}, 12)
 		compare(db.JobFilter{Tag: "%,all,%", Author: "%od%"}, 12)
 		compare(db.JobFilter{Tag: "%,od,%"}, 0)
+		compare(db.JobFilter{Tag: "%,ODD,%", Status: &stopped}, 12)
+		compare(db.JobFilter{Tag: "%,odd,%", Handler: "%1%"}, 6)
+		compare(db.JobFilter{Tag: "%,odd,%", Groups: []int64{1}}, 12)
 		compare(db.JobFilter{Text: "%odd 1%", Author: "%od%"}, 6)
 		compare(db.JobFilter{Handler: "%odd%", Text: "%1%"}, 6)
 		compare(db.JobFilter{Handler: "%%"}, 25)

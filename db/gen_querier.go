@@ -879,7 +879,7 @@ type Querier interface {
 	// The tags of the newest jobs, as the jobs have them, for forms that offer some. Bounded, because no index knows tags.
 	ListTagsInUse(ctx context.Context, db DBTX) ([]string, error)
 	// The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found. What differs
-	// only by the collation is told each, or one that others have in other letters would not be found.
+	// only by the collation is told each, or one that others have in other letters would not be found. Their index has all of it.
 	ListTagsWith(ctx context.Context, db DBTX, arg ListTagsWithParams) ([]string, error)
 	// What a pull was given in fact.
 	ListTakenPulls(ctx context.Context, db DBTX, arg ListTakenPullsParams) ([]ListTakenPullsRow, error)

@@ -101,6 +101,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListKeptOfGroup(ctx, tx, db.ListKeptOfGroupParams{JobGroup: 3, FromID: 0, BeforeID: 1 << 40, Limit: 20})
 			return len(r), err
 		}, "USING INDEX i_output_group (job_group=? AND log_id>? AND log_id<?)", "key=i_output_group", 20},
+		{"FindJobs with a tag", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindJobs(ctx, tx, db.JobFilter{Tag: "%,none,%", Below: 2000}, 0, 51)
+			return len(r), err
+		}, "USING INTEGER PRIMARY KEY (rowid<?)", "key=PRIMARY", 0},
 		{"ListUnsentRunsOfNode", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListUnsentRunsOfNode(ctx, tx, db.ListUnsentRunsOfNodeParams{LowID: 0, OwnerNode: 7, Limit: 250})
 			return len(r), err
@@ -288,15 +292,15 @@ func TestATextIsLookedForInTheIndex(t *testing.T) {
 	})
 }
 
-// TestAHandlerIsLookedForInTheIndex asks the same for a handler: both databases skip from one handler to the next, and read of the jobs those
-// that have one that was asked for. Where there are too many handlers, their index is read, and no job.
-func TestAHandlerIsLookedForInTheIndex(t *testing.T) {
+// TestAHandlerAndATagAreLookedForInTheirIndexes asks the same for them: both databases skip from one value to the next, and read of the jobs those
+// that have one that was asked for. Where there are too many values, their index is read, and no job.
+func TestAHandlerAndATagAreLookedForInTheirIndexes(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		bigTables(t, pool)
-		give := func(handler string) {
+		give := func(value string) {
 			t.Helper()
-			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_handler = "+handler); err != nil {
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_handler = "+value+", tags = CONCAT("+value+", ',all')"); err != nil {
 				t.Fatal(err)
 			}
 			if pool.Dialect() == db.MySQL {
@@ -305,29 +309,60 @@ func TestAHandlerIsLookedForInTheIndex(t *testing.T) {
 				}
 			}
 		}
-		skips, seeks, reads := "Using index for group-by", "key=i_job_handler key_len=1023", "key=i_job_handler"
-		if pool.Dialect() == db.SQLite {
-			skips, seeks, reads = "SEARCH xxl_job_info USING COVERING INDEX i_job_handler (executor_handler>?)", "SEARCH xxl_job_info USING COVERING INDEX i_job_handler (executor_handler=?)", "SCAN xxl_job_info USING COVERING INDEX i_job_handler"
-		}
-		look := func(pattern string, handlers int, all bool, jobs int, few bool, plan string) {
-			t.Helper()
-			e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
-			named, got, err := db.HandlersLike(t.Context(), e, e.dialect, pattern)
-			if err != nil || len(named) != handlers || got != all || all && !strings.Contains(e.plan, skips) {
-				t.Errorf("%s: %d handlers, %v, %v, want %d, %v; the plan is %s, want %s", pattern, len(named), got, err, handlers, all, e.plan, skips)
-			}
-			ids, some, err := db.HandledBy(t.Context(), e, e.dialect, pattern)
-			if err != nil || len(ids) != jobs || some != few || !strings.Contains(e.plan, plan) {
-				t.Errorf("%s: %d jobs, %v, %v, want %d, %v; the plan is %s, want %s", pattern, len(ids), some, err, jobs, few, e.plan, plan)
-			}
+		columns := []lookedFor{
+			{lookup: db.Handlers, name: "executor_handler", index: "i_job_handler", length: "1023", none: "%none%", one: "%H19%", every: "%h%"},
+			{lookup: db.TagLists, name: "tags", index: "i_job_tags", length: "1022", none: "%,none,%", one: "%,H19,%", every: "%,all,%"},
 		}
 		give("CONCAT('h', id % 20)")
-		look("%none%", 0, true, 0, true, skips) // and asks for no jobs
-		look("%H19%", 1, true, 256, true, seeks)
-		look("%h%", 20, true, 2001, false, "i_job_handler")
+		for _, c := range columns {
+			skips, seeks, _ := c.plans(pool.Dialect())
+			c.look(t, pool, c.none, 0, true, 0, true, skips) // and asks for no jobs
+			c.look(t, pool, c.one, 1, true, 256, true, seeks)
+			c.look(t, pool, c.every, 20, true, 2001, false, c.index)
+		}
 		give("CONCAT('each ', id)")
-		look("%none%", 0, false, 0, true, reads)
+		for _, c := range columns {
+			_, _, reads := c.plans(pool.Dialect())
+			c.look(t, pool, c.none, 0, false, 0, true, reads)
+		}
+		e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+		if lists, err := db.New().ListTagsWith(t.Context(), e, db.ListTagsWithParams{Pattern: "%,all,%", Limit: 200}); err != nil || len(lists) != 200 || !strings.Contains(e.plan, "i_job_tags") {
+			t.Errorf("%d lists of tags, %v; the plan is %s", len(lists), err, e.plan)
+		}
 	})
+}
+
+// lookedFor is a column that has an index of its own, and what is looked for in it: what no job has, one in twenty and each.
+type lookedFor struct {
+	lookup interface {
+		Values(ctx context.Context, tx db.DBTX, dialect db.Dialect, pattern string) ([]string, bool, error)
+		Jobs(ctx context.Context, tx db.DBTX, dialect db.Dialect, pattern string) ([]int64, bool, error)
+	}
+	name, index, length string
+	none, one, every    string
+}
+
+// plans are what the plans name that skip from value to value, seek some and read all.
+func (c lookedFor) plans(dialect db.Dialect) (skips, seeks, reads string) {
+	if dialect == db.SQLite {
+		covering := " xxl_job_info USING COVERING INDEX " + c.index
+		return "SEARCH" + covering + " (" + c.name + ">?)", "SEARCH" + covering + " (" + c.name + "=?)", "xxl_job_info USING COVERING INDEX " + c.index
+	}
+	return "Using index for group-by", "key=" + c.index + " key_len=" + c.length, "key=" + c.index
+}
+
+func (c lookedFor) look(t *testing.T, pool *db.Pool, pattern string, values int, all bool, jobs int, few bool, plan string) {
+	t.Helper()
+	skips, _, _ := c.plans(pool.Dialect())
+	e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+	named, got, err := c.lookup.Values(t.Context(), e, e.dialect, pattern)
+	if err != nil || len(named) != values || got != all || all && !strings.Contains(e.plan, skips) {
+		t.Errorf("%s %s: %d values, %v, %v, want %d, %v; the plan is %s, want %s", c.name, pattern, len(named), got, err, values, all, e.plan, skips)
+	}
+	ids, some, err := c.lookup.Jobs(t.Context(), e, e.dialect, pattern)
+	if err != nil || len(ids) != jobs || some != few || !strings.Contains(e.plan, plan) {
+		t.Errorf("%s %s: %d jobs, %v, %v, want %d, %v; the plan is %s, want %s", c.name, pattern, len(ids), some, err, jobs, few, e.plan, plan)
+	}
 }
 
 // bigTables makes 3,000 jobs of which 40 are started, and 20,000 runs of which 30 are open.

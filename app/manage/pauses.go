@@ -455,8 +455,8 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput, reme
 	return id, nil
 }
 
-// checkTag refuses to pause a tag that no job has: it would hold nothing still, and whoever mistyped it would count on that. It reads all jobs, which
-// with 100,000 takes a while, so not in the transaction: on the embedded database claims would wait for it.
+// checkTag refuses to pause a tag that no job has: it would hold nothing still, and whoever mistyped it would count on that. It reads what
+// tags all jobs have, which with 100,000 takes a while, so not in the transaction: on the embedded database claims would wait for it.
 func (s *Pauses) checkTag(ctx context.Context, in PauseInput) error {
 	if in.Scope != jobspec.PauseTag {
 		return nil
