@@ -319,18 +319,6 @@ func (q *Queries) DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUnti
 	return result.RowsAffected()
 }
 
-const deleteOrphanedAlarmStates = `-- name: DeleteOrphanedAlarmStates :execrows
-DELETE FROM punctual_alarm_state WHERE job_id NOT IN (SELECT i.id FROM xxl_job_info AS i)
-`
-
-func (q *Queries) DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteOrphanedAlarmStates)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const endAlarmDeliveries = `-- name: EndAlarmDeliveries :execrows
 UPDATE punctual_alarm_delivery
 SET state = ?, tries = ?, next_at = ?, error = ?, holder = '',
@@ -1618,6 +1606,34 @@ func (q *Queries) ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpecte
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listGoneJobsOfAlarmStates = `-- name: ListGoneJobsOfAlarmStates :many
+SELECT DISTINCT job_id FROM punctual_alarm_state WHERE NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_alarm_state.job_id)
+`
+
+// A read of its own before the deletion, because a DELETE with a SELECT locks each job that it looks at, for which claims would wait.
+func (q *Queries) ListGoneJobsOfAlarmStates(ctx context.Context, db DBTX) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listGoneJobsOfAlarmStates)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var job_id int64
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

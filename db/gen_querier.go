@@ -177,12 +177,11 @@ type Querier interface {
 	DeleteNote(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Of no run: those have gone with it.
 	DeleteNotesBefore(ctx context.Context, db DBTX, at int64) (int64, error)
-	DeleteNotesOfGoneJobs(ctx context.Context, db DBTX) (int64, error)
 	// Each is one look by the primary key; people do not write so many that a pass over all would be long.
 	DeleteNotesOfGoneRuns(ctx context.Context, db DBTX) (int64, error)
+	DeleteNotesOfJob(ctx context.Context, db DBTX, jobID int64) error
 	// DeleteRuns for those that are still open; fewer rows than ids: some have ended meanwhile.
 	DeleteOpenRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
-	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
 	// Every session of a user but the one in use.
 	DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error)
 	// After a change of the password they began with, but for the one in which it was changed.
@@ -647,6 +646,10 @@ type Querier interface {
 	ListGlueVersions(ctx context.Context, db DBTX, arg ListGlueVersionsParams) ([]ListGlueVersionsRow, error)
 	// The runs of the steps and items of a flow that go on.
 	ListGoingFlowRuns(ctx context.Context, db DBTX, arg ListGoingFlowRunsParams) ([]ListGoingFlowRunsRow, error)
+	// A read of its own before the deletion, because a DELETE with a SELECT locks each job that it looks at, for which claims would wait.
+	ListGoneJobsOfAlarmStates(ctx context.Context, db DBTX) ([]int64, error)
+	// See ListGoneJobsOfAlarmStates.
+	ListGoneJobsOfNotes(ctx context.Context, db DBTX) ([]int64, error)
 	// What is decided for groups: a row for each of which something is.
 	ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions, error)
 	// What touches xxl_job_group and xxl_job_registry.

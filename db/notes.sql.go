@@ -35,18 +35,6 @@ func (q *Queries) DeleteNotesBefore(ctx context.Context, db DBTX, at int64) (int
 	return result.RowsAffected()
 }
 
-const deleteNotesOfGoneJobs = `-- name: DeleteNotesOfGoneJobs :execrows
-DELETE FROM punctual_note WHERE job_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_note.job_id)
-`
-
-func (q *Queries) DeleteNotesOfGoneJobs(ctx context.Context, db DBTX) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteNotesOfGoneJobs)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const deleteNotesOfGoneRuns = `-- name: DeleteNotesOfGoneRuns :execrows
 DELETE FROM punctual_note WHERE run_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_note.run_id)
 `
@@ -58,6 +46,15 @@ func (q *Queries) DeleteNotesOfGoneRuns(ctx context.Context, db DBTX) (int64, er
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const deleteNotesOfJob = `-- name: DeleteNotesOfJob :exec
+DELETE FROM punctual_note WHERE job_id = ?
+`
+
+func (q *Queries) DeleteNotesOfJob(ctx context.Context, db DBTX, jobID int64) error {
+	_, err := db.ExecContext(ctx, deleteNotesOfJob, jobID)
+	return err
 }
 
 const getNote = `-- name: GetNote :one
@@ -110,6 +107,34 @@ func (q *Queries) InsertNote(ctx context.Context, db DBTX, arg InsertNoteParams)
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+const listGoneJobsOfNotes = `-- name: ListGoneJobsOfNotes :many
+SELECT DISTINCT job_id FROM punctual_note WHERE job_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_note.job_id)
+`
+
+// See ListGoneJobsOfAlarmStates.
+func (q *Queries) ListGoneJobsOfNotes(ctx context.Context, db DBTX) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listGoneJobsOfNotes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var job_id int64
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listNotesBetween = `-- name: ListNotesBetween :many

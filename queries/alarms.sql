@@ -77,8 +77,9 @@ WHERE job_id = sqlc.arg(job_id) AND cause = sqlc.arg(cause) AND revision = sqlc.
 -- Closed, and nothing gathered: the row says nothing any more.
 DELETE FROM punctual_alarm_state WHERE opened_at = 0 AND notice_id = 0 AND window_until < ?;
 
--- name: DeleteOrphanedAlarmStates :execrows
-DELETE FROM punctual_alarm_state WHERE job_id NOT IN (SELECT i.id FROM xxl_job_info AS i);
+-- name: ListGoneJobsOfAlarmStates :many
+-- A read of its own before the deletion, because a DELETE with a SELECT locks each job that it looks at, for which claims would wait.
+SELECT DISTINCT job_id FROM punctual_alarm_state WHERE NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_alarm_state.job_id);
 
 -- name: DeleteAlarmStatesOfJob :exec
 DELETE FROM punctual_alarm_state WHERE job_id = ?;

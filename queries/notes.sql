@@ -29,8 +29,12 @@ DELETE FROM punctual_note WHERE run_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job
 -- Of no run: those have gone with it.
 DELETE FROM punctual_note WHERE run_id = 0 AND at < ?;
 
--- name: DeleteNotesOfGoneJobs :execrows
-DELETE FROM punctual_note WHERE job_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_note.job_id);
+-- name: ListGoneJobsOfNotes :many
+-- See ListGoneJobsOfAlarmStates.
+SELECT DISTINCT job_id FROM punctual_note WHERE job_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_note.job_id);
+
+-- name: DeleteNotesOfJob :exec
+DELETE FROM punctual_note WHERE job_id = ?;
 
 -- name: ListNotesBetween :many
 -- Those of some jobs and of their runs, and with job 0 about all jobs of groups, from one moment to before another, the newest moment first,

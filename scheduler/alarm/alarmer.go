@@ -268,9 +268,15 @@ func (a *Alarmer) clean(ctx context.Context, now time.Time) error {
 			}
 		}
 	}
-	if _, err := a.queries.DeleteOrphanedAlarmStates(ctx, a.cfg.Pool); err != nil {
+	gone, err := a.queries.ListGoneJobsOfAlarmStates(ctx, a.cfg.Pool)
+	if err != nil {
 		return err
 	}
-	_, err := a.queries.DeleteIdleAlarmStates(ctx, a.cfg.Pool, now.UnixMilli())
+	for _, job := range gone {
+		if err := a.queries.DeleteAlarmStatesOfJob(ctx, a.cfg.Pool, job); err != nil {
+			return err
+		}
+	}
+	_, err = a.queries.DeleteIdleAlarmStates(ctx, a.cfg.Pool, now.UnixMilli())
 	return err
 }

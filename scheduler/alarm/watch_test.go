@@ -1,6 +1,7 @@
 package alarm
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/scheduler"
 )
 
@@ -415,6 +417,29 @@ func TestOldAlarmsAreForgotten(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCleaningLocksNoJob: claims write the jobs all the time, and neither waits for the other.
+func TestCleaningLocksNoJob(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets writers in one after the other
+	b := setup(t, pool, nil)
+	b.addChannel(b.mailChannel(newMailServer(t, mailServerOptions{}), "a@example.com"))
+	b.raise(b.job, "failed", "boom")
+	b.work()
+	tx, err := pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_last_time = 1 WHERE id = ?", b.job); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
+	defer cancel()
+	if err := b.a.clean(ctx, b.clock.now()); err != nil {
+		t.Errorf("while a claim writes the job: %v", err)
+	}
 }
 
 // TestARecoveryIsFoundBehindManyOpenAlarms: the look goes through all of them.

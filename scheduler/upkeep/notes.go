@@ -13,9 +13,15 @@ func (s *Service) forgetNotes(ctx context.Context) error {
 	if _, err := s.queries.DeleteNotesOfGoneRuns(ctx, s.cfg.Pool); err != nil {
 		return err
 	}
-	if _, err := s.queries.DeleteNotesOfGoneJobs(ctx, s.cfg.Pool); err != nil {
+	gone, err := s.queries.ListGoneJobsOfNotes(ctx, s.cfg.Pool)
+	if err != nil {
 		return err
 	}
-	_, err := s.queries.DeleteNotesBefore(ctx, s.cfg.Pool, s.cfg.Now().Add(-keepNotes).UnixMilli())
+	for _, job := range gone {
+		if err := s.queries.DeleteNotesOfJob(ctx, s.cfg.Pool, job); err != nil {
+			return err
+		}
+	}
+	_, err = s.queries.DeleteNotesBefore(ctx, s.cfg.Pool, s.cfg.Now().Add(-keepNotes).UnixMilli())
 	return err
 }
