@@ -88,12 +88,29 @@ func (q *Queries) DeleteFlowSteps(ctx context.Context, db DBTX, flowLogID int64)
 	return result.RowsAffected()
 }
 
-const deleteFlowTextsUnused = `-- name: DeleteFlowTextsUnused :execrows
-DELETE FROM punctual_flow_text WHERE made_at < ? AND NOT EXISTS (SELECT 1 FROM punctual_flow_run WHERE punctual_flow_run.text_id = punctual_flow_text.id)
+const deleteFlowTexts = `-- name: DeleteFlowTexts :execrows
+DELETE FROM punctual_flow_text WHERE id IN (/*SLICE:ids*/?) AND made_at < ?
 `
 
-func (q *Queries) DeleteFlowTextsUnused(ctx context.Context, db DBTX, madeBefore int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteFlowTextsUnused, madeBefore)
+type DeleteFlowTextsParams struct {
+	Ids        []int64
+	MadeBefore int64
+}
+
+// But for those that runs have begun with since: see TouchFlowText.
+func (q *Queries) DeleteFlowTexts(ctx context.Context, db DBTX, arg DeleteFlowTextsParams) (int64, error) {
+	query := deleteFlowTexts
+	var queryParams []interface{}
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.MadeBefore)
+	result, err := db.ExecContext(ctx, query, queryParams...)
 	if err != nil {
 		return 0, err
 	}
@@ -1069,6 +1086,40 @@ func (q *Queries) ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) (
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listFlowTextsUnused = `-- name: ListFlowTextsUnused :many
+SELECT id FROM punctual_flow_text WHERE made_at < ? AND id NOT IN (SELECT text_id FROM punctual_flow_run) LIMIT ?
+`
+
+type ListFlowTextsUnusedParams struct {
+	MadeBefore int64
+	Limit      int32
+}
+
+// One pass over the runs of flows, and a read of its own before the deletion: a DELETE with a SELECT goes through them for each text, and locks
+// them all.
+func (q *Queries) ListFlowTextsUnused(ctx context.Context, db DBTX, arg ListFlowTextsUnusedParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listFlowTextsUnused, arg.MadeBefore, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

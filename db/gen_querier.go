@@ -155,7 +155,8 @@ type Querier interface {
 	DeleteFlowRuns(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	// A part of them: the caller goes on until fewer than the limit were deleted.
 	DeleteFlowSteps(ctx context.Context, db DBTX, flowLogID int64) (int64, error)
-	DeleteFlowTextsUnused(ctx context.Context, db DBTX, madeBefore int64) (int64, error)
+	// But for those that runs have begun with since: see TouchFlowText.
+	DeleteFlowTexts(ctx context.Context, db DBTX, arg DeleteFlowTextsParams) (int64, error)
 	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
 	DeleteGates(ctx context.Context, db DBTX, jobIds []int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
@@ -630,6 +631,9 @@ type Querier interface {
 	// MariaDB walks through the whole table for some hundred runs, in the order of ids.
 	ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowStepsRow, error)
 	ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) ([]FlowStep, error)
+	// One pass over the runs of flows, and a read of its own before the deletion: a DELETE with a SELECT goes through them for each text, and locks
+	// them all.
+	ListFlowTextsUnused(ctx context.Context, db DBTX, arg ListFlowTextsUnusedParams) ([]int64, error)
 	// Flows in whose definition a number or a text stands, from an id on, by the index on the kind. What of it names a job only reading the
 	// definition tells.
 	ListFlowsNaming(ctx context.Context, db DBTX, arg ListFlowsNamingParams) ([]ListFlowsNamingRow, error)

@@ -144,8 +144,14 @@ DELETE FROM punctual_flow_step WHERE flow_log_id = ? LIMIT 1000;
 -- name: DeleteFlowRuns :execrows
 DELETE FROM punctual_flow_run WHERE log_id IN (sqlc.slice(log_ids));
 
--- name: DeleteFlowTextsUnused :execrows
-DELETE FROM punctual_flow_text WHERE made_at < sqlc.arg(made_before) AND NOT EXISTS (SELECT 1 FROM punctual_flow_run WHERE punctual_flow_run.text_id = punctual_flow_text.id);
+-- name: ListFlowTextsUnused :many
+-- One pass over the runs of flows, and a read of its own before the deletion: a DELETE with a SELECT goes through them for each text, and locks
+-- them all.
+SELECT id FROM punctual_flow_text WHERE made_at < sqlc.arg(made_before) AND id NOT IN (SELECT text_id FROM punctual_flow_run) LIMIT ?;
+
+-- name: DeleteFlowTexts :execrows
+-- But for those that runs have begun with since: see TouchFlowText.
+DELETE FROM punctual_flow_text WHERE id IN (sqlc.slice(ids)) AND made_at < sqlc.arg(made_before);
 
 -- name: GetFlowStep :one
 SELECT * FROM punctual_flow_step WHERE flow_log_id = ? AND step = ? AND item = -1;

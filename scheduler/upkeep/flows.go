@@ -38,6 +38,20 @@ func (s *Service) forgetFlows(ctx context.Context) error {
 			break
 		}
 	}
-	_, err := s.queries.DeleteFlowTextsUnused(ctx, s.cfg.Pool, s.cfg.Now().Add(-trialGrace).UnixMilli())
-	return err
+	return s.forgetFlowTexts(ctx)
+}
+
+// forgetFlowTexts deletes the definitions that no run goes by any more.
+func (s *Service) forgetFlowTexts(ctx context.Context) error {
+	const page = 1000
+	before := s.cfg.Now().Add(-trialGrace).UnixMilli()
+	for {
+		unused, err := s.queries.ListFlowTextsUnused(ctx, s.cfg.Pool, db.ListFlowTextsUnusedParams{MadeBefore: before, Limit: page})
+		if err != nil || len(unused) == 0 {
+			return err
+		}
+		if _, err := s.queries.DeleteFlowTexts(ctx, s.cfg.Pool, db.DeleteFlowTextsParams{Ids: unused, MadeBefore: before}); err != nil || len(unused) < page {
+			return err
+		}
+	}
 }

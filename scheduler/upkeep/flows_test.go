@@ -65,3 +65,41 @@ func TestWhatIsKeptOfRunsOfFlowsGoesWithThem(t *testing.T) {
 		}
 	})
 }
+
+// TestForgettingFlowsLocksNoRun: flows go on all the time, and neither waits for the other.
+func TestForgettingFlowsLocksNoRun(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets writers in one after the other
+	s := newService(t, pool, nil)
+	ctx := t.Context()
+	run, err := db.InsertRuns(ctx, pool, []db.NewRun{{JobID: 1, Type: jobspec.TriggerManual, TriggerTime: pool.Wall(s.cfg.Now())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, digest := range []string{"of the run", "of none"} {
+		if err := db.InsertFlowTexts(ctx, pool, []db.FlowText{{JobID: 1, Digest: digest, MadeAt: 1, Source: "x"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	texts, err := s.queries.FindFlowTexts(ctx, pool, []int64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.InsertFlowRuns(ctx, pool, []db.FlowRun{{LogID: run, TextID: texts[0].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "UPDATE punctual_flow_run SET revision = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.forgetFlows(ctx); err != nil {
+		t.Errorf("while a decision writes the run: %v", err)
+	}
+	if texts, err := s.queries.FindFlowTexts(ctx, pool, []int64{1}); err != nil || len(texts) != 1 {
+		t.Errorf("%d definitions are left, %v, want that of the run", len(texts), err)
+	}
+}
