@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,11 +92,11 @@ func TestWhenANodeBeatsAndLooks(t *testing.T) {
 // TestAFencedNodeJudgesNobody until the database has taken a beat of its own: whoever slept does not know who lives.
 func TestAFencedNodeJudgesNobody(t *testing.T) {
 	t.Parallel()
-	var slept time.Duration
-	inTurns(t, func(c *Config) { c.Slept = func() time.Duration { return slept } }, func(t *testing.T, w *watching, work *turns) {
+	var slept atomic.Int64
+	inTurns(t, func(c *Config) { c.Slept = func() time.Duration { return time.Duration(slept.Load()) } }, func(t *testing.T, w *watching, work *turns) {
 		early := w.other("seen before", Told{})
 		time.Sleep(10200 * time.Millisecond)
-		slept = time.Hour // and not at 10.4 s, when a lease has run out, nor at 10.5 s, when it would look
+		slept.Store(int64(time.Hour)) // and not at 10.4 s, when a lease has run out, nor at 10.5 s, when it would look
 		late := w.other("seen after", Told{})
 		time.Sleep(15 * time.Second)
 		work.mu.Lock()
