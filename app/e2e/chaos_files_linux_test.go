@@ -26,8 +26,8 @@ func TestAnAdminThatCanOpenNothing(t *testing.T) {
 	waits(t)
 	l := newLoad(t, db.SQLite, 1, 50, 12)
 	l.unsent = 0
-	a := l.start(t, 0)
-	undo := a.files(t)
+	var undo func()
+	a := l.startCalm(t, l.database.settings(), func(a *admin) { undo = a.files(t) })
 	l.at(t, 6)
 	if n := l.executor.Stats().Accepted; n != 0 {
 		t.Errorf("%d runs came to the executor", n)

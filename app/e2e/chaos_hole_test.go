@@ -46,7 +46,7 @@ func TestABlackHoleOnTheWayToExecutors(t *testing.T) {
 		}
 		return nil
 	})
-	a := l.start(t, 0)
+	a := l.startCalm(t, l.database.settings(), func(*admin) {})
 	l.at(t, 6) // some connections are there
 	latest := func() (n int, late time.Duration) {
 		l.mu.Lock()
@@ -59,8 +59,10 @@ func TestABlackHoleOnTheWayToExecutors(t *testing.T) {
 	_, usual := latest()
 	network.Swallow()
 	l.at(t, fires+1)
+	const want = 60 * fires
+	l.receives(t, want)
 	n, late := latest()
-	if want := 60 * fires; n != want {
+	if n != want {
 		t.Errorf("the healthy executor received %d runs, want %d", n, want)
 	}
 	t.Logf("the latest of the healthy executor's %d runs was %v late, before the hole %v", n, late.Round(time.Millisecond), usual.Round(time.Millisecond))

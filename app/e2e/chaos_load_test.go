@@ -141,6 +141,42 @@ func (l *load) start(t testing.TB, i int) *admin {
 	return startAdmin(t, s)
 }
 
+// receives waits until the executor has begun so many runs: a run that it has accepted has not begun yet.
+func (l *load) receives(t testing.TB, want int) {
+	t.Helper()
+	eventually(t, "the executor's runs", func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if n := len(l.late); n < want {
+			return fmt.Errorf("%d of %d", n, want)
+		}
+		return nil
+	})
+}
+
+// startCalm starts the only admin of a load, and calls then before the first fire is due, however long the start takes.
+func (l *load) startCalm(t testing.TB, s adminSettings, then func(*admin)) *admin {
+	t.Helper()
+	s.port = l.ports[0]
+	l.shift(t, time.Hour)
+	a := startAdmin(t, s)
+	then(a)
+	l.shift(t, (3*time.Second - time.Until(l.begin)).Truncate(time.Millisecond))
+	return a
+}
+
+// shift moves the whole load in time.
+func (l *load) shift(t testing.TB, by time.Duration) {
+	t.Helper()
+	if _, err := l.database.connect(t).ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_next_time = trigger_next_time + ?, end_at = end_at + ? WHERE trigger_status = 1", by.Milliseconds(), by.Milliseconds()); err != nil {
+		t.Fatal(err)
+	}
+	l.begin = l.begin.Add(by)
+	for id, first := range l.jobs {
+		l.jobs[id] = first.Add(by)
+	}
+}
+
 // at waits for a moment of the load, in seconds after its first fire.
 func (l *load) at(t testing.TB, seconds float64) {
 	t.Helper()

@@ -78,8 +78,8 @@ func TestMisbehavingExecutors(t *testing.T) {
 		return nil
 	})
 	s := l.database.settings()
-	s.port, s.env = l.ports[0], []string{"PUNCTUAL_CALL_TIMEOUT=1s"}
-	a := startAdmin(t, s)
+	s.env = []string{"PUNCTUAL_CALL_TIMEOUT=1s"}
+	a := l.startCalm(t, s, func(*admin) {})
 	l.at(t, fires)
 	eventually(t, "outcome of every sending", func() error {
 		if n := l.database.count(t, "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_code = 0"); n > 0 {
@@ -108,9 +108,11 @@ func TestMisbehavingExecutors(t *testing.T) {
 			t.Errorf("%s: %d runs, want %d", c.name, seen, fires)
 		}
 	}
+	const want = 40 * fires
+	l.receives(t, want)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if want := 40 * fires; len(l.late) != want {
+	if len(l.late) != want {
 		t.Fatalf("the healthy executor received %d runs, want %d", len(l.late), want)
 	}
 	slices.Sort(l.late)
