@@ -117,7 +117,7 @@ func (a *API) apply(ctx context.Context, p auth.Principal, in applyBody, dry boo
 	if err != nil {
 		return nil, err
 	}
-	opts := transfer.Options{ByID: in.ByID, KeepState: !in.KeepStates, CreateGroups: in.CreateGroups, Source: in.Source, Revision: in.Revision, Prune: in.Prune}
+	opts := transfer.Options{ByID: in.ByID, FileStates: !in.KeepStates, CreateGroups: in.CreateGroups, Source: in.Source, Revision: in.Revision, Prune: in.Prune}
 	opts.Look = dry && !p.CanAnywhere(auth.RightEdit)
 	plan, err := a.Files.Plan(ctx, p, file, opts)
 	if err != nil {

@@ -147,7 +147,7 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 	// A recorder in a test has no deadlines to set.
 	_ = http.NewResponseController(ec.Response()).SetWriteDeadline(time.Now().Add(importTime))
 	ctx, p := ec.Request().Context(), who(ec)
-	opts := transfer.Options{ByID: page.Match == jobs.MatchID, KeepState: page.States == jobs.StatesFile, CreateGroups: page.Create}
+	opts := transfer.Options{ByID: page.Match == jobs.MatchID, FileStates: page.States == jobs.StatesFile, CreateGroups: page.Create}
 	confirmed := ec.FormValue(jobs.FieldConfirm)
 	if confirmed == "" {
 		plan, err := c.files.Plan(ctx, p, file, opts)

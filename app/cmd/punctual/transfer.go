@@ -70,7 +70,7 @@ func (c *importCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	plan, err := app.ImportJobs(context.Background(), o, file, transfer.Options{ByID: c.ByID, KeepState: c.States, CreateGroups: c.CreateExecutors}, c.Apply)
+	plan, err := app.ImportJobs(context.Background(), o, file, transfer.Options{ByID: c.ByID, FileStates: c.States, CreateGroups: c.CreateExecutors}, c.Apply)
 	if err != nil {
 		return inWords(err)
 	}

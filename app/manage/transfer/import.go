@@ -23,8 +23,8 @@ type Options struct {
 	// That is right for the installation the file came from; elsewhere the same id is another job, so without it jobs are found
 	// by their executor and description.
 	ByID bool
-	// KeepState starts and stops jobs as the file says. Without it new jobs are stopped and the others stay as they are.
-	KeepState bool
+	// FileStates starts and stops jobs as the file says. Without it new jobs are stopped and the others stay as they are.
+	FileStates bool
 	// CreateGroups makes executors that do not exist; only administrators may.
 	CreateGroups bool
 	// Source is where the jobs are kept, such as a repository: they belong to it from then on, and none that belongs to another may be among

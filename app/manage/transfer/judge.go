@@ -53,7 +53,7 @@ func (m *importer) judge(i int) {
 		}
 	}
 	item.in = in
-	if m.opts.KeepState {
+	if m.opts.FileStates {
 		item.start = item.file.State == jobfile.Running && !running
 		item.stop = item.file.State == jobfile.Stopped && running
 	}

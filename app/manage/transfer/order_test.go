@@ -26,7 +26,7 @@ func TestWhatIsDueSoonIsChangedLast(t *testing.T) {
 		}
 		soon, late := "description: soon, schedule: CRON, cron: '0 7 5 * * ?', time_zone: UTC, state: running", "description: late, schedule: CRON, cron: '0 0 5 * * ?', time_zone: UTC, state: running"
 		stopped, old := "description: stopped, schedule: CRON, cron: '0 7 5 * * ?'", "description: old, schedule: NONE"
-		opts := Options{KeepState: true, Source: "git/jobs", Prune: true}
+		opts := Options{FileStates: true, Source: "git/jobs", Prune: true}
 		b.apply(t, b.admin, read(t, file(0, soon, late, stopped, old)), opts)
 		before := len(b.bundleAudit(t))
 		b.apply(t, b.admin, read(t, file(1, soon, late, stopped, "description: new, schedule: NONE")), opts)

@@ -198,7 +198,7 @@ func TestExportAndImportAgree(t *testing.T) {
 			t.Fatalf("%+v", exported)
 		}
 		for _, format := range []jobfile.Format{jobfile.YAML, jobfile.JSON} {
-			for _, opts := range []Options{{}, {KeepState: true}, {ByID: true, KeepState: true, CreateGroups: true}} {
+			for _, opts := range []Options{{}, {FileStates: true}, {ByID: true, FileStates: true, CreateGroups: true}} {
 				plan := b.plan(t, b.admin, parsed(t, exported.File, format), opts)
 				if plan.Count(Same) != 5 || plan.Work() != 0 {
 					t.Errorf("into the same installation, %s, %+v:\n%s", format, opts, outcomes(plan))
@@ -225,7 +225,7 @@ func TestImportIntoAnEmptyInstallation(t *testing.T) {
 		}
 		b.create(t, func(in *manage.JobInput) { in.Group = b.closed + 1 }) // so that ids differ
 		b.create(t, func(in *manage.JobInput) { in.Group = b.closed + 1 })
-		plan := b.apply(t, b.admin, parsed(t, f, jobfile.YAML), Options{KeepState: true, CreateGroups: true})
+		plan := b.apply(t, b.admin, parsed(t, f, jobfile.YAML), Options{FileStates: true, CreateGroups: true})
 		if plan.Count(Create) != 5 || !slices.Equal(plan.NewGroups, []string{"orders", "secret"}) {
 			t.Fatalf("%v\n%s", plan.NewGroups, outcomes(plan))
 		}
@@ -240,7 +240,7 @@ func TestImportIntoAnEmptyInstallation(t *testing.T) {
 		if diff := cmp.Diff(without(t, f), without(t, again.File)); diff != "" {
 			t.Errorf("what was imported differs:\n%s", diff)
 		}
-		if got := b.plan(t, b.admin, again.File, Options{KeepState: true}); got.Count(Same) != 5 {
+		if got := b.plan(t, b.admin, again.File, Options{FileStates: true}); got.Count(Same) != 5 {
 			t.Errorf("imported again:\n%s", outcomes(got))
 		}
 		for _, item := range plan.Items {
@@ -387,7 +387,7 @@ func TestImportRefusesByLine(t *testing.T) {
 		scriptFile := func(lines ...string) string {
 			return strings.Replace(strings.Replace(yamlOf(lines...), "close the day", "script", 1), "handler: closeDay", "kind: GLUE_SHELL", 1)
 		}
-		all := Options{KeepState: true, CreateGroups: true}
+		all := Options{FileStates: true, CreateGroups: true}
 		tests := []struct {
 			name string
 			p    auth.Principal
@@ -471,7 +471,7 @@ func TestImportDoesWhatItPromised(t *testing.T) {
 		text := yamlOf("children: [{app_name: orders, description: new}]", "retries: 4") +
 			"      - {description: new, author: ann, schedule: FIX_RATE, every_seconds: 5, handler: h, state: running}\n" +
 			"      - {description: runs, author: ann, schedule: NONE, handler: closeDay}\n"
-		f, opts := read(t, text), Options{KeepState: true}
+		f, opts := read(t, text), Options{FileStates: true}
 		f.Groups[0].Jobs[2].State = jobfile.Stopped
 		plan := b.plan(t, b.user, f, opts)
 		if plan.Work() != 3 {
@@ -600,7 +600,7 @@ func TestJobsKeptInFilesAreChangedThereOnly(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool)
 		ctx := t.Context()
-		mine := Options{KeepState: true, Source: "git/jobs", Prune: true}
+		mine := Options{FileStates: true, Source: "git/jobs", Prune: true}
 		script := "      - {description: script, author: ann, schedule: NONE, kind: GLUE_SHELL, script: echo one}\n"
 		done := b.apply(t, b.admin, read(t, yamlOf()+script), mine)
 		job, glue := done.Items[0].ID, done.Items[1].ID
