@@ -1,13 +1,16 @@
 package db_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,8 +93,14 @@ func TestMigrateOutOfOrder(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		mustExec(t, pool.DB, "DROP TABLE punctual_audit")
 		mustExec(t, pool.DB, "DELETE FROM "+db.TestVersionTable+" WHERE version_id = 31")
+		if err := pool.CheckCurrent(t.Context()); !errors.Is(err, db.ErrOutdated) {
+			t.Errorf("with all migrations but one: %v", err)
+		}
 		if err := pool.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		if err := pool.CheckCurrent(t.Context()); err != nil {
+			t.Error(err)
 		}
 		if n := count(t, pool.DB, "punctual_audit"); n != 0 {
 			t.Errorf("%d rows", n)
@@ -141,6 +150,29 @@ func TestMigrateAfterDeadHolder(t *testing.T) {
 	}
 	if n := count(t, pool.DB, "(SELECT 1) AS a WHERE NOW(6) < '"+ends+"'"); n != 0 {
 		t.Errorf("migrated before %s, while the lock was held by another", ends)
+	}
+}
+
+// TestAStartWithNothingToMigrateWaitsForNobody, also where a newer program has migrated, or what is left to do is not for a start.
+func TestAStartWithNothingToMigrateWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	pool.DeferAbove(-1)
+	mustExec(t, pool.DB, "UPDATE "+db.TestLockTable+" SET locked = true, locked_by = 'another', lease_expires_at = NOW(6) + INTERVAL 1 DAY")
+	for _, change := range []string{
+		"DO 1",
+		"INSERT INTO " + db.TestVersionTable + " (version_id, is_applied) VALUES (1000000, true)",
+		"DELETE FROM " + db.TestVersionTable + " WHERE version_id = 77", // deferred
+	} {
+		mustExec(t, pool.DB, change)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if err := pool.Migrate(ctx); err != nil {
+			t.Errorf("after %s: %v", change, err)
+		}
+		cancel()
+	}
+	if _, building := pool.Building(); !building {
+		t.Error("nothing is left to be built")
 	}
 }
 
