@@ -28,8 +28,9 @@ const goAgain = 2 * time.Second
 // awaitGo begins when the hold has ended.
 func (a *App) awaitGo(loop context.Context, end func()) {
 	a.logger.Warn("this database is held: no job runs, and nothing is sent or deleted, until an administrator says go on the nodes page, or punctual hold end does")
+	var again time.Time // the next try
 	for range tick.Every(loop, goEvery) {
-		if _, held := a.held.Hold(); held || !a.mu.TryLock() { // who has it may be about to stop, and waits for this
+		if _, held := a.held.Hold(); held || time.Now().Before(again) || !a.mu.TryLock() { // who has it may be about to stop, and waits for this
 			continue
 		}
 		err := a.tryGo(loop, end)
@@ -38,7 +39,7 @@ func (a *App) awaitGo(loop context.Context, end func()) {
 			return
 		}
 		a.logger.Error("begin after the hold, and try again", "error", err)
-		tick.Reset(goAgain)
+		again = time.Now().Add(goAgain)
 	}
 }
 
