@@ -306,9 +306,13 @@ func (w *runWatch) sendState(ctx context.Context, s *live.Stream, r db.Run, vers
 	return nil
 }
 
-// sendLog sends the output that is new, and says whether there will be no more once the run has finished.
+// logTurn is how long one look sends output. A run that writes faster than its reader reads would else keep the stream from ever asking
+// whether they may still see it, and whether the admin stops.
+const logTurn = time.Second
+
+// sendLog sends the output that is new, for a while, and says whether there will be no more once the run has finished.
 func (w *runWatch) sendLog(ctx context.Context, s *live.Stream, r *db.Run) (end bool, err error) {
-	for {
+	for began := time.Now(); time.Since(began) < logTurn; {
 		piece, err := w.pages.runs.LogOf(ctx, r, w.next)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -343,6 +347,7 @@ func (w *runWatch) sendLog(ctx context.Context, s *live.Stream, r *db.Run) (end 
 		}
 		w.next, w.pace, w.level = next, logPaceMin, runs.LastLevel(lines, w.level)
 	}
+	return false, nil
 }
 
 // say tells why there is no output at the moment, or that there is again.

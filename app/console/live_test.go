@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -118,6 +119,33 @@ func TestOutputThatIsGoneIsNotTakenForNone(t *testing.T) {
 			if _, says, _ := strings.Cut(recorder.Body.String(), "event: note\n"); err != nil || ended != (tt.handled != 0) || !strings.Contains(says, tt.note) || tt.note == "" && says != "" {
 				t.Errorf("run %d: its stream ends: %v, %v, with %q", id, ended, err, says)
 			}
+		}
+	})
+}
+
+// endless has one more line whenever it is asked, and lets time pass.
+type endless struct{}
+
+func (endless) Read(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
+	time.Sleep(10 * time.Millisecond)
+	return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from, ToLineNum: from, LogContent: "a line\n"}}, nil
+}
+
+// TestALookEndsWhileARunWrites: a run that never stops writing does not keep a stream from asking whether its reader may still see it.
+func TestALookEndsWhileARunWrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		pages := &runPages{runs: manage.New(manage.Config{Pool: new(db.Pool), Zone: time.UTC, Outputs: endless{}}).Runs}
+		w := &runWatch{pages: pages, page: layout.Page{Printer: locales.New().Printer(locales.English)}, next: 1}
+		began := time.Now()
+		end, err := w.sendLog(ctx, live.NewStream(httptest.NewRecorder()), &db.Run{})
+		if took := time.Since(began); end || err != nil || took > live.Recheck || w.next < 50 {
+			t.Errorf("a look takes %v and comes to line %d: %v, %v", took, w.next, end, err)
+		}
+		if _, err := w.sendLog(ctx, live.NewStream(httptest.NewRecorder()), &db.Run{}); err != nil || w.next < 100 {
+			t.Errorf("the next one comes to line %d: %v", w.next, err)
 		}
 	})
 }
