@@ -78,6 +78,19 @@ func (q *Queries) DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expires
 	return result.RowsAffected()
 }
 
+const deleteDeviceLoginsOfUser = `-- name: DeleteDeviceLoginsOfUser :execrows
+DELETE FROM punctual_device_login WHERE user_id = ?
+`
+
+// What somebody let in or refused, who is deleted: the token would be that of whoever gets their number.
+func (q *Queries) DeleteDeviceLoginsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteDeviceLoginsOfUser, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const findDeviceLogin = `-- name: FindDeviceLogin :one
 SELECT id, code, program, address, created_at, expires_at FROM punctual_device_login WHERE code = ? AND state = 0 AND expires_at > ?
 `

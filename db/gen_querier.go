@@ -144,6 +144,8 @@ type Querier interface {
 	DeleteDeliveriesOfWebhook(ctx context.Context, db DBTX, arg DeleteDeliveriesOfWebhookParams) (int64, error)
 	DeleteDeliveriesUpTo(ctx context.Context, db DBTX, arg DeleteDeliveriesUpToParams) (int64, error)
 	DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
+	// What somebody let in or refused, who is deleted: the token would be that of whoever gets their number.
+	DeleteDeviceLoginsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteEndedOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)

@@ -13,6 +13,10 @@ SELECT d.id, d.state, d.expires_at, d.user_id, d.address, d.name, d.rights, d.ad
 FROM punctual_device_login AS d LEFT JOIN xxl_job_user AS u ON u.id = d.user_id
 WHERE d.id = sqlc.arg(id);
 
+-- name: DeleteDeviceLoginsOfUser :execrows
+-- What somebody let in or refused, who is deleted: the token would be that of whoever gets their number.
+DELETE FROM punctual_device_login WHERE user_id = ?;
+
 -- name: FindDeviceLogin :one
 -- One that waits for an answer.
 SELECT id, code, program, address, created_at, expires_at FROM punctual_device_login WHERE code = sqlc.arg(code) AND state = 0 AND expires_at > sqlc.arg(now_ms);

@@ -589,3 +589,33 @@ func TestEverybodyIsListed(t *testing.T) {
 		}
 	})
 }
+
+// TestALoginOfAProgramGoesWithWhoLetItIn: what somebody let in before they were deleted gets no token, not of who has their number next either.
+func TestALoginOfAProgramGoesWithWhoLetItIn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		id, err := db.New().InsertUser(ctx, pool, db.InsertUserParams{Username: "leaver", Password: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, secret, err := b.Devices.Begin(ctx, "192.0.2.1", "punctual")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaver := auth.NewPrincipal(id, "leaver", auth.RoleUser, db.Text(fmt.Sprint(b.group)))
+		if err := b.Devices.LetIn(ctx, leaver, d.Code, APITokenInput{Name: "laptop", Rights: auth.RightView, Days: 7}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Users.Delete(ctx, b.admin, id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_user (id, username, password, role, permission) VALUES (?, 'successor', 'x', 0, ?)", id, fmt.Sprint(b.group)); err != nil {
+			t.Fatal(err)
+		}
+		if state, token, err := b.Devices.Take(ctx, secret); kind(err) != "404 problem.device.unknown" || token != "" {
+			t.Errorf("a program that was let in by who is deleted: %q, a token: %v, %v", state, token != "", err)
+		}
+	})
+}
