@@ -72,7 +72,7 @@ func deepReads(limit int) map[string]func(ctx context.Context, tx db.DBTX) (int,
 		"what was done to a thing":        audit(db.AuditFilter{Kind: "job", ObjectID: 1}),
 		"what somebody did to that":       audit(db.AuditFilter{User: "ada", Kind: "job", ObjectID: 1}),
 		"how long runs took": func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 1, BeforeID: middle, Limit: n})
+			r, err := q.ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 1, BeforeID: middle, AllGroups: 1, Limit: n})
 			return len(r), err
 		},
 		"runs before a deadline": func(ctx context.Context, tx db.DBTX) (int, error) {

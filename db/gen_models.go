@@ -692,6 +692,7 @@ type PunctualJobDay struct {
 	TotalMs   int64
 	LongestID int64
 	LongestMs int64
+	JobGroup  int64
 }
 
 type RecoveryCode struct {

@@ -722,6 +722,7 @@ type Querier interface {
 	ListLiveOutputsToEnd(ctx context.Context, db DBTX, arg ListLiveOutputsToEndParams) ([]ListLiveOutputsToEndRow, error)
 	// Those of the open runs that were sent a while ago.
 	ListLongRuns(ctx context.Context, db DBTX, arg ListLongRunsParams) ([]ListLongRunsRow, error)
+	// group_ids counts unless all_groups is 1.
 	ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error)
 	ListMembersOfTeam(ctx context.Context, db DBTX, teamID int64) ([]ListMembersOfTeamRow, error)
 	// Jobs of the status that stands for started jobs here, and for nothing in XXL-JOB. Flows are ours, in a database that comes back.
@@ -814,7 +815,7 @@ type Querier interface {
 	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
 	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
 	// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
-	// end is not known (event.EndUnsure).
+	// end is not known (event.EndUnsure). group_ids counts unless all_groups is 1.
 	ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
@@ -873,7 +874,7 @@ type Querier interface {
 	// Which of these runs have a slot or wait for one, and for which group's limit each counts.
 	ListSlotGroups(ctx context.Context, db DBTX, logIds []int64) ([]ListSlotGroupsRow, error)
 	// The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
-	// The caller bounds both stretches. group_ids counts unless all_groups is 1.
+	// The caller bounds both stretches. Unless all_groups is 1 the runs are of group_ids, and the jobs are in one of job_groups, the same.
 	ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsParams) ([]ListSlowJobsRow, error)
 	// Those of the open runs whose jobs want it to be told, longer under way than the job allows.
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
@@ -1112,7 +1113,7 @@ type Querier interface {
 	SumEndedOutputs(ctx context.Context, db DBTX) (int64, error)
 	// What the counters of a stretch of hours come to for each group. group_ids counts unless all_groups is 1.
 	SumHoursByGroup(ctx context.Context, db DBTX, arg SumHoursByGroupParams) ([]SumHoursByGroupRow, error)
-	// How long the long runs of a stretch of days took for each group that jobs are in now; group 0 has those of jobs that are deleted.
+	// How long the long runs of a stretch of days took for each group that they were recorded with; group 0 has those of jobs that are deleted.
 	// The run of a flow is left out, which takes no executor's time beside its steps'. group_ids counts unless all_groups is 1.
 	SumLongRunsByGroup(ctx context.Context, db DBTX, arg SumLongRunsByGroupParams) ([]SumLongRunsByGroupRow, error)
 	// How much is kept, and how much of that since a moment.

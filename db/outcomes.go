@@ -26,24 +26,30 @@ type Outcome struct {
 const outcomeColumns = "id, trigger_code, planned_at, outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, " + listedEvents + "), " +
 	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
 
-// ListOutcomes finds the newest fires of each of some jobs, at most n of each, newest first within a job. A trial of a script is none.
+// ListOutcomes finds the newest fires of each of some jobs that were recorded with some groups or, without any, with whichever; at most n of
+// each, newest first within a job. A trial of a script is none.
 //
 // A job's runs lie far apart in a big log, a read of the disk each. So what they ended with comes from an index (i_job_outcome),
-// and only those rows are read that have more to tell.
-func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcome, error) {
+// and only those rows are read that have more to tell. It knows no groups: asked for some, each run's row is read.
+func ListOutcomes(ctx context.Context, tx DBTX, jobIDs, groups []int64, n int) ([]Outcome, error) {
 	if len(jobIDs) == 0 {
 		return nil, nil
 	}
 	// One short walk of the index for each job: a join over these jobs would read every run they ever had.
 	var q strings.Builder
 	args := make([]any, 0, 2*len(jobIDs))
+	var of where
+	if len(groups) > 0 {
+		of.in("job_group", groups)
+	}
+	visible := strings.Replace(of.String(), " WHERE ", " AND ", 1)
 	for i, id := range jobIDs {
 		if i > 0 {
 			q.WriteString(" UNION ALL ")
 		}
-		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log AS l%d WHERE job_id = ? "+
-			"AND NOT EXISTS (SELECT 1 FROM punctual_trial WHERE log_id = l%d.id) ORDER BY id DESC LIMIT ?) AS r%d", i, i, i)
-		args = append(args, id, n)
+		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log AS l%d FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > 0%s "+
+			"AND NOT EXISTS (SELECT 1 FROM punctual_trial WHERE log_id = l%d.id) ORDER BY id DESC LIMIT ?) AS r%d", i, visible, i, i)
+		args = append(append(append(args, id), of.args...), n)
 	}
 	rows, err := tx.QueryContext(ctx, q.String(), args...)
 	if err != nil {

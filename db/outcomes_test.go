@@ -22,7 +22,7 @@ func TestOutcomesAreTheNewestOfEachJob(t *testing.T) {
 		for i := range int64(50) { // as many as a page shows; most have never run
 			jobs = append(jobs, i+1)
 		}
-		list, err := db.ListOutcomes(t.Context(), pool, jobs, 3)
+		list, err := db.ListOutcomes(t.Context(), pool, jobs, nil, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestOutcomesAreTheNewestOfEachJob(t *testing.T) {
 		if len(codes) != 2 || len(codes[1]) != 3 || codes[1][0] != 38 || codes[2][2] != 35 {
 			t.Errorf("got %v", codes)
 		}
-		if list, err := db.ListOutcomes(t.Context(), pool, nil, 3); err != nil || list != nil {
+		if list, err := db.ListOutcomes(t.Context(), pool, nil, nil, 3); err != nil || list != nil {
 			t.Errorf("of no jobs: %v, %v", list, err)
 		}
 	})
@@ -58,7 +58,7 @@ func TestAnOutcomeTellsSkippedFromFailed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := db.ListOutcomes(t.Context(), pool, []int64{7}, 30)
+		list, err := db.ListOutcomes(t.Context(), pool, []int64{7}, nil, 30)
 		if err != nil || len(list) != 6 {
 			t.Fatalf("%+v, %v", list, err)
 		}

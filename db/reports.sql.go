@@ -345,15 +345,19 @@ func (q *Queries) ListHoursOfGroups(ctx context.Context, db DBTX, arg ListHoursO
 }
 
 const listLongRunsOfJobs = `-- name: ListLongRunsOfJobs :many
-SELECT day_at, job_id, runs, total_ms, longest_id, longest_ms FROM punctual_job_day
-WHERE day_at >= ? AND job_id IN (/*SLICE:job_ids*/?) ORDER BY day_at, job_id
+SELECT day_at, job_id, runs, total_ms, longest_id, longest_ms, job_group FROM punctual_job_day
+WHERE day_at >= ? AND job_id IN (/*SLICE:job_ids*/?) AND (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
+ORDER BY day_at, job_id, job_group
 `
 
 type ListLongRunsOfJobsParams struct {
-	DayAt  int64
-	JobIds []int64
+	DayAt     int64
+	JobIds    []int64
+	AllGroups int64
+	GroupIds  []int64
 }
 
+// group_ids counts unless all_groups is 1.
 func (q *Queries) ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error) {
 	query := listLongRunsOfJobs
 	var queryParams []interface{}
@@ -365,6 +369,15 @@ func (q *Queries) ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongR
 		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(arg.JobIds))[1:], 1)
 	} else {
 		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
 	}
 	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
@@ -381,6 +394,7 @@ func (q *Queries) ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongR
 			&i.TotalMs,
 			&i.LongestID,
 			&i.LongestMs,
+			&i.JobGroup,
 		); err != nil {
 			return nil, err
 		}
@@ -446,7 +460,7 @@ func (q *Queries) ListReports(ctx context.Context, db DBTX, arg ListReportsParam
 const listSlowJobs = `-- name: ListSlowJobs :many
 SELECT d.job_id, j.job_desc, j.job_group
 FROM punctual_job_day AS d JOIN xxl_job_info AS j ON j.id = d.job_id
-WHERE d.day_at >= ? AND (CAST(? AS SIGNED) = 1 OR j.job_group IN (/*SLICE:group_ids*/?))
+WHERE d.day_at >= ? AND (CAST(? AS SIGNED) = 1 OR d.job_group IN (/*SLICE:group_ids*/?) AND j.job_group IN (/*SLICE:job_groups*/?))
 GROUP BY d.job_id, j.job_desc, j.job_group
 HAVING SUM(CASE WHEN d.day_at >= ? THEN d.runs ELSE 0 END) > 0
 ORDER BY CASE CAST(? AS SIGNED)
@@ -461,6 +475,7 @@ type ListSlowJobsParams struct {
 	BeforeDay int64
 	AllGroups int64
 	GroupIds  []int64
+	JobGroups []int64
 	SinceDay  int64
 	OrderBy   int64
 	Limit     int32
@@ -473,7 +488,7 @@ type ListSlowJobsRow struct {
 }
 
 // The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
-// The caller bounds both stretches. group_ids counts unless all_groups is 1.
+// The caller bounds both stretches. Unless all_groups is 1 the runs are of group_ids, and the jobs are in one of job_groups, the same.
 func (q *Queries) ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsParams) ([]ListSlowJobsRow, error) {
 	query := listSlowJobs
 	var queryParams []interface{}
@@ -486,6 +501,14 @@ func (q *Queries) ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsPar
 		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
 	} else {
 		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	if len(arg.JobGroups) > 0 {
+		for _, v := range arg.JobGroups {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_groups*/?", strings.Repeat(",?", len(arg.JobGroups))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_groups*/?", "NULL", 1)
 	}
 	queryParams = append(queryParams, arg.SinceDay)
 	queryParams = append(queryParams, arg.OrderBy)
@@ -654,11 +677,11 @@ func (q *Queries) SumHoursByGroup(ctx context.Context, db DBTX, arg SumHoursByGr
 }
 
 const sumLongRunsByGroup = `-- name: SumLongRunsByGroup :many
-SELECT CAST(COALESCE(j.job_group, 0) AS SIGNED) AS group_id, CAST(SUM(d.total_ms) AS SIGNED) AS total_ms
+SELECT CAST(CASE WHEN j.id IS NULL THEN 0 ELSE d.job_group END AS SIGNED) AS group_id, CAST(SUM(d.total_ms) AS SIGNED) AS total_ms
 FROM punctual_job_day AS d LEFT JOIN xxl_job_info AS j ON j.id = d.job_id
 WHERE d.day_at >= ? AND d.day_at < ? AND COALESCE(j.glue_type, '') <> 'FLOW'
-  AND (CAST(? AS SIGNED) = 1 OR j.job_group IN (/*SLICE:group_ids*/?))
-GROUP BY j.job_group ORDER BY group_id
+  AND (CAST(? AS SIGNED) = 1 OR j.id IS NOT NULL AND d.job_group IN (/*SLICE:group_ids*/?))
+GROUP BY group_id ORDER BY group_id
 `
 
 type SumLongRunsByGroupParams struct {
@@ -673,7 +696,7 @@ type SumLongRunsByGroupRow struct {
 	TotalMs int64
 }
 
-// How long the long runs of a stretch of days took for each group that jobs are in now; group 0 has those of jobs that are deleted.
+// How long the long runs of a stretch of days took for each group that they were recorded with; group 0 has those of jobs that are deleted.
 // The run of a flow is left out, which takes no executor's time beside its steps'. group_ids counts unless all_groups is 1.
 func (q *Queries) SumLongRunsByGroup(ctx context.Context, db DBTX, arg SumLongRunsByGroupParams) ([]SumLongRunsByGroupRow, error) {
 	query := sumLongRunsByGroup

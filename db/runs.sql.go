@@ -428,13 +428,16 @@ SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sen
        CAST(CASE WHEN events LIKE '%["endunsure",%' THEN 1 ELSE 0 END AS SIGNED) AS unsure
 FROM xxl_job_log FORCE INDEX (i_job_outcome)
 WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL'
+  AND (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
 ORDER BY id DESC LIMIT ?
 `
 
 type ListRunTimesOfJobParams struct {
-	JobID    int64
-	BeforeID int64
-	Limit    int32
+	JobID     int64
+	BeforeID  int64
+	AllGroups int64
+	GroupIds  []int64
+	Limit     int32
 }
 
 type ListRunTimesOfJobRow struct {
@@ -451,9 +454,23 @@ type ListRunTimesOfJobRow struct {
 }
 
 // How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
-// end is not known (event.EndUnsure).
+// end is not known (event.EndUnsure). group_ids counts unless all_groups is 1.
 func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error) {
-	rows, err := db.QueryContext(ctx, listRunTimesOfJob, arg.JobID, arg.BeforeID, arg.Limit)
+	query := listRunTimesOfJob
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.JobID)
+	queryParams = append(queryParams, arg.BeforeID)
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}

@@ -89,10 +89,10 @@ DELETE FROM punctual_run_hour WHERE hour_at < ? LIMIT 1000;
 
 -- name: ListSlowJobs :many
 -- The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
--- The caller bounds both stretches. group_ids counts unless all_groups is 1.
+-- The caller bounds both stretches. Unless all_groups is 1 the runs are of group_ids, and the jobs are in one of job_groups, the same.
 SELECT d.job_id, j.job_desc, j.job_group
 FROM punctual_job_day AS d JOIN xxl_job_info AS j ON j.id = d.job_id
-WHERE d.day_at >= sqlc.arg(before_day) AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR j.job_group IN (sqlc.slice(group_ids)))
+WHERE d.day_at >= sqlc.arg(before_day) AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR d.job_group IN (sqlc.slice(group_ids)) AND j.job_group IN (sqlc.slice(job_groups)))
 GROUP BY d.job_id, j.job_desc, j.job_group
 HAVING SUM(CASE WHEN d.day_at >= sqlc.arg(since_day) THEN d.runs ELSE 0 END) > 0
 ORDER BY CASE CAST(sqlc.arg(order_by) AS SIGNED)
@@ -103,17 +103,19 @@ ORDER BY CASE CAST(sqlc.arg(order_by) AS SIGNED)
   END DESC, d.job_id LIMIT ?;
 
 -- name: ListLongRunsOfJobs :many
-SELECT day_at, job_id, runs, total_ms, longest_id, longest_ms FROM punctual_job_day
-WHERE day_at >= ? AND job_id IN (sqlc.slice(job_ids)) ORDER BY day_at, job_id;
+-- group_ids counts unless all_groups is 1.
+SELECT day_at, job_id, runs, total_ms, longest_id, longest_ms, job_group FROM punctual_job_day
+WHERE day_at >= sqlc.arg(day_at) AND job_id IN (sqlc.slice(job_ids)) AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
+ORDER BY day_at, job_id, job_group;
 
 -- name: SumLongRunsByGroup :many
--- How long the long runs of a stretch of days took for each group that jobs are in now; group 0 has those of jobs that are deleted.
+-- How long the long runs of a stretch of days took for each group that they were recorded with; group 0 has those of jobs that are deleted.
 -- The run of a flow is left out, which takes no executor's time beside its steps'. group_ids counts unless all_groups is 1.
-SELECT CAST(COALESCE(j.job_group, 0) AS SIGNED) AS group_id, CAST(SUM(d.total_ms) AS SIGNED) AS total_ms
+SELECT CAST(CASE WHEN j.id IS NULL THEN 0 ELSE d.job_group END AS SIGNED) AS group_id, CAST(SUM(d.total_ms) AS SIGNED) AS total_ms
 FROM punctual_job_day AS d LEFT JOIN xxl_job_info AS j ON j.id = d.job_id
 WHERE d.day_at >= sqlc.arg(from_day) AND d.day_at < sqlc.arg(to_day) AND COALESCE(j.glue_type, '') <> 'FLOW'
-  AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR j.job_group IN (sqlc.slice(group_ids)))
-GROUP BY j.job_group ORDER BY group_id;
+  AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR j.id IS NOT NULL AND d.job_group IN (sqlc.slice(group_ids)))
+GROUP BY group_id ORDER BY group_id;
 
 -- name: DeleteJobDaysBefore :execrows
 DELETE FROM punctual_job_day WHERE day_at < ? LIMIT 1000;

@@ -151,7 +151,7 @@ func TestWordsOfAnExecutorDecideNothing(t *testing.T) {
 			if last.LogID != retry || last.Cause != AlarmFailed || last.Text != words || len(last.Events) != 0 {
 				t.Errorf("%q: alarm %+v", words, last)
 			}
-			list, err := db.ListOutcomes(t.Context(), pool, []int64{job}, 10)
+			list, err := db.ListOutcomes(t.Context(), pool, []int64{job}, nil, 10)
 			if err != nil || len(list) != 2 || list[0].Outcome != event.Failed || list[1].Outcome != event.Failed {
 				t.Errorf("%q: bars %+v, %v", words, list, err)
 			}

@@ -82,7 +82,7 @@ func TestATrialIsNoFireOfItsJob(t *testing.T) {
 		if j := b.job(job); j.TriggerNextTime != 0 {
 			t.Errorf("the trials set the next time of their job: %d", j.TriggerNextTime)
 		}
-		if list, err := db.ListOutcomes(t.Context(), pool, []int64{job}, 10); err != nil || len(list) != 1 || list[0].ID != live {
+		if list, err := db.ListOutcomes(t.Context(), pool, []int64{job}, nil, 10); err != nil || len(list) != 1 || list[0].ID != live {
 			t.Errorf("the bars have %+v, %v", list, err)
 		}
 		if n, err := b.engine.queries.CountOpenRuns(t.Context(), pool, db.CountOpenRunsParams{JobID: job}); err != nil || n != 1 {

@@ -92,7 +92,7 @@ func TestALateResultDoesNotLengthenItsRun(t *testing.T) {
 				if e, ok := b.events(id).Last(event.EndLate); ok && e.Duration(0) != late {
 					t.Errorf("late by %v", e.Duration(0))
 				}
-				d, err := runtimes.Of(t.Context(), b.engine.queries, pool, job, 0)
+				d, err := runtimes.Of(t.Context(), b.engine.queries, pool, job)
 				if err != nil || d.Runs != tt.timed || d.LastGood != id || d.Runs > 0 && d.P50 != tt.took {
 					t.Errorf("usually %+v, %v", d, err)
 				}

@@ -96,7 +96,7 @@ func (a *API) statistics() {
 			return &struct{ Body quarters }{out}, err
 		})
 	add(a, op{method: http.MethodGet, path: "/statistics/usage", id: "getUsage", tag: tag, also: []int{http.StatusConflict}, summary: "Get how many runs each group of executors had, and how long they took",
-		text: "By the days that runs were planned for, of the last 100. A run counts for the group that ran it, that of a flow beside those of its steps. Time counts for the group that the job is in now: of runs that took a second or more and succeeded, failed or timed out, with retries, and not of flows."},
+		text: "By the days that runs were planned for, of the last 100. A run counts for the group that ran it, that of a flow beside those of its steps. Time counts so too: of runs that took a second or more and succeeded, failed or timed out, with retries, and not of flows."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			From  string `query:"from" format:"date" doc:"The first day, in the zone of the installation; without it six days before the last."`
 			Until string `query:"until" format:"date" doc:"The last day, which counts too; without it today."`

@@ -141,7 +141,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 	if err != nil {
 		return err
 	}
-	usual, err := c.runs.Durations(ctx, j.ID, 0)
+	usual, err := c.runs.Durations(ctx, p, j.ID, 0)
 	if err != nil {
 		return err
 	}

@@ -301,7 +301,7 @@ func (c *jobPages) jobSwitch(ec echo.Context, start bool) error {
 	page := c.Page(ec)
 	page.Flashes = append(page.Flashes, said.drawn(page))
 	rows := []jobs.Row{c.jobRow(page, p, groups, &held, row)}
-	outcomes, err := c.jobs.Outcomes(ctx, []int64{row.ID})
+	outcomes, err := c.jobs.Outcomes(ctx, who(ec), []int64{row.ID})
 	if err != nil {
 		return err
 	}
@@ -323,7 +323,7 @@ func (c *jobPages) jobDeleteForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	last, err := c.jobs.Outcomes(ctx, []int64{jobID})
+	last, err := c.jobs.Outcomes(ctx, who(ec), []int64{jobID})
 	if err != nil {
 		return err
 	}

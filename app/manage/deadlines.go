@@ -82,7 +82,7 @@ func (s *Jobs) TooTight(ctx context.Context, p auth.Principal, jobID int64, spec
 		}
 		at = next.By
 	}
-	usual, err := runtimes.Of(ctx, s.queries, s.cfg.Pool, jobID, 0)
+	usual, err := runtimes.Of(ctx, s.queries, s.cfg.Pool, jobID)
 	if err != nil {
 		return standing, false, err
 	}

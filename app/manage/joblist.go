@@ -85,7 +85,7 @@ func (s *Jobs) read(ctx context.Context, p auth.Principal, ids []int64, history 
 	list.Jobs = slices.DeleteFunc(list.Jobs, func(j db.ListJobsRow) bool { return !p.CanUseGroup(j.JobGroup) })
 	slices.SortFunc(list.Jobs, func(a, b db.ListJobsRow) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
 	if history {
-		list.Outcomes, err = s.Outcomes(ctx, ids)
+		list.Outcomes, err = s.Outcomes(ctx, p, ids)
 	}
 	return err
 }

@@ -1003,7 +1003,7 @@ func TestRunsArePagedAndFiltered(t *testing.T) {
 		if list, err := b.Runs.List(ctx, b.admin, RunFilter{Before: ids[5], Limit: 4}); err != nil || list.Newer != ids[5]-1 {
 			t.Errorf("there are newer ones: %+v, %v", list, err)
 		}
-		last, err := b.Jobs.Outcomes(ctx, []int64{one, two})
+		last, err := b.Jobs.Outcomes(ctx, b.admin, []int64{one, two})
 		if err != nil || last[one][0].ID != ids[24] || last[two][0].ID != ids[20] {
 			t.Errorf("last runs %+v, %v", last, err)
 		}

@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 )
 
 // HistoryRuns is how many runs of a job its history bars show.
 const HistoryRuns = 30
 
-// Outcomes are the newest runs of some jobs, newest first, by job. The jobs must be ones the principal may see. There are
+// Outcomes are the newest runs of some jobs that the principal may see, newest first, by job. There are
 // none while their index is being built: each job would read the log from its end.
-func (s *Jobs) Outcomes(ctx context.Context, jobIDs []int64) (map[int64][]db.Outcome, error) {
+func (s *Jobs) Outcomes(ctx context.Context, p auth.Principal, jobIDs []int64) (map[int64][]db.Outcome, error) {
 	if _, building := s.cfg.Pool.Building(); building {
 		return nil, nil
 	}
-	list, err := db.ListOutcomes(ctx, s.cfg.Pool, jobIDs, HistoryRuns)
+	list, err := db.ListOutcomes(ctx, s.cfg.Pool, jobIDs, runsOfJob(p, 0).Groups, HistoryRuns)
 	if err != nil {
 		return nil, fmt.Errorf("list outcomes: %w", db.Error(err))
 	}

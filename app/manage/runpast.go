@@ -63,7 +63,7 @@ func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, fire []int6
 			past.Previous = o.ID
 		}
 	}
-	if past.Usual, err = s.Durations(ctx, r.JobID, first); err != nil || past.Usual.LastGood == 0 {
+	if past.Usual, err = s.Durations(ctx, p, r.JobID, first); err != nil || past.Usual.LastGood == 0 {
 		return past, err
 	}
 	good, err := s.queries.GetRun(ctx, s.cfg.Pool, cmp.Or(samePart, past.Usual.LastGood))

@@ -13,9 +13,10 @@ import (
 // Durations say how long a job's successes usually take.
 type Durations = runtimes.Durations
 
-// Durations are how long the newest successes of a job took, below a run or, with 0, of all. The job must be one the principal may see.
-func (s *Runs) Durations(ctx context.Context, jobID, before int64) (Durations, error) {
-	return runtimes.Of(ctx, s.queries, s.cfg.Pool, jobID, before)
+// Durations are how long the newest successes of a job took that the principal may see, below a run or, with 0, of all. A deadline is
+// judged by all of them ([Jobs.Deadline]): it says when the job is done, and of no run how long it took.
+func (s *Runs) Durations(ctx context.Context, p auth.Principal, jobID, before int64) (Durations, error) {
+	return runtimes.Among(ctx, s.queries, s.cfg.Pool, jobID, before, runsOfJob(p, jobID).Groups)
 }
 
 // OfJob are the newest fires of a job that the principal may see, newest first. The job must be one the principal may see.

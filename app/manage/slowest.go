@@ -37,7 +37,7 @@ func (s *SlowJob) Average() time.Duration { return s.Total / time.Duration(max(1
 
 const maxSlowJobs = 50
 
-// Slowest lists the slowest jobs that the principal may see, the worst first and at most 50.
+// Slowest lists the slowest jobs that the principal may see, by those of their runs that they may see, the worst first and at most 50.
 func (s *Jobs) Slowest(ctx context.Context, p auth.Principal, by SlowBy) ([]SlowJob, error) {
 	today := s.cfg.Pool.Wall(s.cfg.Now()).Truncate(24 * time.Hour)
 	since, before := today.AddDate(0, 0, 1-SlowDays).Unix(), today.AddDate(0, 0, 1-2*SlowDays).Unix()
@@ -46,7 +46,7 @@ func (s *Jobs) Slowest(ctx context.Context, p auth.Principal, by SlowBy) ([]Slow
 		return nil, nil
 	}
 	rows, err := s.queries.ListSlowJobs(ctx, s.cfg.Pool, db.ListSlowJobsParams{
-		BeforeDay: before, AllGroups: all, GroupIds: groups, SinceDay: since, OrderBy: int64(by), Limit: maxSlowJobs,
+		BeforeDay: before, AllGroups: all, GroupIds: groups, JobGroups: groups, SinceDay: since, OrderBy: int64(by), Limit: maxSlowJobs,
 	})
 	if err != nil || len(rows) == 0 {
 		return nil, db.Error(err)
@@ -55,7 +55,7 @@ func (s *Jobs) Slowest(ctx context.Context, p auth.Principal, by SlowBy) ([]Slow
 	for i, r := range rows {
 		list[i], index[r.JobID], ids[i] = SlowJob{ID: r.JobID, Group: r.JobGroup, Name: r.JobDesc}, i, r.JobID
 	}
-	days, err := s.queries.ListLongRunsOfJobs(ctx, s.cfg.Pool, db.ListLongRunsOfJobsParams{DayAt: before, JobIds: ids})
+	days, err := s.queries.ListLongRunsOfJobs(ctx, s.cfg.Pool, db.ListLongRunsOfJobsParams{DayAt: before, JobIds: ids, AllGroups: all, GroupIds: groups})
 	if err != nil {
 		return nil, db.Error(err)
 	}

@@ -34,6 +34,11 @@ func TestSlowestJobs(t *testing.T) {
 			{Day: day(0), Job: hidden, Runs: 1, TotalMs: 40_000, LongestMs: 40_000, LongestID: 8},
 			{Day: day(0), Job: 4711, Runs: 1, TotalMs: 99_000_000, LongestMs: 99_000_000, LongestID: 9}, // a job that was deleted
 		}
+		for i := range rows {
+			if rows[i].Group = b.group; rows[i].Job == hidden {
+				rows[i].Group = b.closed
+			}
+		}
 		slices.SortFunc(rows, db.LongRuns.Compare)
 		if err := db.AddLongRuns(ctx, pool, rows); err != nil {
 			t.Fatal(err)

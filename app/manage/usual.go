@@ -36,7 +36,7 @@ func (u *usualTimes) of(ctx context.Context, jobID int64) (runtimes.Durations, e
 	if age := now.Sub(kept.read); ok && age >= 0 && age < usualLife {
 		return kept.durations, nil
 	}
-	d, err := runtimes.Of(ctx, u.queries, u.cfg.Pool, jobID, 0)
+	d, err := runtimes.Of(ctx, u.queries, u.cfg.Pool, jobID)
 	if err != nil || d.Runs == 0 { // which is read quickly, and may be another thing soon
 		return d, err
 	}

@@ -199,7 +199,7 @@ func (r Reader) usual(ctx context.Context, jobID int64) (runtimes.Durations, err
 	if r.Usual != nil {
 		return r.Usual(ctx, jobID)
 	}
-	return runtimes.Of(ctx, r.Queries, r.Pool, jobID, 0)
+	return runtimes.Of(ctx, r.Queries, r.Pool, jobID)
 }
 
 // ended reports whether a stopped job was stopped by the end of its schedule, behind a fire.

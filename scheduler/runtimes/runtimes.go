@@ -54,12 +54,21 @@ func (d Durations) Unlike(took time.Duration) float64 {
 	return float64(took) / float64(d.P50)
 }
 
-// Of is how long the newest successes of a job took, below a run or, with 0, of all.
-func Of(ctx context.Context, q *db.Queries, pool *db.Pool, jobID, before int64) (Durations, error) {
+// Of is how long the newest successes of a job took.
+func Of(ctx context.Context, q *db.Queries, pool *db.Pool, jobID int64) (Durations, error) {
+	return Among(ctx, q, pool, jobID, 0, nil)
+}
+
+// Among is [Of] the runs below one or, with 0, of all, and those of some groups or, with none, of any.
+func Among(ctx context.Context, q *db.Queries, pool *db.Pool, jobID, before int64, groups []int64) (Durations, error) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	rows, err := q.ListRunTimesOfJob(ctx, pool, db.ListRunTimesOfJobParams{JobID: jobID, BeforeID: before, Limit: timedRuns})
+	of := db.ListRunTimesOfJobParams{JobID: jobID, BeforeID: before, GroupIds: groups, Limit: timedRuns}
+	if len(groups) == 0 {
+		of.AllGroups = 1
+	}
+	rows, err := q.ListRunTimesOfJob(ctx, pool, of)
 	if err != nil {
 		return Durations{}, fmt.Errorf("read durations: %w", db.Error(err))
 	}

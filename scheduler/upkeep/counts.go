@@ -104,8 +104,8 @@ type batch struct {
 // slowest.
 const LongRun = time.Second
 
-// dayOfJob is where the long runs of a job are counted.
-type dayOfJob struct{ day, job int64 }
+// dayOfJob is where the long runs of a job in a group are counted.
+type dayOfJob struct{ day, job, group int64 }
 
 // hourOfGroup is what is counted by itself.
 type hourOfGroup struct{ hour, group int64 }
@@ -140,8 +140,8 @@ func (c *counts) add(changes ...Change) {
 	defer c.mu.Unlock()
 	for _, ch := range changes {
 		if ch.Took >= LongRun {
-			key, ms := dayOfJob{ch.Hour - ch.Hour%86_400, ch.Job}, ch.Took.Milliseconds()
-			c.long[key] = c.long[key].Plus(db.LongRuns{Day: key.day, Job: key.job, Runs: 1, TotalMs: ms, LongestMs: ms, LongestID: ch.Run})
+			key, ms := dayOfJob{ch.Hour - ch.Hour%86_400, ch.Job, ch.Group}, ch.Took.Milliseconds()
+			c.long[key] = c.long[key].Plus(db.LongRuns{Day: key.day, Job: key.job, Group: key.group, Runs: 1, TotalMs: ms, LongestMs: ms, LongestID: ch.Run})
 		}
 		if ch.From == ch.To {
 			continue

@@ -36,14 +36,14 @@ func TestLongRunsAreCountedByTheirJobAndDay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rows, err := one.queries.ListLongRunsOfJobs(t.Context(), pool, db.ListLongRunsOfJobsParams{DayAt: 0, JobIds: []int64{7, 8, 9}})
+		rows, err := one.queries.ListLongRunsOfJobs(t.Context(), pool, db.ListLongRunsOfJobsParams{DayAt: 0, JobIds: []int64{7, 8, 9}, AllGroups: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := []db.PunctualJobDay{
-			{DayAt: day, JobID: 7, Runs: 3, TotalMs: 11_000, LongestID: 2, LongestMs: 5000},
-			{DayAt: day, JobID: 8, Runs: 2, TotalMs: 91_000, LongestID: 8, LongestMs: 90_000},
-			{DayAt: day + 86_400, JobID: 7, Runs: 1, TotalMs: 60_000, LongestID: 4, LongestMs: 60_000},
+			{DayAt: day, JobID: 7, Runs: 3, TotalMs: 11_000, LongestID: 2, LongestMs: 5000, JobGroup: 1},
+			{DayAt: day, JobID: 8, Runs: 2, TotalMs: 91_000, LongestID: 8, LongestMs: 90_000, JobGroup: 1},
+			{DayAt: day + 86_400, JobID: 7, Runs: 1, TotalMs: 60_000, LongestID: 4, LongestMs: 60_000, JobGroup: 1},
 		}
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Error(diff)
@@ -58,7 +58,7 @@ func TestLongRunsAreCountedByTheirJobAndDay(t *testing.T) {
 		if err := one.forgetOld(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if rows, err = one.queries.ListLongRunsOfJobs(t.Context(), pool, db.ListLongRunsOfJobsParams{DayAt: 0, JobIds: []int64{7, 8, 9}}); err != nil || len(rows) != 3 {
+		if rows, err = one.queries.ListLongRunsOfJobs(t.Context(), pool, db.ListLongRunsOfJobsParams{DayAt: 0, JobIds: []int64{7, 8, 9}, AllGroups: 1}); err != nil || len(rows) != 3 {
 			t.Errorf("%d rows are kept: %v", len(rows), err)
 		}
 	})

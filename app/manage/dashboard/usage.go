@@ -32,8 +32,8 @@ type Usage struct {
 // if it were UTC. Zero days are the last [usageDays]. Groups that did nothing are in it, in upstream's order, and what is gone comes last.
 //
 // The counters are the only source, so that it costs the same however many runs there were, and deleting runs changes nothing. They say
-// more of runs than of time: that is known of runs of [upkeep.LongRun] and more which their executor ended, and by job, whose group is the one
-// that it is in now. Killed and lost runs have none, nor have flows, whose steps do.
+// more of runs than of time: that is known of runs of [upkeep.LongRun] and more which their executor ended, by the group that they were
+// recorded with. Killed and lost runs have none, nor have flows, whose steps do.
 func (s *Dashboard) Usage(ctx context.Context, p auth.Principal, from, until time.Time) ([]Usage, error) {
 	today := s.midnight(s.cfg.Now(), 0)
 	if until.IsZero() {

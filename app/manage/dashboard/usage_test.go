@@ -41,13 +41,13 @@ func TestUsageOfGroups(t *testing.T) {
 			}
 		}
 		for _, l := range []db.LongRuns{
-			{Day: day(8).Unix(), Job: ours, TotalMs: 1_000_000},
-			{Day: day(7).Unix(), Job: ours, TotalMs: 60_000},
-			{Day: day(6).Unix(), Job: also, TotalMs: 1500},
-			{Day: day(0).Unix(), Job: ours, TotalMs: 2000},
-			{Day: day(0).Unix(), Job: flow, TotalMs: 600_000}, // no executor worked as long as its steps waited
-			{Day: day(0).Unix(), Job: theirs, TotalMs: 4000},
-			{Day: day(0).Unix(), Job: 4711, TotalMs: 8000}, // it was deleted
+			{Day: day(8).Unix(), Job: ours, Group: b.group, TotalMs: 1_000_000},
+			{Day: day(7).Unix(), Job: ours, Group: b.group, TotalMs: 60_000},
+			{Day: day(6).Unix(), Job: also, Group: b.group, TotalMs: 1500},
+			{Day: day(0).Unix(), Job: ours, Group: b.group, TotalMs: 2000},
+			{Day: day(0).Unix(), Job: flow, Group: b.group, TotalMs: 600_000}, // no executor worked as long as its steps waited
+			{Day: day(0).Unix(), Job: theirs, Group: b.closed, TotalMs: 4000},
+			{Day: day(0).Unix(), Job: 4711, Group: b.group, TotalMs: 8000}, // it was deleted
 		} {
 			if err := db.AddLongRuns(t.Context(), pool, []db.LongRuns{l}); err != nil {
 				t.Fatal(err)
