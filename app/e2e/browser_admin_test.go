@@ -42,9 +42,9 @@ func TestBrowserAdministration(t *testing.T) {
 			}
 			// The table is drawn anew under the focus, which stays where it was.
 			w.do(
-				chromedp.Focus("#rotation-0", chromedp.ByQuery), chromedp.KeyEvent("\r"),
+				chromedp.Focus("#rotation-0", chromedp.ByQuery), keys("\r"),
 				holds(`document.querySelector("#results .badge.disabled") && document.activeElement.id === "rotation-0"`),
-				chromedp.KeyEvent("\r"), holds(`!document.querySelector("#results .badge.disabled")`),
+				keys("\r"), holds(`!document.querySelector("#results .badge.disabled")`),
 			)
 
 			w.visit("/alarms")

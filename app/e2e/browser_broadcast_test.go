@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,7 +36,9 @@ func TestBrowserBroadcast(t *testing.T) {
 				n.run(probe, "")
 				_, body := n.get(t, link.RunsPath)
 				had := before
-				if before = strings.Count(body, `id="run-`); before == had+2 {
+				newest := regexp.MustCompile(`id="run-(\d+)"`).FindStringSubmatch(body)
+				var err error
+				if before, err = strconv.Atoi(newest[1]); err == nil && before == had+2 {
 					return nil
 				}
 				return errNotYet

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
+	"github.com/chromedp/cdproto/input"
 
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
@@ -69,7 +69,7 @@ func TestBrowserCountsClicks(t *testing.T) {
 	})
 	d.task("run it again with another parameter", 2, func() {
 		d.press(`.troubles [hx-get*="/run?from=` + strings.TrimPrefix(run, "/runs/") + `"]`)
-		d.do(holds(`document.activeElement.name === "param"`), chromedp.KeyEvent("again"))
+		d.do(holds(`document.activeElement.name === "param"`), keys("again"))
 		d.press(`#dialog .primary`)
 		d.do(holds(`location.pathname.startsWith("/runs/") && location.pathname !== "`+run+`"`), holds(`document.querySelector("#run-head .badge.success")`))
 	})
@@ -108,7 +108,7 @@ func TestBrowserCountsClicks(t *testing.T) {
 		d.press(fmt.Sprintf(`tr[data-id="%d"] .menu summary`, failing))
 		d.press(fmt.Sprintf(`tr[data-id="%d"] a[href="/jobs/%d/glue"]`, failing, failing))
 		d.press(`.cm-content`)
-		d.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent("echo mended"))
+		d.do(keys("a", input.ModifierCtrl), keys("echo mended"))
 		d.press(`.glue-run button`)
 		d.do(holds(`document.querySelector("#run-badge .badge.success") && document.querySelector("#glue-output [data-log-lines]").textContent.includes("mended")`))
 	})

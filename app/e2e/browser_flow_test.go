@@ -35,7 +35,7 @@ func (k typing) choose(selector, value, key string) {
 // retype puts another text into the field with the focus.
 func (k typing) retype(text string) {
 	k.t.Helper()
-	k.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(input.ModifierCtrl)))
+	k.do(keys("a", input.ModifierCtrl))
 	k.press(text)
 }
 
@@ -61,7 +61,7 @@ func (k typing) goesAbout(boxes ...string) {
 	at(boxes[0])
 	k.press(kb.Tab)
 	k.sees(`!document.activeElement.closest("svg.flow")`)
-	k.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(input.ModifierShift)))
+	k.do(keys(kb.Tab, input.ModifierShift))
 	at(boxes[0])
 }
 

@@ -34,22 +34,20 @@ func TestBrowserScriptEditor(t *testing.T) {
 func (n *night) writesScript(s screen) {
 	n.expect("422") // a version without a remark
 	job := n.job("Settle", "echo first edition")
-	// A key alone, for the character that goes with it would be a second line.
-	enter := input.DispatchKeyEvent(input.KeyRawDown).WithKey("Enter").WithWindowsVirtualKeyCode(13)
 	n.visit(link.JobGlue(job))
 	n.do(click(".cm-content"), holds(`document.activeElement.matches(".cm-content")`),
-		chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent(kb.Delete), holds(editorText+` === ""`),
-		chromedp.KeyEvent("# <tags> & "), input.InsertText("付款"), enter, chromedp.KeyEvent("echo second edition"), holds(editorText+` === "# <tags> & 付款\necho second edition"`),
+		keys("a", input.ModifierCtrl), keys(kb.Delete), holds(editorText+` === ""`),
+		keys("# <tags> & "), input.InsertText("付款"), keys(kb.Enter+"echo second edition"), holds(editorText+` === "# <tags> & 付款\necho second edition"`),
 		// Keys of lists and searches are letters here.
-		chromedp.KeyEvent("/?gjx"), holds(editorText+`.endsWith("edition/?gjx") && !document.querySelector("dialog").open`),
-		chromedp.KeyEvent(strings.Repeat(kb.Backspace, 5)), holds(editorText+`.endsWith("second edition")`))
+		keys("/?gjx"), holds(editorText+`.endsWith("edition/?gjx") && !document.querySelector("dialog").open`),
+		keys(strings.Repeat(kb.Backspace, 5)), holds(editorText+`.endsWith("second edition")`))
 	// A version has a remark; what was typed stays.
 	n.do(write("#glue-remark", "new"), chromedp.Evaluate(`document.querySelector("[data-glue-form]").noValidate = true`, nil), click(".glue-save .primary"),
 		holds(`document.querySelector("#glue-remark-error") && document.querySelector(".cm-content").textContent.includes("second edition") && `+editorText+`.includes("付款")`),
-		write("#glue-remark", "second edition"), click(".cm-content"), chromedp.KeyEvent("s", chromedp.KeyModifiers(2)),
+		write("#glue-remark", "second edition"), click(".cm-content"), keys("s", input.ModifierCtrl),
 		holds(`document.querySelector("#toasts .success") && `+versions+` === 2`))
 	// What is typed runs once before it is saved, with its output beside it, and stays.
-	n.do(click(".cm-content"), chromedp.KeyEvent(kb.End, chromedp.KeyModifiers(2)), chromedp.KeyEvent(" drafted"),
+	n.do(click(".cm-content"), keys(kb.End, input.ModifierCtrl), keys(" drafted"),
 		click(".glue-run button"), holds(`document.querySelector("#run-badge .badge.success")`), holds(`document.querySelector("#glue-output [data-log-lines]").textContent.includes("second edition drafted")`),
 		holds(`document.querySelector(".cm-content").textContent.includes("second edition drafted") && `+versions+` === 2`),
 		write("#glue-output [data-find] input", "SECOND"), holds(`CSS.highlights.get("found").size === 1`))
@@ -84,13 +82,13 @@ func TestBrowserScriptConflict(t *testing.T) {
 			version := regexp.MustCompile(`name="version" value="([^"]+)"`).FindStringSubmatch(page)
 			n.must(n.t, link.JobGlue(job), url.Values{"source": {strings.NewReplacer("two", "2 <b>", "date", "date -u").Replace(first)}, "remark": {"theirs"}, "version": {version[1]}})
 			// Typed by hand into the editor: the whole text anew, since keys alone differ between machines.
-			n.do(click(".cm-content"), chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent(kb.Delete), holds(editorText+` === ""`),
+			n.do(click(".cm-content"), keys("a", input.ModifierCtrl), keys(kb.Delete), holds(editorText+` === ""`),
 				input.InsertText(strings.NewReplacer("two", "zwei", "/tmp", "/var").Replace(first)), holds(editorText+`.includes("zwei")`),
 				write("#glue-remark", "both of us"), click(".glue-save .primary"),
 				holds(`document.querySelector(".conflicts pre:nth-child(2)")?.textContent === "echo two" && document.querySelector(".cm-content").textContent.includes("date -u") && `+editorText+`.includes("ls /var") && `+editorText+`.includes("zwei")`),
 				holds(versions+` === 2 && document.querySelector("#glue-remark").value === "both of us"`))
 			n.inspectNow("a script that two people changed")
-			n.do(chromedp.Focus(".conflicts button[name=take]", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
+			n.do(chromedp.Focus(".conflicts button[name=take]", chromedp.ByQuery), keys(kb.Enter),
 				holds(`!document.querySelector(".conflicts") && `+editorText+` === `+strconv.Quote(strings.NewReplacer("two", "2 <b>", "/tmp", "/var", "date", "date -u").Replace(first))),
 				click(".glue-save .primary"), holds(`document.querySelector("#toasts .success") && `+versions+` === 3 && `+editorText+`.includes("2 <b>") && `+editorText+`.includes("ls /var")`))
 			n.admin.noPanic(n.t)

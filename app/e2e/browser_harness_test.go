@@ -15,11 +15,13 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/views/browsertest"
@@ -250,8 +252,31 @@ func write(selector, text string) chromedp.Action {
 		chromedp.WaitVisible(selector, chromedp.ByQuery),
 		holds("true"),
 		chromedp.Evaluate(fmt.Sprintf("(() => { const f = document.querySelector(%q); f.focus(); f.select(); })()", selector), nil),
-		chromedp.SendKeys(selector, text, chromedp.ByQuery),
+		keys(text),
 	}
+}
+
+// keys presses one key after the other. What a key means and the character that it brings come to the page as one event, as from a keyboard, so
+// that what the first does is not done to the second.
+func keys(text string, modifiers ...input.Modifier) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for _, r := range text {
+			parts := kb.Encode(r)
+			down, up := parts[0], parts[len(parts)-1]
+			if len(parts) > 2 && len(modifiers) == 0 {
+				down.Text, down.UnmodifiedText = parts[1].Text, parts[1].UnmodifiedText
+			}
+			for _, part := range []*input.DispatchKeyEventParams{down, up} {
+				for _, m := range modifiers {
+					part.Modifiers |= m
+				}
+				if err := part.Do(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // shows waits until the window shows a path (without its query).

@@ -78,11 +78,11 @@ func TestBrowserLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.do(click("dialog .primary"), holds(`document.querySelector("dialog[open] .toast.error") && document.querySelector("#run-param").value === "kept too"`),
-		chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("dialog").open && `+toast), // the message outlives the dialog
+		keys(kb.Escape), holds(`!document.querySelector("dialog").open && `+toast), // the message outlives the dialog
 		click("#job-2 .switch"), holds(`document.querySelector("#job-2 .switch").ariaChecked === "true" && document.querySelectorAll("tbody tr").length === 7`),
 		write("[name=q]", "kept"), holds(`document.querySelectorAll("tbody tr").length === 7`))
 	a = startAdmin(t, settings)
-	w.do(chromedp.KeyEvent("!"), holds(`document.querySelectorAll("tbody tr").length === 0`), chromedp.KeyEvent(kb.Backspace), holds(`document.querySelectorAll("tbody tr").length === 1`))
+	w.do(keys("!"), holds(`document.querySelectorAll("tbody tr").length === 0`), keys(kb.Backspace), holds(`document.querySelectorAll("tbody tr").length === 1`))
 	a.noPanic(t)
 }
 

@@ -189,8 +189,9 @@ func (n *night) holdsAMessage(int64) {
 	planned := n.schedule("Planned", "exit 0", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"3600"}})
 	n.before(`{ const wait = window.setTimeout; window.setTimeout = (what, ms, ...args) => wait(what, ms >= 6000 ? ms / 20 : ms, ...args); }`)
 	n.visit("/jobs")
-	n.do(click(fmt.Sprintf("#job-%d .switch", planned)), holds(`window.held = document.querySelector("#toasts .undo")?.closest(".toast")`),
-		chromedp.Evaluate(`held.querySelector("button").focus()`, nil),
+	// It comes and has the keyboard at once: it stays for a moment only where nobody is on it.
+	n.do(chromedp.Evaluate(`new MutationObserver(() => { window.held ??= document.querySelector("#toasts .undo")?.closest(".toast"); held?.querySelector("button").focus(); }).observe(document.querySelector("#toasts"), { childList: true })`, nil),
+		click(fmt.Sprintf("#job-%d .switch", planned)), holds(`window.held`),
 		chromedp.Evaluate(`window.other = held.cloneNode(true); delete other.dataset.armed; other.append("other"); held.before(other)`, nil),
 		holds(`!other.isConnected`), holds(`held.isConnected && !held.classList.contains("leaving")`),
 		chromedp.Evaluate(`document.activeElement.blur()`, nil), holds(`!held.isConnected`))

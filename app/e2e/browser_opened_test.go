@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -34,8 +35,8 @@ func TestBrowserOpened(t *testing.T) {
 				{"a run by hand", "/jobs", chromedp.Tasks{click(`#job-2 [hx-get$="/run"]`), holds(dialog)}},
 				{"picked jobs", "/jobs", pick},
 				{"what many jobs are done to", "/jobs", append(pick[:len(pick):len(pick)], click(`.bulk-bar button[value=stop]`), holds(dialog))},
-				{"the search for everything", "/jobs", chromedp.Tasks{chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), holds(dialog), chromedp.SendKeys(`dialog [data-palette-box] input`, "go", chromedp.ByQuery), holds(`document.querySelector("[data-hit]")`)}},
-				{"the keys", "/jobs", chromedp.Tasks{chromedp.KeyEvent("?"), holds(dialog)}},
+				{"the search for everything", "/jobs", chromedp.Tasks{keys("k", input.ModifierCtrl), holds(dialog), write(`dialog [data-palette-box] input`, "go"), holds(`document.querySelector("[data-hit]")`)}},
+				{"the keys", "/jobs", chromedp.Tasks{keys("?"), holds(dialog)}},
 				{"the menu of a job", "/jobs/2", chromedp.Tasks{click(".page-head .menu summary"), holds(`document.querySelector(".page-head .menu-item").checkVisibility()`)}},
 				{"jobs to pause, found", "/pauses", chromedp.Tasks{write("[name=job_search]", "go"), holds(`document.querySelector("[role=option][data-job]")`)}},
 			} {

@@ -198,7 +198,7 @@ func (d deeds) audits() {
 	if d.screen == phone {
 		d.press(".account-button", `.menu-list.up [href="/palette"]`)
 		d.sees(`document.querySelector("dialog[open] [data-palette-box]") && document.activeElement.name === "q"`)
-		d.do(chromedp.KeyEvent("greet"), holds(`document.querySelector("[data-hit]")?.textContent.includes("greet")`))
+		d.do(keys("greet"), holds(`document.querySelector("[data-hit]")?.textContent.includes("greet")`))
 	}
 	d.visit("/audit?kind=user")
 	d.sees(`document.querySelectorAll("tbody tr").length >= 5`)

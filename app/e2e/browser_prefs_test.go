@@ -1,13 +1,28 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 )
+
+// storesTheme waits until the administrator's theme is stored: a page shows it before the server knows it.
+func (a *admin) storesTheme(t *testing.T, password, theme string) {
+	t.Helper()
+	elsewhere := a.login(t, password)
+	eventually(t, "a theme that is stored", func() error {
+		if _, body := elsewhere.get(t, "/profile"); !strings.Contains(body, `data-theme="`+theme+`"`) {
+			return errNotYet
+		}
+		return nil
+	})
+}
 
 // TestBrowserPreferences is an administrator who decides for the installation, chooses how the console looks, and keeps a filter,
 // and takes a switch back; all of it with the page's scripts.
@@ -36,22 +51,23 @@ func TestBrowserPreferences(t *testing.T) {
 			// The theme follows the user into a browser that knows nothing.
 			w.visit("/profile")
 			w.do(click(`.fields button[name="theme"][value="dark"]`), holds(`document.documentElement.dataset.theme === "dark"`))
+			admin.storesTheme(t, "correct-horse-lamp", "dark")
 			w.do(network.ClearBrowserCookies())
 			enter()
 			w.do(holds(`document.documentElement.dataset.theme === "dark"`))
 
 			// A filter is typed, kept, used from the palette, renamed and forgotten.
 			w.visit("/jobs")
-			w.do(chromedp.SendKeys(`.filters [name="author"]`, "punc", chromedp.ByQuery), holds(`document.querySelector(".view-save")?.href.includes("author%3Dpunc")`))
+			w.do(write(`.filters [name="author"]`, "punc"), holds(`document.querySelector(".view-save")?.href.includes("author%3Dpunc")`))
 			w.do(click(".view-save"), holds(`document.querySelector("dialog[open] #view-name")`), write("#view-name", "Samples"), click("dialog .primary"))
 			w.do(holds(`document.querySelector(".view.current a")?.textContent.includes("Samples") && !document.querySelector("dialog[open]")`))
 			w.visit("/runs")
-			w.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), holds(`document.querySelector("dialog[open] [data-palette-box] input")`),
-				chromedp.SendKeys("dialog [data-palette-box] input", "samp", chromedp.ByQuery), holds(`document.querySelector('[data-hit][href="/jobs?author=punc"]')`),
+			w.do(keys("k", input.ModifierCtrl), holds(`document.querySelector("dialog[open] [data-palette-box] input")`),
+				write("dialog [data-palette-box] input", "samp"), holds(`document.querySelector('[data-hit][href="/jobs?author=punc"]')`),
 				// At once: the hits of what was typed last may still take the place of those before.
 				chromedp.Evaluate(`document.querySelector('[data-hit][href="/jobs?author=punc"]').click()`, nil), holds(`location.pathname === "/jobs" && document.querySelector(".view.current")`))
 			w.do(click(".view.current .icon-button"), holds(`document.querySelector("dialog[open] #view-name")?.value === "Samples"`),
-				write("#view-name", "Mine"), chromedp.SendKeys("#view-name", "\r", chromedp.ByQuery), // which saves, and does not delete
+				write("#view-name", "Mine"), keys(kb.Enter), // which saves, and does not delete
 				holds(`document.querySelector(".view.current a")?.textContent.includes("Mine")`))
 			w.do(click(".view.current .icon-button"), holds(`document.querySelector("dialog[open] .danger")`), click("dialog .danger"),
 				holds(`location.pathname === "/jobs" && !document.querySelector(".view") && document.querySelector(".view-save")`))

@@ -27,9 +27,9 @@ type night struct {
 	group    int64
 }
 
-func startNight(t *testing.T, s screen) *night {
+func startNight(t *testing.T, s screen, env ...string) *night {
 	t.Helper()
-	settings := adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t)}
+	settings := adminSettings{dataDir: t.TempDir(), port: executortest.FreePort(t), env: env}
 	n := &night{window: newWindow(t, "http://127.0.0.1:"+settings.port, s), settings: settings}
 	n.admin = startAdmin(t, settings)
 	n.session = n.admin.login(t, testPassword)
@@ -107,7 +107,7 @@ func TestBrowserOutput(t *testing.T) {
 
 func (n *night) findsInOutput(s screen) {
 	if s == desk {
-		n.do(chromedp.KeyEvent("/"), holds(`document.activeElement.matches("[data-find] input")`))
+		n.do(keys("/"), holds(`document.activeElement.matches("[data-find] input")`))
 	} else {
 		n.do(click("[data-find] input"))
 	}
@@ -121,14 +121,14 @@ func (n *night) findsInOutput(s screen) {
 		// Walking through it lets go of the end, and wraps around.
 		// There may be eleven ticks too.
 		write("[data-find] input", "line 7"), holds(`[...CSS.highlights.get("found")].every((place) => place.startContainer.data.includes("line 7"))`),
-		holds(findCount+` === "11 of 11" || `+findCount+` === "1 of 11"`), chromedp.KeyEvent(kb.Enter),
+		holds(findCount+` === "11 of 11" || `+findCount+` === "1 of 11"`), keys(kb.Enter),
 		holds(`!document.querySelector("[data-follow]").hidden && document.querySelector("li.found").textContent.includes("line 7")`),
 		chromedp.Evaluate(`window.at0 = `+findCount+`; window.scroll0 = `+outputBox+`.scrollTop; window.lines0 = `+outputList+`.length`, nil),
 		holds(outputList+`.length > window.lines0`), holds(outputBox+`.scrollTop === window.scroll0`),
 	)
 	n.do(
-		chromedp.KeyEvent(kb.Enter), holds(findCount+` !== window.at0`), click(`[data-find-step="-1"]`), holds(findCount+` === window.at0`),
-		chromedp.Focus("[data-find] input", chromedp.ByQuery), chromedp.KeyEvent(kb.Escape),
+		keys(kb.Enter), holds(findCount+` !== window.at0`), click(`[data-find-step="-1"]`), holds(findCount+` === window.at0`),
+		chromedp.Focus("[data-find] input", chromedp.ByQuery), keys(kb.Escape),
 		holds(`document.querySelector("[data-find] input").value === "" && !document.querySelector("li.found") && CSS.highlights.get("found").size === 0`),
 		holds(`document.activeElement === `+outputBox),
 	)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -38,6 +39,7 @@ type story struct {
 	settings adminSettings
 	screen   screen
 	password string // as it was printed
+	cron     string // of the first job
 }
 
 func newStory(t *testing.T, s screen) *story {
@@ -78,24 +80,25 @@ func (s *story) logsIn() {
 
 func (s *story) findsJob() {
 	if s.screen == desk {
-		s.do(chromedp.KeyEvent("/"), holds(`document.activeElement.name === "q"`), chromedp.KeyEvent(kb.Escape), holds(`document.activeElement.name !== "q"`))
+		s.do(keys("/"), holds(`document.activeElement.name === "q"`), keys(kb.Escape), holds(`document.activeElement.name !== "q"`))
 	}
 	s.do(write("[name=q]", "greet"), holds(`document.querySelectorAll("tbody tr").length === 1 && location.search === "?q=greet"`), write("[name=q]", "nothing like it"),
-		holds(`document.querySelector("#results .empty")`), click("#results .empty .button"), holds(`document.querySelectorAll("tbody tr").length === 6 && location.search === ""`))
+		holds(`document.querySelector("#results .empty") && new URLSearchParams(location.search).get("q") === "nothing like it"`), click("#results .empty .button"), holds(`document.querySelectorAll("tbody tr").length === 6 && location.search === ""`))
 }
 
 func (s *story) changesCron() {
-	s.do(click("#job-1 .menu summary"), click(`#job-1 a[href$="/edit"]`), shows("/jobs/1/edit"), holds(`document.querySelectorAll("#preview li").length === 8`))
+	s.do(click("#job-1 .menu summary"), click(`#job-1 a[href$="/edit"]`), shows("/jobs/1/edit"), holds(`document.querySelector("#preview li")`))
 	s.do(write("#cron", "0 61 * * * ?"), holds(`document.querySelector("#preview .notice.error")`), click(".form-foot .primary"),
 		holds(`document.querySelector("#cron-error") && document.querySelector("#cron").value === "0 61 * * * ?"`))
-	// A time that has passed leaves the coming ones, so they are some minutes apart.
-	s.do(write("#cron", "0 0/20 * * * ?"), holds(`document.querySelectorAll("#preview li").length === 8 && !document.querySelector("#preview .notice")`),
+	// A time that has passed leaves the coming ones, so the first is some minutes away.
+	s.cron = fmt.Sprintf("0 %d/20 * * * ?", (time.Now().Minute()+10)%20)
+	s.do(write("#cron", s.cron), holds(`document.querySelectorAll("#preview li").length === 8 && !document.querySelector("#preview .notice")`),
 		holds(`document.querySelector("[data-cron-sentence]").textContent.includes("20 minutes")`))
 	// The zone moves the coming times.
-	s.do(click(".form-section .disclosure > summary"), write("#time_zone", "Nowhere/At_All"), chromedp.KeyEvent(kb.Tab), holds(`document.querySelector("#preview .notice.error")`),
-		write("#time_zone", "Asia/Tokyo"), chromedp.KeyEvent(kb.Tab), holds(`document.querySelector("#preview small").textContent === "Asia/Tokyo" && document.querySelectorAll("#preview li").length === 8`))
+	s.do(click(".form-section .disclosure > summary"), write("#time_zone", "Nowhere/At_All"), keys(kb.Tab), holds(`document.querySelector("#preview .notice.error")`),
+		write("#time_zone", "Asia/Tokyo"), keys(kb.Tab), holds(`document.querySelector("#preview small").textContent === "Asia/Tokyo" && document.querySelectorAll("#preview li").length === 8`))
 	s.do(click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#toasts .toast.success")`),
-		holds(`document.querySelector("#job-1 .cron").textContent === "0 0/20 * * * ?" && document.querySelector("#job-1").textContent.includes("Asia/Tokyo")`))
+		holds(`document.querySelector("#job-1 .cron").textContent === "`+s.cron+`" && document.querySelector("#job-1").textContent.includes("Asia/Tokyo")`))
 }
 
 func (s *story) stopsAndStarts() {
@@ -105,7 +108,7 @@ func (s *story) stopsAndStarts() {
 
 func (s *story) runsOnce() {
 	s.do(click(`#job-2 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open && document.activeElement.name === "param"`),
-		chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("dialog").open && document.activeElement.matches("#job-2 [hx-get]")`),
+		keys(kb.Escape), holds(`!document.querySelector("dialog").open && document.activeElement.matches("#job-2 [hx-get]")`),
 		click(`#job-2 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open && document.activeElement.name === "param"`),
 		write("#run-param", "from the browser"), click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname)`),
 		holds(`document.querySelector("#run-head .badge.success")`), holds(`document.querySelector("#run-notes").textContent.includes("hello, from the browser")`),
@@ -169,22 +172,23 @@ func (s *story) restarts(killed string) {
 	s.visit(killed)
 	s.do(holds(`document.querySelector("#run-head .badge.killed")`), holds(`document.querySelectorAll("[data-log-lines] li").length > 160`))
 	s.visit("/jobs")
-	s.do(holds(`document.querySelectorAll("tbody tr").length === 7 && document.querySelector("#job-1 .cron").textContent === "0 0/20 * * * ?"`),
+	s.do(holds(`document.querySelectorAll("tbody tr").length === 7 && document.querySelector("#job-1 .cron").textContent === "`+s.cron+`"`),
 		holds(`document.querySelector("#job-1 .switch").ariaChecked === "true"`))
 }
 
 func (s *story) deletesJob() {
 	s.do(click("#job-7 .menu > summary"), click(`#job-7 [href*="copy="]`), holds(`location.search === "?copy=7" && document.querySelector("#name").value === "Count for ever"`))
 	s.visit("/jobs")
-	s.do(click("#job-7 .menu > summary"), chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("details[open]")`),
+	s.do(click("#job-7 .menu > summary"), keys(kb.Escape), holds(`!document.querySelector("details[open]")`),
 		click("#job-7 .menu > summary"), click(`#job-7 [hx-get$="/delete"]`), holds(`document.querySelector("dialog").open`), click("dialog .danger"),
 		holds(`!document.querySelector("#job-7") && document.querySelectorAll("tbody tr").length === 6`))
 }
 
 // leaves changes theme and language, loses the session, comes back, and logs out.
 func (s *story) leaves() {
-	s.do(click(".account-button"), click(`button[name=theme][value=dark]`), holds(`document.documentElement.dataset.theme === "dark"`),
-		click(`button[name=lang][value="zh-CN"]`), holds(`document.documentElement.lang === "zh-CN" && document.documentElement.dataset.theme === "dark"`),
+	s.do(click(".account-button"), click(`button[name=theme][value=dark]`), holds(`document.documentElement.dataset.theme === "dark"`))
+	s.admin.storesTheme(s.t, s.password, "dark")
+	s.do(click(`button[name=lang][value="zh-CN"]`), holds(`document.documentElement.lang === "zh-CN" && document.documentElement.dataset.theme === "dark"`),
 		click(".account-button"), click(`button[name=lang][value=en]`), holds(`document.documentElement.lang === "en"`))
 	s.expect("404", "401")
 	s.visit("/no/such/page")

@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +49,12 @@ func TestBrowserTab(t *testing.T) {
 	n.do(tabShows("favicon-trouble", "(1) Fetch rates"))
 
 	// A run whose page is open goes wrong by itself.
-	n.visit(n.run(n.job("Settle", `read -t 1 < <(tail -f /dev/null); exit 4`), ""))
+	goes := filepath.Join(t.TempDir(), "goes")
+	n.visit(n.run(n.job("Settle", `until [ -e "$1" ]; do sleep 0.1; done; exit 4`), goes))
+	n.do(tabShows("favicon", "Run "))
+	if err := os.WriteFile(goes, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	n.do(tabShows("favicon-trouble", "(1) Run "))
 	n.admin.noPanic(t)
 }
@@ -132,8 +139,12 @@ func TestBrowserSays(t *testing.T) {
 	n.do(holds(again + pageIs + `"live"`))
 	says("said-at-once", "Connection lost. This page does not refresh itself until it is back.", "Connected again. This page refreshes itself.")
 
-	at := n.run(n.job("Settle", `read -t 2 < <(tail -f /dev/null); exit 4`), "")
+	goes := filepath.Join(t.TempDir(), "goes")
+	at := n.run(n.job("Settle", `until [ -e "$1" ]; do sleep 0.1; done; exit 4`), goes)
 	listen(at)
+	if err := os.WriteFile(goes, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	says("said", fmt.Sprintf("Run %s has ended: Failed", strings.TrimPrefix(at, "/runs/")))
 	says("said-at-once")
 	n.admin.noPanic(t)

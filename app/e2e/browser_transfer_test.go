@@ -26,7 +26,7 @@ func TestBrowserTransfer(t *testing.T) {
 	w.visit("/jobs/1/edit")
 	w.do(holds(`document.querySelector("#children").hidden && !document.querySelector("[data-job-search]").hidden`),
 		write("#job-search", "2"), holds(`document.querySelector('#job-popup:not([hidden]) [data-job="2"]:only-child')`),
-		chromedp.KeyEvent(kb.ArrowDown), holds(`document.querySelector("#job-search").getAttribute("aria-activedescendant")`), chromedp.KeyEvent(kb.Enter),
+		keys(kb.ArrowDown), holds(`document.querySelector("#job-search").getAttribute("aria-activedescendant")`), keys(kb.Enter),
 		holds(`document.querySelector("#children").value === "2" && document.querySelectorAll("[data-chip]").length === 1 && document.querySelector("#job-popup").hidden`),
 		click(".form-foot .primary"), shows("/jobs"))
 	// With the mouse: job 1 may not become a child of job 2; another may, and goes again.
