@@ -189,6 +189,7 @@ var patterns = map[string]string{
 	`^([1-9][0-9]{0,17})?$`:       "api.error.cursor",
 	`^[A-Za-z0-9_-]*$`:            "api.error.cursor",
 	`^(([0-9]|[1-5][0-9]|60)s)?$`: "api.error.value",
+	`^[a-z][a-z0-9]{3,19}$`:       "user.error.name",
 }
 
 // invalidRequest describes a request that huma refused.

@@ -1,7 +1,11 @@
 package api
 
 import (
+	"reflect"
 	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
@@ -29,5 +33,16 @@ func TestAFieldIsPointedAt(t *testing.T) {
 		if got := pointer(path); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)
 		}
+	}
+}
+
+// TestANameIsRefusedWithWhatItMayBe: a pattern says nothing to whoever reads the refusal, and the document is long.
+func TestANameIsRefusedWithWhatItMayBe(t *testing.T) {
+	t.Parallel()
+	printer := locales.New().Printer(locales.English)
+	name, _ := reflect.TypeFor[newUser]().FieldByName("Name")
+	got := fieldProblem(printer, &huma.ErrorDetail{Location: "body.name", Message: validation.MsgExpectedMatchPattern + separator + name.Tag.Get("pattern")})
+	if want := printer.T("user.error.name"); got.Detail != want || got.Field != "name" || got.Code != "user.error.name" {
+		t.Errorf("%+v, want %q", got, want)
 	}
 }

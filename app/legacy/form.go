@@ -1,7 +1,9 @@
 package legacy
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,12 +49,12 @@ func (f *form) number(name string, otherwise int64) int64 {
 // oneOf is a number among a few.
 func (f *form) oneOf(name string, otherwise int64, known ...int64) int64 {
 	n := f.number(name, otherwise)
-	for _, k := range append(known, otherwise) {
-		if n == k {
-			return n
-		}
+	known = append(known, otherwise)
+	if slices.Contains(known, n) {
+		return n
 	}
-	f.fault(name, "job.error.unknown", "Value", n)
+	slices.Sort(known)
+	f.fault(name, "job.error.unknown", "Value", n, "Values", strings.Trim(fmt.Sprint(slices.Compact(known)), "[]"))
 	return otherwise
 }
 

@@ -38,7 +38,7 @@ func (c *compiler) sorted() Faults {
 func (c *compiler) definition() {
 	def := c.def
 	if def.OnFailure != "" && !slices.Contains(AllOnFailures, def.OnFailure) {
-		c.faults = append(c.faults, Fault{Line: def.line, Field: invalid.Field{Name: FieldOnFailure, Key: CodeUnknown, Args: []any{"Value", shown(string(def.OnFailure))}}})
+		c.faults = append(c.faults, Fault{Line: def.line, Field: invalid.Field{Name: FieldOnFailure, Key: CodeUnknown, Args: []any{"Value", shown(string(def.OnFailure)), "Values", offered(AllOnFailures)}}})
 	}
 	if n := len(def.Steps); n == 0 || n > MaxSteps {
 		f := Fault{Line: def.stepsLine, Field: invalid.Field{Name: FieldSteps, Key: CodeRequired}}
@@ -219,7 +219,7 @@ func (c *compiler) kind(s *Step) {
 			c.fault(s, FieldMessage, CodeTooLong, "Max", MaxMessage)
 		}
 		if s.Approve.Default != "" && !slices.Contains(AllAnswers, s.Approve.Default) {
-			c.fault(s, FieldDefault, CodeUnknown, "Value", shown(string(s.Approve.Default)))
+			c.fault(s, FieldDefault, CodeUnknown, "Value", shown(string(s.Approve.Default)), "Values", offered(AllAnswers))
 		}
 	case KindWait:
 		c.notOf(s, KindWait)

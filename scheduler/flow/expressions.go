@@ -117,6 +117,15 @@ func shown(text string) string {
 	return text
 }
 
+// offered are the words of which one is meant, as a message lists them.
+func offered[T ~string](words []T) string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = string(word)
+	}
+	return strings.Join(list, ", ")
+}
+
 // reachable finds steps that never start: whose condition is constantly false, and those that need them.
 func (c *compiler) reachable() {
 	never := make([]bool, len(c.plan.steps))

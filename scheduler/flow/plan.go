@@ -9,7 +9,7 @@ const (
 	CodeRequired   = "job.error.required"
 	CodeTooLong    = "job.error.too_long"     // Max
 	CodeOutOfRange = "job.error.out_of_range" // Min, Max
-	CodeUnknown    = "job.error.unknown"      // Value
+	CodeUnknown    = "job.error.unknown"      // Value, Values
 	CodeCharacters = "job.error.characters"
 	CodeMany       = "flow.error.many"        // Max: steps
 	CodeID         = "flow.error.id"          // Value

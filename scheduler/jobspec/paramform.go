@@ -116,7 +116,7 @@ func (f *ParamField) read(r *document.Reader, n document.Node) {
 		case "type":
 			var word string
 			if r.Text(name, value, &word); value.Kind == document.Scalar && !slices.Contains(AllParamTypes, ParamType(word)) {
-				r.Add(line, CodeUnknown, "Value", value.Shown())
+				r.Add(line, CodeUnknown, "Value", value.Shown(), "Values", strings.Join(texts(AllParamTypes), ", "))
 			}
 			f.Type = ParamType(word)
 		case "choices":

@@ -21,7 +21,7 @@ const (
 	CodeRequired   = "job.error.required"
 	CodeTooLong    = "job.error.too_long"     // Max: how many characters fit
 	CodeCharacters = "job.error.characters"   // a name with line ends or characters that are not seen
-	CodeUnknown    = "job.error.unknown"      // Value: not one of the values offered
+	CodeUnknown    = "job.error.unknown"      // Value: not one of Values, which are offered
 	CodeOutOfRange = "job.error.out_of_range" // Min, Max
 	CodeNoTime     = "job.error.no_time"      // the schedule has no time to come; for starting a job, Validate does not ask
 	CodeInterval   = "job.error.interval"     // Min, Max
@@ -207,7 +207,7 @@ func ParamFault(text string) *invalid.Field {
 
 func choice(v *validation, f *Field, j *Job) {
 	if value := f.part.text(j); !slices.Contains(f.Options, value) {
-		v.add(f.Name, CodeUnknown, []any{"Value", value})
+		v.add(f.Name, CodeUnknown, []any{"Value", value, "Values", strings.Join(f.Options, ", ")})
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+// options are what a field may be, as a refusal lists them.
+func options(field string) string { return strings.Join(jobspec.Named(field).Options, ", ") }
+
 // validJob is a definition without a fault; each case spoils one thing.
 func validJob() jobspec.Job {
 	return jobspec.Job{
@@ -64,14 +67,14 @@ func TestValidate(t *testing.T) {
 		}, one("moment", jobspec.CodeMoment, nil)},
 		{"the window has a length", func(j *jobspec.Job) { j.Start, j.End = 2, 1 }, one("end_at", jobspec.CodeWindow, nil)},
 		{"the back-off is readable", func(j *jobspec.Job) { j.Backoff = "soon" }, one("retry_backoff", jobspec.CodeBackoff, args{"Value", "soon"})},
-		{"the concurrency policy is known", func(j *jobspec.Job) { j.Concurrency = "MAYBE" }, one("concurrency_policy", jobspec.CodeUnknown, args{"Value", "MAYBE"})},
-		{"the GLUE type is known", func(j *jobspec.Job) { j.Glue = "GLUE_COBOL" }, one("glue", jobspec.CodeUnknown, args{"Value", "GLUE_COBOL"})},
+		{"the concurrency policy is known", func(j *jobspec.Job) { j.Concurrency = "MAYBE" }, one("concurrency_policy", jobspec.CodeUnknown, args{"Value", "MAYBE", "Values", "QUEUE, DISCARD"})},
+		{"the GLUE type is known", func(j *jobspec.Job) { j.Glue = "GLUE_COBOL" }, one("glue", jobspec.CodeUnknown, args{"Value", "GLUE_COBOL", "Values", options(jobspec.FieldGlue)})},
 		{"a BEAN needs a handler", func(j *jobspec.Job) { j.Handler = "" }, one("handler", jobspec.CodeHandler, nil)},
 		{"a script needs none", func(j *jobspec.Job) { j.Glue, j.Handler = wire.GlueShell, "" }, nil},
 		{"a parameter has to fit", func(j *jobspec.Job) { j.Param = strings.Repeat("x", 65536) }, one("param", jobspec.CodeTooLong, args{"Max", 65535})},
-		{"the route is known", func(j *jobspec.Job) { j.Route = "first" }, one("route", jobspec.CodeUnknown, args{"Value", "first"})},
-		{"the misfire strategy is known", func(j *jobspec.Job) { j.Misfire = "" }, one("misfire", jobspec.CodeUnknown, args{"Value", ""})},
-		{"the block strategy is known", func(j *jobspec.Job) { j.Block = "" }, one("block", jobspec.CodeUnknown, args{"Value", ""})},
+		{"the route is known", func(j *jobspec.Job) { j.Route = "first" }, one("route", jobspec.CodeUnknown, args{"Value", "first", "Values", options(jobspec.FieldRoute)})},
+		{"the misfire strategy is known", func(j *jobspec.Job) { j.Misfire = "" }, one("misfire", jobspec.CodeUnknown, args{"Value", "", "Values", options(jobspec.FieldMisfire)})},
+		{"the block strategy is known", func(j *jobspec.Job) { j.Block = "" }, one("block", jobspec.CodeUnknown, args{"Value", "", "Values", options(jobspec.FieldBlock)})},
 		{"children are ids", func(j *jobspec.Job) { j.ChildJobIDs = "8, x9" }, one("children", jobspec.CodeChildID, args{"Value", "x9"})},
 		{"ids are positive", func(j *jobspec.Job) { j.ChildJobIDs = "0" }, one("children", jobspec.CodeChildID, args{"Value", "0"})},
 		{"a job does not start itself", func(j *jobspec.Job) { j.ChildJobIDs = "8,7" }, one("children", jobspec.CodeChildSelf, nil)},
