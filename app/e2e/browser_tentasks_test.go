@@ -53,8 +53,7 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 
 	tonight := time.Now().UTC().Add(6 * time.Hour).Hour() // an hour that does not begin meanwhile
 	task("create a cron job", func() {
-		k.press("g", "j")
-		k.do(shows(link.JobsPath))
+		k.goes("j", link.JobsPath)
 		k.tab(`.page-head a[href^="/jobs/new"]`)
 		k.press(kb.Enter)
 		k.do(shows(link.JobNewPath))
@@ -87,8 +86,7 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 		k.sees(`location.pathname.startsWith("/runs/") && location.pathname !== "` + run + `" && document.querySelector("#run-head .badge.success")`)
 	})
 	task("stop all jobs of an executor", func() {
-		k.press("g", "e")
-		k.do(shows(link.ExecutorsPath))
+		k.goes("e", link.ExecutorsPath)
 		k.tab(fmt.Sprintf(`main a[href="%s"]`, link.Executor(n.group)))
 		k.press(kb.Enter)
 		k.do(shows(link.Executor(n.group)))
@@ -139,8 +137,7 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 	})
 	task("end a run that is stuck", func() {
 		row := strings.Replace(strings.TrimPrefix(hanging, "/"), "runs/", "run-", 1)
-		k.press("g", "r")
-		k.do(shows(link.RunsPath))
+		k.goes("r", link.RunsPath)
 		k.tab(`tr[id="` + row + `"] [hx-get$="/kill"]`)
 		k.press(kb.Enter)
 		k.sees(`document.querySelector("dialog[open] .danger")`)
