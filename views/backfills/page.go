@@ -70,7 +70,7 @@ func (r Row) tone() string {
 	case r.State == "done":
 		return "success"
 	case r.State == "running":
-		return "running"
+		return "sent"
 	}
 	return ""
 }
