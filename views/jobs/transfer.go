@@ -85,7 +85,7 @@ type ImportPlan struct {
 	NewGroups []string
 	Missing   []string // executors that are not there, and that the reader may have created with the jobs
 	Starts    int      // jobs that it starts
-	Work      int // jobs that would be created or changed, or with Done were
+	Work      int      // jobs that would be created or changed, or with Done were
 	Digest    string
 	Done      bool
 }
