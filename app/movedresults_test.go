@@ -36,10 +36,10 @@ func TestResultsAreThoseOfVisibleRuns(t *testing.T) {
 			return id
 		}
 		for i := range 10 {
-			run(2, time.Hour, 40-i)
+			run(2, 77*time.Hour, 40-i)
 		}
 		own := []int64{run(1, 3*time.Second, 20), run(1, 3*time.Second, 19)}
-		hidden := run(2, time.Hour, 3)
+		hidden := run(2, 77*time.Hour, 3)
 		b.exec(t, "DELETE FROM xxl_job_log WHERE trigger_code = 500") // that of things
 		ann, all := auth.NewPrincipal(7, "anna", auth.RoleUser, "1"), auth.NewPrincipal(1, "admin", auth.RoleAdmin, "")
 		for who, want := range map[*auth.Principal]int{&ann: 2, &all: 13} {
@@ -63,7 +63,7 @@ func TestResultsAreThoseOfVisibleRuns(t *testing.T) {
 		// The pages that tell of it.
 		for _, path := range []string{"/jobs", fmt.Sprintf("/jobs/%d", job), fmt.Sprintf("/jobs/%d/delete", job), "/jobs/slowest", "/jobs/slowest?by=total", fmt.Sprintf("/runs/%d", own[1])} {
 			got := b.ann.get(path)
-			if got.status != http.StatusOK || strings.Contains(got.body, fmt.Sprintf("/runs/%d\"", hidden)) || strings.Contains(got.body, "1 h") {
+			if got.status != http.StatusOK || strings.Contains(got.body, fmt.Sprintf("/runs/%d\"", hidden)) || strings.Contains(got.body, "3 d 5 h") {
 				t.Errorf("%s tells of a run of another group: %d", path, got.status)
 			}
 		}
