@@ -78,19 +78,6 @@ func (q *Queries) DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expires
 	return result.RowsAffected()
 }
 
-const deleteDeviceLoginsOfUser = `-- name: DeleteDeviceLoginsOfUser :execrows
-DELETE FROM punctual_device_login WHERE user_id = ?
-`
-
-// What somebody let in or refused, who is deleted: the token would be that of whoever gets their number.
-func (q *Queries) DeleteDeviceLoginsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteDeviceLoginsOfUser, userID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const findDeviceLogin = `-- name: FindDeviceLogin :one
 SELECT id, code, program, address, created_at, expires_at FROM punctual_device_login WHERE code = ? AND state = 0 AND expires_at > ?
 `
@@ -122,6 +109,19 @@ func (q *Queries) FindDeviceLogin(ctx context.Context, db DBTX, arg FindDeviceLo
 		&i.ExpiresAt,
 	)
 	return i, err
+}
+
+const forgetWhoLetIn = `-- name: ForgetWhoLetIn :execrows
+UPDATE punctual_device_login SET user_id = 0 WHERE user_id = ?
+`
+
+// What somebody let in who is deleted is refused when it comes for its token, which would be that of whoever gets their number.
+func (q *Queries) ForgetWhoLetIn(ctx context.Context, db DBTX, userID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, forgetWhoLetIn, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const getDeviceLogin = `-- name: GetDeviceLogin :one

@@ -144,8 +144,6 @@ type Querier interface {
 	DeleteDeliveriesOfWebhook(ctx context.Context, db DBTX, arg DeleteDeliveriesOfWebhookParams) (int64, error)
 	DeleteDeliveriesUpTo(ctx context.Context, db DBTX, arg DeleteDeliveriesUpToParams) (int64, error)
 	DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
-	// What somebody let in or refused, who is deleted: the token would be that of whoever gets their number.
-	DeleteDeviceLoginsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteEndedOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -299,6 +297,8 @@ type Querier interface {
 	FollowBackfillRun(ctx context.Context, db DBTX, arg FollowBackfillRunParams) (int64, error)
 	// Of routes to other channels, when the second one is deleted.
 	ForgetEscalationsTo(ctx context.Context, db DBTX, escalateTo int64) error
+	// What somebody let in who is deleted is refused when it comes for its token, which would be that of whoever gets their number.
+	ForgetWhoLetIn(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	GetAPIToken(ctx context.Context, db DBTX, id int64) (GetAPITokenRow, error)

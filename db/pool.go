@@ -272,7 +272,7 @@ func (p *Pool) tryTx(ctx context.Context, opts *sql.TxOptions, do func(*sql.Tx) 
 		return err != nil, err
 	}
 	// Whose context ends before, or in a statement, has it rolled back: no commit was sent.
-	if errors.Is(err, sql.ErrTxDone) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if gone := ctx.Err(); gone != nil && (errors.Is(err, sql.ErrTxDone) || errors.Is(err, gone)) {
 		return false, err
 	}
 	return false, &classified{ErrUnconfirmed, err}

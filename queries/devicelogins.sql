@@ -13,9 +13,9 @@ SELECT d.id, d.state, d.expires_at, d.user_id, d.address, d.name, d.rights, d.ad
 FROM punctual_device_login AS d LEFT JOIN xxl_job_user AS u ON u.id = d.user_id
 WHERE d.id = sqlc.arg(id);
 
--- name: DeleteDeviceLoginsOfUser :execrows
--- What somebody let in or refused, who is deleted: the token would be that of whoever gets their number.
-DELETE FROM punctual_device_login WHERE user_id = ?;
+-- name: ForgetWhoLetIn :execrows
+-- What somebody let in who is deleted is refused when it comes for its token, which would be that of whoever gets their number.
+UPDATE punctual_device_login SET user_id = 0 WHERE user_id = ?;
 
 -- name: FindDeviceLogin :one
 -- One that waits for an answer.

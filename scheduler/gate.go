@@ -419,13 +419,13 @@ func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 	}
 	line := e.lineOf(groupID)
 	for room > 0 {
-		next, err := line.read(ctx, e.cfg.Pool)
+		next, err := line.read(ctx, e.cfg.Pool, room)
 		if err != nil || len(next) == 0 {
 			return err
 		}
 		var jobs []int64
 		runs := make(map[int64][]int64)
-		for _, r := range next[:min(room, len(next))] {
+		for _, r := range next {
 			jobs = appendNew(jobs, r.JobID)
 			runs[r.JobID] = append(runs[r.JobID], r.LogID)
 		}

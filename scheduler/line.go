@@ -14,7 +14,8 @@ import (
 type line struct {
 	queries *db.Queries
 	next    db.ListWaitingRunsOfGroupParams
-	room    map[int64]int64 // of jobs that have a limit themselves
+	room    map[int64]int64                // of jobs that have a limit themselves
+	found   []db.ListWaitingRunsOfGroupRow // and not read
 }
 
 func (e *Engine) lineOf(groupID int64) *line {
@@ -24,19 +25,20 @@ func (e *Engine) lineOf(groupID int64) *line {
 	}
 }
 
-// read returns the next of them, none at the end.
-func (l *line) read(ctx context.Context, from db.DBTX) ([]db.ListWaitingRunsOfGroupRow, error) {
-	for {
+// read returns the next of them, so many at most, and none at the end.
+func (l *line) read(ctx context.Context, from db.DBTX, most int) ([]db.ListWaitingRunsOfGroupRow, error) {
+	for len(l.found) == 0 {
 		rows, err := l.queries.ListWaitingRunsOfGroup(ctx, from, l.next)
 		if err != nil || len(rows) == 0 {
 			return nil, err
 		}
 		last := rows[len(rows)-1]
 		l.next.AfterLine, l.next.AfterMs, l.next.AfterID = last.Line, last.PlannedAt, last.LogID
-		if rows = slices.DeleteFunc(rows, l.full); len(rows) > 0 {
-			return rows, nil
-		}
+		l.found = slices.DeleteFunc(rows, l.full)
 	}
+	next := l.found[:min(most, len(l.found))]
+	l.found = l.found[len(next):]
+	return next, nil
 }
 
 // full reports whether a run's job has as many as it may, with those that were read before.
@@ -120,13 +122,13 @@ func (r *room) lineUpGroup(ctx context.Context, e *Engine, tx db.DBTX, groupID i
 		return nil
 	}
 	line := e.lineOf(groupID)
-	for free := g.limit - g.running; free > 0 && len(runs) > 0; {
-		next, err := line.read(ctx, tx)
+	for free := int(g.limit - g.running); free > 0 && len(runs) > 0; {
+		next, err := line.read(ctx, tx, free)
 		if err != nil || len(next) == 0 {
 			return err
 		}
-		for _, w := range next[:min(free, int64(len(next)))] {
-			free--
+		free -= len(next)
+		for _, w := range next {
 			runs = slices.DeleteFunc(runs, func(id int64) bool { return id == w.LogID })
 		}
 		if free > 0 {

@@ -453,7 +453,7 @@ func insertUser(ctx context.Context, tx db.DBTX, u db.InsertUserParams) (id int6
 func forgetUser(ctx context.Context, tx db.DBTX, id int64) error {
 	q := db.New()
 	for _, drop := range []func(context.Context, db.DBTX, int64) (int64, error){
-		q.DeletePermissionsOf, q.DeleteTeamsOfUser, q.DeleteSessionsOfUser, q.DeletePlacesOfUser, q.DeleteAPITokensOf, q.DeleteDeviceLoginsOfUser, q.DeleteOwnViews, q.DeleteFavouritesOfUser,
+		q.DeletePermissionsOf, q.DeleteTeamsOfUser, q.DeleteSessionsOfUser, q.DeletePlacesOfUser, q.DeleteAPITokensOf, q.ForgetWhoLetIn, q.DeleteOwnViews, q.DeleteFavouritesOfUser,
 	} {
 		if _, err := drop(ctx, tx, id); err != nil {
 			return db.Error(err)
