@@ -247,7 +247,7 @@ func touchGates(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int
 type room struct {
 	jobs   map[int64]db.CountSlotsRow
 	groups map[int64]*groupRoom
-	behind map[int64]bool // runs that others are before, in the line of their group (true) or of their job
+	behind map[int64]int64 // runs that others are before, in the line of this group, or (0) of their job
 }
 
 type groupRoom struct{ running, limit int64 }
@@ -292,9 +292,9 @@ func (r *room) count(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs 
 func (r *room) take(d *dispatch) *lack {
 	j := d.job
 	now, group := r.jobs[j.id], r.groups[j.group]
-	ofGroup, behind := r.behind[d.id]
+	line, behind := r.behind[d.id]
 	switch {
-	case j.limit > 0 && now.Running >= int64(j.limit), behind && !ofGroup:
+	case j.limit > 0 && now.Running >= int64(j.limit), behind && line == 0:
 		return &lack{running: now.Running, limit: int64(j.limit), waiting: now.Waiting}
 	case group != nil && group.running >= group.limit, behind:
 		return &lack{group: true, running: group.running, limit: group.limit, waiting: now.Waiting}

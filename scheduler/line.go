@@ -70,7 +70,7 @@ func (r *room) lineUp(ctx context.Context, e *Engine, tx db.DBTX, batch []*admis
 			groups[j.group] = append(groups[j.group], a.d.id)
 		}
 	}
-	r.behind = make(map[int64]bool)
+	r.behind = make(map[int64]int64)
 	for j, runs := range jobs {
 		if err := r.lineUpJob(ctx, e, tx, j, runs); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (r *room) lineUp(ctx context.Context, e *Engine, tx db.DBTX, batch []*admis
 	return r.leaveOut(ctx, e, tx)
 }
 
-// leaveOut takes those out that do not wait any more: somebody else has given them their slots, or has ended them.
+// leaveOut takes those out that stand in no such line: somebody else has given them their slots, or has ended them, or their job has moved.
 func (r *room) leaveOut(ctx context.Context, e *Engine, tx db.DBTX) error {
 	if len(r.behind) == 0 {
 		return nil
@@ -95,9 +95,10 @@ func (r *room) leaveOut(ctx context.Context, e *Engine, tx db.DBTX) error {
 	}
 	waiting := make(map[int64]bool, len(rows))
 	for _, row := range rows {
-		waiting[row.LogID] = row.Running == 0
+		group := r.behind[row.LogID]
+		waiting[row.LogID] = row.Running == 0 && (group == 0 || group == row.GroupID)
 	}
-	maps.DeleteFunc(r.behind, func(id int64, _ bool) bool { return !waiting[id] })
+	maps.DeleteFunc(r.behind, func(id, _ int64) bool { return !waiting[id] })
 	return nil
 }
 
@@ -108,12 +109,15 @@ func (r *room) lineUpJob(ctx context.Context, e *Engine, tx db.DBTX, j *job, run
 		return nil
 	}
 	first, err := e.queries.ListWaitingRuns(ctx, tx, db.ListWaitingRunsParams{JobID: j.id, NowMs: e.now().UnixMilli(), Limit: int32(free)})
+	if err != nil || int64(len(first)) < free {
+		return err
+	}
 	for _, id := range runs {
 		if !slices.Contains(first, id) {
-			r.behind[id] = false
+			r.behind[id] = 0
 		}
 	}
-	return err
+	return nil
 }
 
 func (r *room) lineUpGroup(ctx context.Context, e *Engine, tx db.DBTX, groupID int64, runs []int64) error {
@@ -135,7 +139,7 @@ func (r *room) lineUpGroup(ctx context.Context, e *Engine, tx db.DBTX, groupID i
 			continue
 		}
 		for _, id := range runs {
-			r.behind[id] = true
+			r.behind[id] = groupID
 		}
 	}
 	return nil
