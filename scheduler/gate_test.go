@@ -229,3 +229,22 @@ func TestTheNextOfSeveralJobsGo(t *testing.T) {
 		b.wantGoing("the next run", next...)
 	})
 }
+
+// TestWhoIsInNoLineIsBehindNobody: the row of a run that an admin of before made, or whose job has moved, is none of the group's.
+func TestWhoIsInNoLineIsBehindNobody(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, byHand, addressA)
+		b.limitGroup(1)
+		first, job := b.addJob(nil), b.addJob(nil)
+		b.wait(first, 1)
+		a := b.asks(job, 1)[0]
+		if err := b.engine.admitOnce(t.Context(), []*admission{a}); err != nil || a.given || a.lacks == nil || *a.lacks != (lack{group: true, limit: 1, waiting: 1}) {
+			t.Errorf("behind another: given %v, lacks %+v, %v", a.given, a.lacks, err)
+		}
+		b.exec("UPDATE punctual_slot SET group_id = 0 WHERE job_id = ?", job)
+		if err := b.engine.admitOnce(t.Context(), []*admission{a}); err != nil || !a.given {
+			t.Errorf("in no line: given %v, lacks %+v, %v", a.given, a.lacks, err)
+		}
+	})
+}
