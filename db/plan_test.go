@@ -267,6 +267,40 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 	})
 }
 
+// TestTheLineOfAGroupIsReadInItsOrder asks both databases how they find the first in a long line, which they do while they hold the gate of its group.
+func TestTheLineOfAGroupIsReadInItsOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		bigTables(t, pool)
+		slots := make([]db.Slot, 2000)
+		for i := range slots {
+			slots[i] = db.Slot{JobID: int64(i%100 + 1), LogID: int64(i + 1), PlannedAt: int64(5000 - i), GroupID: 1, Line: int64(i%5 - 2)}
+		}
+		if err := db.InsertSlots(t.Context(), pool, slots); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET trigger_code = 0, handle_code = 0 WHERE id <= 2000"); err != nil {
+			t.Fatal(err)
+		}
+		if pool.Dialect() == db.MySQL {
+			if _, err := pool.ExecContext(t.Context(), "ANALYZE TABLE xxl_job_log, punctual_slot"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+		_, err := db.New().ListWaitingRunsOfGroup(t.Context(), e, db.ListWaitingRunsOfGroupParams{
+			GroupID: 1, NowMs: 10_000, ButJobs: []int64{0}, AfterLine: math.MinInt32, Limit: 16,
+		})
+		index, sorts := "key=i_group ", "filesort"
+		if pool.Dialect() == db.SQLite { // it sorts those of one time
+			index, sorts = "USING COVERING INDEX i_punctual_slot_group (group_id=? AND running=?", "TEMP B-TREE FOR ORDER BY"
+		}
+		if err != nil || !strings.Contains(e.plan, index) || strings.Contains(e.plan, sorts) {
+			t.Errorf("%v; the plan is %s, want %s and no %s", err, e.plan, index, sorts)
+		}
+	})
+}
+
 // TestATextIsLookedForInTheIndex asks both databases what they read where no job has a text: the index on the names, and no job.
 func TestATextIsLookedForInTheIndex(t *testing.T) {
 	t.Parallel()
