@@ -927,7 +927,8 @@ type Querier interface {
 	ListViews(ctx context.Context, db DBTX, arg ListViewsParams) ([]View, error)
 	// The FIX_DELAY jobs that wait for a run to end, for the sweep.
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
-	// The next runs of a job that wait for a slot, in the order of their planned times. None that is over: its slot is given back by the sweep.
+	// The next runs of a job that wait for a slot, in the order in which they stand in the line of its group: of two orders, each could have others
+	// before the first of the other. None that is over: its slot is given back by the sweep.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
 	// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
 	// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.

@@ -363,7 +363,7 @@ func (q *Queries) ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlots
 const listWaitingRuns = `-- name: ListWaitingRuns :many
 SELECT s.log_id FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
 WHERE s.job_id = ? AND s.running = 0 AND s.planned_at <= ?
-ORDER BY s.planned_at, s.log_id LIMIT ?
+ORDER BY s.line, s.planned_at, s.log_id LIMIT ?
 `
 
 type ListWaitingRunsParams struct {
@@ -372,7 +372,8 @@ type ListWaitingRunsParams struct {
 	Limit int32
 }
 
-// The next runs of a job that wait for a slot, in the order of their planned times. None that is over: its slot is given back by the sweep.
+// The next runs of a job that wait for a slot, in the order in which they stand in the line of its group: of two orders, each could have others
+// before the first of the other. None that is over: its slot is given back by the sweep.
 func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listWaitingRuns, arg.JobID, arg.NowMs, arg.Limit)
 	if err != nil {

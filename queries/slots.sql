@@ -56,10 +56,11 @@ SELECT log_id, group_id, running FROM punctual_slot WHERE log_id IN (sqlc.slice(
 SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM punctual_slot;
 
 -- name: ListWaitingRuns :many
--- The next runs of a job that wait for a slot, in the order of their planned times. None that is over: its slot is given back by the sweep.
+-- The next runs of a job that wait for a slot, in the order in which they stand in the line of its group: of two orders, each could have others
+-- before the first of the other. None that is over: its slot is given back by the sweep.
 SELECT s.log_id FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
 WHERE s.job_id = sqlc.arg(job_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
-ORDER BY s.planned_at, s.log_id LIMIT ?;
+ORDER BY s.line, s.planned_at, s.log_id LIMIT ?;
 
 -- name: ListWaitingRunsOfGroup :many
 -- The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with

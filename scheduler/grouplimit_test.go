@@ -483,3 +483,31 @@ func TestThePriorityOfAJobCountsInTheLineOfItsGroup(t *testing.T) {
 		b.wantGoing("what is urgent passes what waits", urgent)
 	})
 }
+
+// TestRunsOfAJobInTwoLinesBlockNobody: one was made before the job was given its priority, or moved, or by an admin that knows of neither. If each was
+// put back for the other, they would do so for ever.
+func TestRunsOfAJobInTwoLinesBlockNobody(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, made string
+		first      int
+	}{
+		{"of its priority", "UPDATE punctual_slot SET line = 0", 1},
+		{"of its group", "UPDATE punctual_slot SET group_id = 0, line = -1", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+				b.limitGroup(1)
+				job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent, p.Priority = 1, string(jobspec.PriorityHigh) })
+				b.wait(job, 1)
+				b.exec(c.made)
+				runs := []int64{b.allRuns()[0].ID, b.trigger(job)}
+				b.wantGoing("the first runs", runs[c.first])
+				b.finish(runs[c.first], 200, "")
+				b.wantGoing("then the other", runs[1-c.first])
+			})
+		})
+	}
+}
