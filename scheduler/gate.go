@@ -74,7 +74,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		return true
 	case a.lacks != nil:
 		e.noSlot(ctx, d, *a.lacks)
-		if a.lacks.running < a.lacks.limit {
+		if a.lacks.running < a.lacks.limit && !d.waited { // or two that are put back could let each other try without end
 			e.startThoseBefore(ctx, d.job, *a.lacks)
 		}
 		return false

@@ -511,3 +511,29 @@ func TestRunsOfAJobInTwoLinesBlockNobody(t *testing.T) {
 		})
 	}
 }
+
+// TestOneThatWasLetTryLetsNobodyTry, whatever keeps the first in line from its slot: two that are put back would have each other try without end.
+func TestOneThatWasLetTryLetsNobodyTry(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		b.wait(b.addJob(nil), 1)
+		b.exec("UPDATE xxl_job_log SET owner_node = 99") // nobody tries for it
+		turn := func() (n int64) {
+			_ = pool.QueryRowContext(t.Context(), "SELECT turn FROM punctual_group_gate").Scan(&n)
+			return n
+		}
+		id := b.trigger(b.addJob(nil))
+		b.await("it has tried, and once more", func() bool { return turn() >= 2 })
+		if err := b.engine.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := turn(); n != 2 {
+			t.Errorf("the gate was opened %d times", n)
+		}
+		if r := b.run(id); r.OwnerNode != waitingOwner {
+			t.Errorf("it is of admin %d", r.OwnerNode)
+		}
+	})
+}
