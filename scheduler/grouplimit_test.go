@@ -537,3 +537,18 @@ func TestOneThatWasLetTryLetsNobodyTry(t *testing.T) {
 		}
 	})
 }
+
+// TestWhereThereIsRoomForAllNobodyIsBehind, also one whose time has not quite come by a clock that was set back since it came.
+func TestWhereThereIsRoomForAllNobodyIsBehind(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
+		b.wait(id, 2)
+		b.exec("UPDATE punctual_slot SET planned_at = ?", time.Now().Add(time.Hour).UnixMilli())
+		r := &room{jobs: map[int64]db.CountSlotsRow{id: {JobID: id, Waiting: 2}}, behind: make(map[int64]int64)}
+		if err := r.lineUpJob(t.Context(), b.engine, pool, &job{id: id, limit: 2}, []int64{b.allRuns()[0].ID}); err != nil || len(r.behind) > 0 {
+			t.Errorf("behind: %v, %v", r.behind, err)
+		}
+	})
+}
