@@ -35,7 +35,9 @@ func AddLongRuns(ctx context.Context, tx DBTX, list []LongRuns) error {
 	return bulkInsert[LongRuns]{
 		what: "count %d jobs' long runs",
 		into: "INSERT INTO punctual_job_day (day_at, job_id, job_group, runs, total_ms, longest_id, longest_ms)",
-		row:  func(l *LongRuns) []any { return []any{l.Day, l.Job, l.Group, l.Runs, l.TotalMs, l.LongestID, l.LongestMs} },
+		row: func(l *LongRuns) []any {
+			return []any{l.Day, l.Job, l.Group, l.Runs, l.TotalMs, l.LongestID, l.LongestMs}
+		},
 		// MySQL assigns one after the other: the id is decided while the longest is still the old one.
 		there: ` ON DUPLICATE KEY UPDATE runs = runs + VALUES(runs), total_ms = total_ms + VALUES(total_ms),
 			longest_id = CASE WHEN VALUES(longest_ms) > longest_ms THEN VALUES(longest_id) ELSE longest_id END,
