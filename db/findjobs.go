@@ -247,8 +247,12 @@ func (c indexed) jobs(ctx context.Context, tx DBTX, dialect Dialect, pattern str
 }
 
 // values are those of the column that a pattern matches as the column compares, which is no less than what matches finds. all is false where
-// there are too many values to go through. Both databases skip from one value to the next.
+// there are too many values to go through, or one would not stand for those that the column takes for the same. Both databases skip from one
+// value to the next.
 func (c indexed) values(ctx context.Context, tx DBTX, dialect Dialect, pattern string) (values []string, all bool, err error) {
+	if dialect == MySQL && strings.ContainsFunc(pattern, mayExpand) {
+		return nil, false, nil
+	}
 	like := "v LIKE ? ESCAPE '!'"
 	if c == tagLists {
 		like = "CONCAT(',', v, ',') LIKE ? ESCAPE '!'"
@@ -272,7 +276,7 @@ func (c indexed) values(ctx context.Context, tx DBTX, dialect Dialect, pattern s
 		if err := rows.Scan(&value, &matches); err != nil {
 			return fmt.Errorf("read values of %s: %w", c.column, err)
 		}
-		if read++; matches {
+		if read++; matches || dialect == MySQL && strings.ContainsFunc(value, mayExpand) {
 			values = append(values, value)
 		}
 		return nil

@@ -114,3 +114,32 @@ func TestJobsAreFoundHoweverTheirNamesAreWritten(t *testing.T) {
 		}
 	})
 }
+
+// TestJobsAreFoundWhateverTheCollationTakesForTheSame: an index has one of the values that are the same to it, and a pattern may find only another.
+func TestJobsAreFoundWhateverTheCollationTakesForTheSame(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		names := []string{"straße", "strasse", "cafe\u0301", "cafe", "ｗｉｄｅ", "wide", "㌔", "キロ", "①", "1", "月结"}
+		for _, name := range names {
+			if _, err := db.New().InsertJob(t.Context(), pool, db.InsertJobParams{JobGroup: 1, JobDesc: name, ExecutorHandler: db.Text(name), Tags: name, ScheduleType: "NONE", MisfireStrategy: "DO_NOTHING", GlueType: "BEAN"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, name := range names {
+			for _, f := range []db.JobFilter{{Tag: "%," + name + ",%"}, {Handler: "%" + name + "%"}} {
+				got, err := db.SearchJobs(t.Context(), pool, f, 0, 50)
+				if err != nil || !slices.Contains(got, int64(i+1)) {
+					t.Errorf("%+v: %v, %v, want %d among them", f, got, err, i+1)
+				}
+			}
+			f := db.JobFilter{Tag: "%," + name + ",%"}
+			want, err := db.FindJobs(t.Context(), pool, f, 0, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := db.SearchJobs(t.Context(), pool, f, 0, 50); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %v, %v, want %v", name, got, err, want)
+			}
+		}
+	})
+}

@@ -27,3 +27,9 @@ func textMatch(dialect Dialect, column, pattern string) string {
 func mayDiffer(r rune) bool {
 	return r >= unicode.MaxASCII && !unicode.Is(unicode.Han, r) || r < unicode.MaxASCII && unicode.IsLetter(r)
 }
+
+// mayExpand says that a collation may take several characters or none for this one, which LIKE never does: straße and strasse are then one value
+// of which no pattern finds both.
+func mayExpand(r rune) bool {
+	return r > unicode.MaxASCII && !unicode.Is(unicode.Han, r) || unicode.IsControl(r)
+}
