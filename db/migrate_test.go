@@ -243,3 +243,40 @@ func TestThereIsRoomForAWiderColumn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestGivingCountersTheirGroupsLocksNoJob: other admins claim jobs and end runs while the first of a new program migrates.
+func TestGivingCountersTheirGroupsLocksNoJob(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database has no other admins
+	ctx := t.Context()
+	job, run := bulkJobs(t, pool, 1)[0], int64(7)
+	mustExec(t, pool.DB, fmt.Sprintf("UPDATE xxl_job_info SET job_group = 5 WHERE id = %d", job))
+	mustExec(t, pool.DB, fmt.Sprintf("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (%d, 6, %d, 200, 200)", run, job))
+	mustExec(t, pool.DB, fmt.Sprintf("INSERT INTO punctual_job_day (day_at, job_id, runs, total_ms, longest_id, longest_ms) VALUES (1, %d, 1, 1, %d, 1), (2, %[1]d, 1, 1, 99, 1)", job, run))
+	claim, err := pool.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Close()
+	if _, err := claim.ExecContext(ctx, forget); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := claim.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_info SET trigger_last_time = 1 WHERE id = ?", job); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_log SET alarm_status = 1 WHERE id = ?", run); err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, pool.DB, "DELETE FROM "+db.TestVersionTable+" WHERE version_id = 358")
+	if err := pool.Migrate(ctx); err != nil {
+		t.Fatalf("while a claim writes the job and a result the run: %v", err)
+	}
+	if n := count(t, pool.DB, "punctual_job_day WHERE day_at = 1 AND job_group = 6 OR day_at = 2 AND job_group = 5"); n != 2 {
+		t.Errorf("%d of two days have the group of their longest run, or of the job", n)
+	}
+}
