@@ -26,11 +26,15 @@ type Outcome struct {
 const outcomeColumns = "id, trigger_code, planned_at, outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, " + listedEvents + "), " +
 	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
 
+// lookedThrough is how many of a job's runs are looked through for those of some groups.
+const lookedThrough = 500
+
 // ListOutcomes finds the newest fires of each of some jobs that were recorded with some groups or, without any, with whichever; at most n of
 // each, newest first within a job. A trial of a script is none.
 //
 // A job's runs lie far apart in a big log, a read of the disk each. So what they ended with comes from an index (i_job_outcome),
-// and only those rows are read that have more to tell. It knows no groups: asked for some, each run's row is read.
+// and only those rows are read that have more to tell. It knows no groups: asked for some, each run's row is read, and of each job only
+// the newest [lookedThrough] are. One that was moved lately may have a million runs of before, of which none counts.
 func ListOutcomes(ctx context.Context, tx DBTX, jobIDs, groups []int64, n int) ([]Outcome, error) {
 	if len(jobIDs) == 0 {
 		return nil, nil
@@ -38,18 +42,23 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs, groups []int64, n int) (
 	// One short walk of the index for each job: a join over these jobs would read every run they ever had.
 	var q strings.Builder
 	args := make([]any, 0, 2*len(jobIDs))
+	visible, above := "", make(map[int64]int64)
 	var of where
 	if len(groups) > 0 {
 		of.in("job_group", groups)
+		visible = strings.Replace(of.String(), " WHERE ", " AND ", 1)
+		var err error
+		if above, err = lookFrom(ctx, tx, jobIDs); err != nil {
+			return nil, err
+		}
 	}
-	visible := strings.Replace(of.String(), " WHERE ", " AND ", 1)
 	for i, id := range jobIDs {
 		if i > 0 {
 			q.WriteString(" UNION ALL ")
 		}
-		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log AS l%d FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > 0%s "+
+		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log AS l%d FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > ?%s "+
 			"AND NOT EXISTS (SELECT 1 FROM punctual_trial WHERE log_id = l%d.id) ORDER BY id DESC LIMIT ?) AS r%d", i, visible, i, i)
-		args = append(append(append(args, id), of.args...), n)
+		args = append(append(append(args, id, above[id]), of.args...), n)
 	}
 	rows, err := tx.QueryContext(ctx, q.String(), args...)
 	if err != nil {
@@ -72,6 +81,29 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs, groups []int64, n int) (
 		return list, err
 	}
 	return list, tellOutcomes(ctx, tx, list, more)
+}
+
+// lookFrom finds above which run those of some groups are looked for, by job; of a job that has few runs there is none. It reads an index.
+func lookFrom(ctx context.Context, tx DBTX, jobIDs []int64) (map[int64]int64, error) {
+	parts, args := make([]string, len(jobIDs)), make([]any, 0, 2*len(jobIDs))
+	for i, id := range jobIDs {
+		parts[i] = fmt.Sprintf("SELECT * FROM (SELECT job_id, id FROM xxl_job_log FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > 0 ORDER BY id DESC LIMIT 1 OFFSET ?) AS r%d", i)
+		args = append(args, id, lookedThrough)
+	}
+	rows, err := tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
+	if err != nil {
+		return nil, fmt.Errorf("find how far to look for outcomes: %w", err)
+	}
+	above := make(map[int64]int64)
+	err = scanAll(rows, func() error {
+		var job, id int64
+		if err := rows.Scan(&job, &id); err != nil {
+			return fmt.Errorf("read how far to look for outcomes: %w", err)
+		}
+		above[job] = id
+		return nil
+	})
+	return above, err
 }
 
 // handledWell is the result of a success (docs/compat.md §3.7).

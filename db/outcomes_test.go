@@ -72,3 +72,33 @@ func TestAnOutcomeTellsSkippedFromFailed(t *testing.T) {
 		}
 	})
 }
+
+// TestOutcomesOfSomeGroupsAreLookedForAmongTheNewest: a job that was moved lately may have a million runs of before.
+func TestOutcomesOfSomeGroupsAreLookedForAmongTheNewest(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		runs := func(n int, group int64) {
+			t.Helper()
+			list := make([]db.NewRun, n)
+			for i := range list {
+				list[i] = db.NewRun{JobGroup: group, JobID: 3, PlannedAt: bulkTime.UnixMilli()}
+			}
+			bulkRuns(t, pool, list...)
+		}
+		see := func(group int64, want int) {
+			t.Helper()
+			got, err := db.ListOutcomes(t.Context(), pool, []int64{3, 4}, []int64{group}, 30)
+			if err != nil || len(got) != want {
+				t.Errorf("%d runs of group %d are told, %v, want %d", len(got), group, err, want)
+			}
+		}
+		runs(40, 1)
+		runs(480, 2)
+		see(1, 20)
+		see(2, 30)
+		runs(20, 2)
+		see(1, 0)
+		runs(2, 1)
+		see(1, 2)
+	})
+}
