@@ -28,11 +28,11 @@ func compressed(next echo.HandlerFunc) echo.HandlerFunc {
 		w := &zipWriter{ResponseWriter: r.Writer}
 		r.Writer = w
 		defer func() { r.Writer = w.ResponseWriter }() // an error is answered by who is told of it
-		if err := next(c); err != nil {
-			return err
+		err := next(c)
+		if err == nil || r.Committed { // what has begun nobody else answers
+			w.end()
 		}
-		w.end()
-		return nil
+		return err
 	}
 }
 

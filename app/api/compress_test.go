@@ -29,6 +29,7 @@ func TestAnswersAreCompressedForWhoTakesThat(t *testing.T) {
 	e.GET("/short", func(c echo.Context) error { return c.String(http.StatusAccepted, "done") })
 	e.GET("/nothing", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	e.GET("/refused", func(echo.Context) error { return errors.New("no") })
+	e.GET("/broken", func(c echo.Context) error { return errors.Join(c.String(http.StatusAccepted, "half"), errors.New("no")) })
 	e.GET("/live", func(c echo.Context) error {
 		c.Response().Header().Set("Content-Type", eventStream)
 		c.Response().WriteHeader(http.StatusOK)
@@ -52,6 +53,8 @@ func TestAnswersAreCompressedForWhoTakesThat(t *testing.T) {
 		{"/short", "gzip", "done", http.StatusAccepted, false},
 		{"/nothing", "gzip", "", http.StatusNoContent, false},
 		{"/refused", "gzip", "{\"message\":\"Internal Server Error\"}\n", http.StatusInternalServerError, false},
+		{"/broken", "gzip", "half", http.StatusAccepted, false},
+		{"/broken", "", "half", http.StatusAccepted, false},
 		{"/live", "gzip", long, http.StatusOK, false},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+tt.path, nil)
