@@ -40,8 +40,8 @@ type admission struct {
 
 // lack is why a run gets no slot: its job, or its group, has as many as it may, or will have by those that are before it.
 type lack struct {
-	group          bool
-	running, limit int64
+	group, behind  bool
+	running, limit int64 // of one that is behind others, theirs counted
 	waiting        int64 // runs of its job
 }
 
@@ -74,7 +74,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		return true
 	case a.lacks != nil:
 		e.noSlot(ctx, d, *a.lacks)
-		if a.lacks.running < a.lacks.limit && !d.waited { // or two that are put back could let each other try without end
+		if a.lacks.behind && !d.waited { // or two that are put back could let each other try without end
 			e.startThoseBefore(ctx, d.job, *a.lacks)
 		}
 		return false
@@ -294,10 +294,14 @@ func (r *room) take(d *dispatch) *lack {
 	now, group := r.jobs[j.id], r.groups[j.group]
 	line, behind := r.behind[d.id]
 	switch {
-	case j.limit > 0 && now.Running >= int64(j.limit), behind && line == 0:
+	case j.limit > 0 && now.Running >= int64(j.limit):
 		return &lack{running: now.Running, limit: int64(j.limit), waiting: now.Waiting}
-	case group != nil && group.running >= group.limit, behind:
+	case group != nil && group.running >= group.limit:
 		return &lack{group: true, running: group.running, limit: group.limit, waiting: now.Waiting}
+	case behind && line == 0:
+		return &lack{behind: true, running: int64(j.limit), limit: int64(j.limit), waiting: now.Waiting}
+	case behind:
+		return &lack{group: true, behind: true, running: group.limit, limit: group.limit, waiting: now.Waiting}
 	}
 	if group != nil {
 		group.running++

@@ -239,7 +239,7 @@ func TestWhoIsInNoLineIsBehindNobody(t *testing.T) {
 		first, job := b.addJob(nil), b.addJob(nil)
 		b.wait(first, 1)
 		a := b.asks(job, 1)[0]
-		if err := b.engine.admitOnce(t.Context(), []*admission{a}); err != nil || a.given || a.lacks == nil || *a.lacks != (lack{group: true, limit: 1, waiting: 1}) {
+		if err := b.engine.admitOnce(t.Context(), []*admission{a}); err != nil || a.given || a.lacks == nil || *a.lacks != (lack{group: true, behind: true, running: 1, limit: 1, waiting: 1}) {
 			t.Errorf("behind another: given %v, lacks %+v, %v", a.given, a.lacks, err)
 		}
 		b.exec("UPDATE punctual_slot SET group_id = 0 WHERE job_id = ?", job)
