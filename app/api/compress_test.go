@@ -29,7 +29,9 @@ func TestAnswersAreCompressedForWhoTakesThat(t *testing.T) {
 	e.GET("/short", func(c echo.Context) error { return c.String(http.StatusAccepted, "done") })
 	e.GET("/nothing", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	e.GET("/refused", func(echo.Context) error { return errors.New("no") })
-	e.GET("/broken", func(c echo.Context) error { return errors.Join(c.String(http.StatusAccepted, "half"), errors.New("no")) })
+	e.GET("/broken", func(c echo.Context) error {
+		return errors.Join(c.String(http.StatusAccepted, "half"), errors.New("no"))
+	})
 	e.GET("/live", func(c echo.Context) error {
 		c.Response().Header().Set("Content-Type", eventStream)
 		c.Response().WriteHeader(http.StatusOK)
