@@ -361,8 +361,8 @@ func (q *Queries) ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlots
 }
 
 const listWaitingRuns = `-- name: ListWaitingRuns :many
-SELECT s.log_id FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
-WHERE s.job_id = ? AND s.running = 0 AND s.planned_at <= ?
+SELECT s.log_id FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id
+WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0 AND s.job_id = ? AND s.running = 0 AND s.planned_at <= ?
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?
 `
 
@@ -400,9 +400,8 @@ func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingR
 const listWaitingRunsOfGroup = `-- name: ListWaitingRunsOfGroup :many
 SELECT s.log_id, s.job_id, s.line, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
        CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
-FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
-LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
-WHERE s.group_id = ? AND s.running = 0 AND s.planned_at <= ?
+FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0 AND s.group_id = ? AND s.running = 0 AND s.planned_at <= ?
   AND (s.line > ? OR s.line = ? AND (s.planned_at > ? OR s.planned_at = ? AND s.log_id > ?))
   AND s.job_id NOT IN (/*SLICE:but_jobs*/?)
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?
@@ -428,7 +427,8 @@ type ListWaitingRunsOfGroupRow struct {
 }
 
 // The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
-// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
+// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep;
+// asked so that no database begins with the runs.
 func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error) {
 	query := listWaitingRunsOfGroup
 	var queryParams []interface{}

@@ -58,18 +58,18 @@ SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM
 -- name: ListWaitingRuns :many
 -- The next runs of a job that wait for a slot, in the order in which they stand in the line of its group: of two orders, each could have others
 -- before the first of the other. None that is over: its slot is given back by the sweep.
-SELECT s.log_id FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
-WHERE s.job_id = sqlc.arg(job_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
+SELECT s.log_id FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id
+WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0 AND s.job_id = sqlc.arg(job_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?;
 
 -- name: ListWaitingRunsOfGroup :many
 -- The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
--- how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep.
+-- how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep;
+-- asked so that no database begins with the runs.
 SELECT s.log_id, s.job_id, s.line, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
        CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
-FROM punctual_slot AS s JOIN xxl_job_log AS l ON l.id = s.log_id AND l.trigger_code = 0 AND l.handle_code = 0
-LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
-WHERE s.group_id = sqlc.arg(group_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
+FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0 AND s.group_id = sqlc.arg(group_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
   AND (s.line > sqlc.arg(after_line) OR s.line = sqlc.arg(after_line) AND (s.planned_at > sqlc.arg(after_ms) OR s.planned_at = sqlc.arg(after_ms) AND s.log_id > sqlc.arg(after_id)))
   AND s.job_id NOT IN (sqlc.slice(but_jobs))
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?;
