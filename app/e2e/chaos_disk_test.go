@@ -49,9 +49,7 @@ func TestFullDiskOfTheDatabase(t *testing.T) {
 			}
 			a.waitReady(t)
 			l.account(t)
-			if n := l.executor.Stats().Undelivered; n != 0 {
-				t.Errorf("%d results were not delivered", n)
-			}
+			l.delivers(t)
 			a.noPanic(t)
 			a.terminate(t)
 		})

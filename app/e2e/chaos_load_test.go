@@ -183,6 +183,17 @@ func (l *load) at(t testing.TB, seconds float64) {
 	until(t, l.begin.Add(time.Duration(seconds*float64(time.Second))))
 }
 
+// delivers waits until the executor has no result left. What it has of a report is the answer, which follows what is on record.
+func (l *load) delivers(t *testing.T) {
+	t.Helper()
+	eventually(t, "every result is delivered", func() error {
+		if n := l.executor.Stats().Undelivered; n != 0 {
+			return fmt.Errorf("%d are not", n)
+		}
+		return nil
+	})
+}
+
 // account waits for the end of the load and compares what was planned with what the database and the executor say:
 // every planned fire is in exactly one row, and every row that says it was sent reached the executor exactly once.
 func (l *load) account(t *testing.T) {
