@@ -37,26 +37,59 @@ type NewRun struct {
 	Events          string        // encoded, see package event
 }
 
-// InsertRuns inserts runs in one statement and returns the id of the first; [Pool.Numbered] knows those of the others.
+// newRunColumns are the columns of a run's row, with what a run that does not name them has in them.
+var newRunColumns = []struct {
+	name      string
+	value     func(*NewRun) any
+	otherwise any
+}{
+	{"job_group", func(r *NewRun) any { return r.JobGroup }, always},
+	{"job_id", func(r *NewRun) any { return r.JobID }, always},
+	{"executor_address", func(r *NewRun) any { return null(r.Address) }, nil},
+	{"executor_handler", func(r *NewRun) any { return r.Handler }, always},
+	{"executor_param", func(r *NewRun) any { return r.Param }, always},
+	{"executor_sharding_param", func(r *NewRun) any { return null(r.Sharding) }, nil},
+	{"executor_fail_retry_count", func(r *NewRun) any { return r.Retries }, int64(0)},
+	{"trigger_time", func(r *NewRun) any { return r.TriggerTime }, always},
+	{"trigger_code", func(r *NewRun) any { return r.TriggerCode }, always},
+	{"trigger_msg", func(r *NewRun) any { return null(r.Message) }, nil},
+	{"handle_code", func(r *NewRun) any { return 0 }, always},
+	{"alarm_status", func(r *NewRun) any { return r.AlarmStatus }, int64(0)},
+	{"planned_at", func(r *NewRun) any { return r.PlannedAt }, always},
+	{"owner_node", func(r *NewRun) any { return r.Owner }, always},
+	{"trigger_type", func(r *NewRun) any { return string(r.Type) }, always},
+	{"origin_log_id", func(r *NewRun) any { return r.Origin }, int64(0)},
+	{"events", func(r *NewRun) any { return null(r.Events) }, nil},
+	{"outcome", func(r *NewRun) any { return int64(r.Outcome) }, int64(event.Open)},
+	{"planned_for", func(r *NewRun) any { return r.PlannedFor }, int64(0)},
+	{"flow_step", func(r *NewRun) any { return r.FlowStep }, int64(0)},
+}
+
+// always is no value of a column.
+var always any = new(int)
+
+// InsertRuns inserts runs in one statement and returns the id of the first; [Pool.Numbered] knows those of the others. It names no column in
+// which all of them have what one that is not named has: a third of what a server reads of a row.
 func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err error) {
-	var q strings.Builder
-	q.Grow(400 + 64*len(runs))
-	q.WriteString(`INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param,
- executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, alarm_status,
- planned_at, owner_node, trigger_type, origin_log_id, events, outcome, planned_for, flow_step) VALUES `)
-	args := make([]any, 0, 18*len(runs))
-	for i := range runs {
-		if i > 0 {
-			q.WriteByte(',')
+	var names []string
+	var values []func(*NewRun) any
+	for _, c := range newRunColumns {
+		for i := range runs {
+			if c.value(&runs[i]) != c.otherwise {
+				names, values = append(names, c.name), append(values, c.value)
+				break
+			}
 		}
-		r := &runs[i]
-		q.WriteString("(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?,?,?,")
-		q.WriteString(strconv.Itoa(int(r.Outcome)))
-		q.WriteString(",?,?)")
-		args = append(args, r.JobGroup, r.JobID, null(r.Address), r.Handler, r.Param, null(r.Sharding), r.Retries,
-			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin, null(r.Events), r.PlannedFor, r.FlowStep)
 	}
-	res, err := tx.ExecContext(ctx, q.String(), args...)
+	row := "(" + marks(len(names)) + ")"
+	q := "INSERT INTO xxl_job_log (" + strings.Join(names, ", ") + ") VALUES " + row + strings.Repeat(","+row, len(runs)-1)
+	args := make([]any, 0, len(names)*len(runs))
+	for i := range runs {
+		for _, of := range values {
+			args = append(args, of(&runs[i]))
+		}
+	}
+	res, err := tx.ExecContext(ctx, q, args...)
 	if err != nil {
 		return 0, fmt.Errorf("insert %d runs: %w", len(runs), err)
 	}
@@ -384,8 +417,9 @@ func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt, 
 	return res.RowsAffected()
 }
 
-// caseUpdate writes "column = CASE id WHEN … END" lists, and plain assignments where all rows get the same value. A server looks through a
-// list from its beginning for each row, so long ones are parted by the ids first.
+// caseUpdate writes "column = CASE WHEN id < … END" lists, in which neighbours with the same value share an entry, and plain assignments where
+// all rows do: many runs are sent within one millisecond, and many jobs are due in one. A server looks through a list from its beginning for
+// each row, so long ones are parted first.
 type caseUpdate struct {
 	q     *strings.Builder
 	n     int
@@ -396,7 +430,7 @@ type caseUpdate struct {
 	args  []any
 }
 
-// caseList is how many rows one list holds where there are several.
+// caseList is how many entries one list holds where there are several.
 const caseList = 16
 
 // maxTriggerText is how many bytes trigger_msg may have for more to be added.
@@ -417,44 +451,53 @@ func (u *caseUpdate) set(column string, value func(int) any) {
 
 // value writes what each row gets.
 func (u *caseUpdate) value(value func(int) any) {
-	values := make([]any, u.n)
-	differ := false
+	var entries []caseEntry
 	for i, row := range u.sorted() {
-		values[i] = value(row)
-		differ = differ || values[i] != values[0]
+		if v := value(row); i == 0 || v != entries[len(entries)-1].value {
+			entries = append(entries, caseEntry{u.ids[i], v})
+		}
 	}
-	if !differ {
-		u.q.WriteByte('?')
-		u.args = append(u.args, values[0])
-		return
-	}
-	key := cmp.Or(u.key, "id")
-	if u.n <= 2*caseList {
-		u.list(key, 0, values)
+	if len(entries) <= 2*caseList {
+		u.list(entries)
 		return
 	}
 	u.q.WriteString("CASE")
-	for from := 0; from < u.n; from += caseList {
-		to := min(from+caseList, u.n)
-		if to < u.n {
-			u.q.WriteString(" WHEN " + key + " < ? THEN ")
-			u.args = append(u.args, u.ids[to])
-		} else {
-			u.q.WriteString(" ELSE ")
-		}
-		u.list(key, from, values[from:to])
+	for len(entries) > caseList {
+		u.below(entries[caseList].from)
+		u.list(entries[:caseList])
+		entries = entries[caseList:]
 	}
+	u.q.WriteString(" ELSE ")
+	u.list(entries)
 	u.q.WriteString(" END")
 }
 
+// caseEntry is a value that rows have from an id on, until the next entry.
+type caseEntry struct{ from, value any }
+
 // list writes the values of neighbouring rows.
-func (u *caseUpdate) list(key string, from int, values []any) {
-	u.q.WriteString("CASE " + key)
-	for i, v := range values {
-		u.q.WriteString(" WHEN ? THEN ?")
-		u.args = append(u.args, u.ids[from+i], v)
+func (u *caseUpdate) list(entries []caseEntry) {
+	last := len(entries) - 1
+	if last > 0 {
+		u.q.WriteString("CASE")
+		for i, e := range entries[:last] {
+			u.below(entries[i+1].from)
+			u.q.WriteByte('?')
+			u.args = append(u.args, e.value)
+		}
+		u.q.WriteString(" ELSE ")
 	}
-	u.q.WriteString(" END")
+	u.q.WriteByte('?')
+	u.args = append(u.args, entries[last].value)
+	if last > 0 {
+		u.q.WriteString(" END")
+	}
+}
+
+// below begins what rows before an id get.
+func (u *caseUpdate) below(id any) {
+	u.q.WriteString(" WHEN " + cmp.Or(u.key, "id") + " < ? THEN ")
+	u.args = append(u.args, id)
 }
 
 // sorted are the rows in the order of their ids, which are boxed as arguments once for all columns.

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -248,6 +249,59 @@ func TestFinishRuns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNeighboursShareAValue: each row gets its own, in whatever order and stretches the values come, and what a server reads of a batch grows
+// with the values and not with the rows.
+func TestNeighboursShareAValue(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for _, long := range []int{1, 2, 7, 40, 300} { // rows of a stretch
+			ids := bulkRuns(t, pool, make([]db.NewRun, db.MaxBatch)...)
+			sent := make([]db.Sent, len(ids))
+			for i, id := range ids {
+				sent[(i*77)%len(ids)] = db.Sent{ID: id, Stays: true, Code: 200, At: int64(1 + i/long%13)}
+			}
+			args := 0
+			if n, err := db.RecordSent(t.Context(), counted{pool, &args}, 0, false, sent); err != nil || n != int64(len(ids)) {
+				t.Fatalf("stretches of %d: %d, %v", long, n, err)
+			}
+			if most := len(ids) + 2*(len(ids)/long+1)*17/16 + 10; args > most {
+				t.Errorf("stretches of %d: %d values are sent, want at most %d", long, args, most)
+			}
+			for i, id := range ids {
+				if r := bulkRun(t, pool, id); r.SentAt != int64(1+i/long%13) {
+					t.Fatalf("stretches of %d: run %d of %d was sent at %d", long, i, len(ids), r.SentAt)
+				}
+			}
+		}
+	})
+}
+
+// TestAnInsertNamesNoColumnInVain: what a usual run says nothing in is not read by the server for each row.
+func TestAnInsertNamesNoColumnInVain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		args := 0
+		usual := db.NewRun{JobGroup: 1, JobID: 2, TriggerTime: bulkTime, Handler: "h", PlannedAt: 5, Owner: 1, Type: jobspec.TriggerCron, Message: "m", Events: "e", Address: "a"}
+		if _, err := db.InsertRuns(t.Context(), counted{pool, &args}, []db.NewRun{usual, usual}); err != nil {
+			t.Fatal(err)
+		}
+		if args != 2*13 {
+			t.Errorf("%d values of two runs, want 26", args)
+		}
+	})
+}
+
+// counted counts the values of statements.
+type counted struct {
+	db.DBTX
+	args *int
+}
+
+func (c counted) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	*c.args += len(args)
+	return c.DBTX.ExecContext(ctx, query, args...)
 }
 
 // TestTheIdsOfAnInsertAreKnownWhateverTheirDistance: as all sessions of a pool said, where they differ, and where the cluster sets it.
