@@ -322,6 +322,7 @@ type Finish struct {
 	ID      int64
 	Sent    *Sent // the outcome of its sending, where that is not written yet; its ID and Outcome do not count
 	Owner   int64 // with Sent, the owner of the row
+	Unread  bool  // with Sent, the row was not read: it must be as it was inserted, and nobody have wanted the run ended
 	Code    int64
 	Outcome event.Outcome
 	Message string // replaces the column
@@ -335,16 +336,16 @@ type Finish struct {
 // FinishRuns writes results, each guarded by the run being open, and one with Sent as [RecordSent] guards it too. The caller must compare
 // the count with len(finishes) and roll back when it differs: somebody else finished one of them.
 func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt int64, finishes []Finish) (affected int64, err error) {
-	parts := make(map[int64][]Finish, 2) // by owner; 0: without Sent
+	parts := make(map[finishGuard][]Finish, 2)
 	for _, f := range finishes {
-		key := int64(0)
+		var guard finishGuard
 		if f.Sent != nil {
-			key = f.Owner
+			guard = finishGuard{f.Owner, f.Unread}
 		}
-		parts[key] = append(parts[key], f)
+		parts[guard] = append(parts[guard], f)
 	}
-	for owner, part := range parts {
-		n, err := finishRuns(ctx, tx, handleTime, finishedAt, owner, part)
+	for guard, part := range parts {
+		n, err := finishRuns(ctx, tx, handleTime, finishedAt, guard, part)
 		if err != nil {
 			return 0, err
 		}
@@ -353,7 +354,13 @@ func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt i
 	return affected, nil
 }
 
-func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt, owner int64, finishes []Finish) (affected int64, err error) {
+// finishGuard is what a row must be for a result to be written. The zero value: open.
+type finishGuard struct {
+	owner  int64 // and not recorded as sent
+	unread bool
+}
+
+func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt int64, guard finishGuard, finishes []Finish) (affected int64, err error) {
 	var q strings.Builder
 	q.Grow(300 + 48*len(finishes))
 	u := caseUpdate{q: &q, n: len(finishes), id: func(i int) int64 { return finishes[i].ID }}
@@ -373,7 +380,7 @@ func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt, 
 	}
 	q.WriteString(", ")
 	events := func(i int) string { return finishes[i].Events }
-	if owner != 0 {
+	if guard.owner != 0 {
 		u.set("trigger_code", func(i int) any { return finishes[i].Sent.Code })
 		if slices.ContainsFunc(finishes, func(f Finish) bool { return !f.Sent.Stays }) {
 			q.WriteString(", ")
@@ -389,7 +396,7 @@ func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt, 
 	u.set("handle_code", func(i int) any { return finishes[i].Code })
 	q.WriteString(", ")
 	u.set("outcome", func(i int) any { return int64(finishes[i].Outcome) })
-	if owner != 0 || slices.ContainsFunc(finishes, func(f Finish) bool { return f.Events != "" }) {
+	if guard.owner != 0 || slices.ContainsFunc(finishes, func(f Finish) bool { return f.Events != "" }) {
 		q.WriteString(", ")
 		u.add("events", event.MaxList, events)
 	}
@@ -406,9 +413,12 @@ func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt, 
 	}
 	u.where()
 	q.WriteString(" AND handle_code = 0")
-	if owner != 0 {
+	if guard.owner != 0 {
 		q.WriteString(" AND owner_node = ? AND trigger_code = 0")
-		u.args = append(u.args, owner)
+		u.args = append(u.args, guard.owner)
+	}
+	if guard.unread {
+		q.WriteString(" AND outcome = 0 AND kill_asked_at = 0")
 	}
 	res, err := tx.ExecContext(ctx, q.String(), u.args...)
 	if err != nil {

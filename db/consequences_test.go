@@ -66,13 +66,20 @@ func TestWhatAnEndMeansIsAskedAlike(t *testing.T) {
 			}
 			ids, logs, options[id] = append(ids, id), append(logs, 10_000+id), j
 		}
-		heeded := map[string]map[int64]bool{"ListJobsWithConsequences": {}, "ListRunsToEnd": {}, "ListStepsToEnd": {}}
+		heeded := map[string]map[int64]bool{"ListJobsWithConsequences": {}, "ListHeededJobs": {}, "ListRunsToEnd": {}, "ListStepsToEnd": {}}
 		rows, err := q.ListJobsWithConsequences(t.Context(), pool, ids)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range rows {
 			heeded["ListJobsWithConsequences"][r.ID] = true
+		}
+		jobsHeeded, err := q.ListHeededJobs(t.Context(), pool, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range jobsHeeded {
+			heeded["ListHeededJobs"][id] = true
 		}
 		runs, err := q.ListRunsToEnd(t.Context(), pool, logs)
 		if err != nil {

@@ -666,6 +666,8 @@ type Querier interface {
 	ListGroupsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListGroupsToTellRow, error)
 	// Groups with a run that has been waiting for a while, for the sweep; 0: of none.
 	ListGroupsWithWaiting(ctx context.Context, db DBTX, beforeMs int64) ([]int64, error)
+	// Which these are.
+	ListHeededJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// The counters of every group in a stretch of hours.
 	ListHours(ctx context.Context, db DBTX, arg ListHoursParams) ([]RunHour, error)
 	// ListHours for some groups, by the primary key.

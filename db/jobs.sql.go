@@ -554,6 +554,45 @@ func (q *Queries) ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueV
 	return items, nil
 }
 
+const listHeededJobs = `-- name: ListHeededJobs :many
+SELECT id FROM xxl_job_info
+WHERE id IN (/*SLICE:ids*/?) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '' OR glue_type = 'FLOW')
+`
+
+// Which these are.
+func (q *Queries) ListHeededJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error) {
+	query := listHeededJobs
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobKinds = `-- name: ListJobKinds :many
 SELECT id, job_group, job_desc, glue_type FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `

@@ -158,6 +158,11 @@ SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_a
 FROM xxl_job_info
 WHERE id IN (sqlc.slice(ids)) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '' OR glue_type = 'FLOW');
 
+-- name: ListHeededJobs :many
+-- Which these are.
+SELECT id FROM xxl_job_info
+WHERE id IN (sqlc.slice(ids)) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '' OR glue_type = 'FLOW');
+
 -- name: ListJobsToRunAgain :many
 -- Which of these jobs want a run that is lost to be run once more.
 SELECT id FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) AND when_lost = 'AGAIN';

@@ -33,6 +33,7 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 		{"it is recorded as not sent", "trigger_code = 500", nil, 500, 200, 0},
 		{"the result is another group's", "", []int64{99}, 200, 0, 0},
 		{"it has a result already", "handle_code = 500, outcome = 2", nil, 200, 500, 0},
+		{"somebody wants it ended", "kill_asked_at = 5", nil, 200, 200, 1},
 	}
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		for _, tt := range tests {
@@ -69,6 +70,9 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 			row, err := db.New().GetRun(t.Context(), pool, d.id)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if killed := row.Outcome == event.Killed; killed != (row.KillAskedAt > 0) {
+				t.Errorf("%s: ended as %s", tt.name, row.Outcome)
 			}
 			if row.TriggerCode != tt.trigger || row.HandleCode != tt.result {
 				t.Errorf("%s: sent %d and ended %d, want %d and %d", tt.name, row.TriggerCode, row.HandleCode, tt.trigger, tt.result)

@@ -23,6 +23,8 @@ type ending struct {
 	ids  []int64
 	sure bool    // a run that is not there does not exist
 	lock []int64 // runs of flows that somebody else decides about
+	// reread says that all rows are read, see unread.go.
+	reread bool
 
 	// By the rows of the runs.
 	open    []db.ListRunsToEndRow             // had no result
@@ -42,13 +44,13 @@ type ending struct {
 	freed   freedSlots
 }
 
-// finishOnce writes a batch, which has one result of each run, in one transaction. sure says that a run which is not there does not exist; lock are runs of flows that
-// somebody else decides about.
-func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, lock []int64) (changed []int64, err error) {
+// finishOnce writes a batch, which has one result of each run, in one transaction. sure says that a run which is not there does not exist, reread that no row may go
+// unread; lock are runs of flows that somebody else decides about.
+func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure, reread bool, lock []int64) (changed []int64, err error) {
 	w := &ending{}
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		w = e.newEnding(batch)
-		w.sure, w.lock = sure, lock
+		w.sure, w.reread, w.lock = sure, reread, lock
 		return w.write(ctx, tx)
 	})
 	if err != nil {
@@ -64,7 +66,7 @@ func (e *Engine) newEnding(batch []finishing) *ending {
 		f := &batch[i]
 		w.byID[f.id] = f
 		w.ids = append(w.ids, f.id)
-		f.along, f.settled, f.denied = nil, false, false
+		f.along, f.settled, f.denied, f.unread = nil, false, false, false
 		if f.used != nil {
 			*f.used = false
 		}
@@ -114,10 +116,16 @@ func (w *ending) write(ctx context.Context, tx *sql.Tx) ([]*dispatch, error) {
 // read finds out which of the results count, by the rows of their runs.
 func (w *ending) read(ctx context.Context, tx *sql.Tx) error {
 	e := w.e
-	rows, seen, err := e.runsToEnd(ctx, tx, w.ids)
+	rows, ids, err := w.readUnread(ctx, tx)
 	if err != nil {
 		return err
 	}
+	read, seen, err := e.runsToEnd(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	rows = append(rows, read...)
+	slices.SortFunc(rows, func(a, b db.ListRunsToEndRow) int { return cmp.Compare(a.ID, b.ID) })
 	if !w.sure && len(rows) < len(w.ids) {
 		return errUnseen
 	}
@@ -242,7 +250,7 @@ func (e *Engine) finishOf(r *db.ListRunsToEndRow, f *finishing, end runEnd, even
 	}
 	f.settled = f.along != nil
 	finish := db.Finish{
-		ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Code: int64(f.code), Outcome: f.ends, Events: append(events, end.told...).Stored(),
+		ID: r.ID, Sent: f.along, Owner: r.OwnerNode, Unread: f.unread, Code: int64(f.code), Outcome: f.ends, Events: append(events, end.told...).Stored(),
 		Message: joinLines(string(r.HandleMsg), clip(cmp.Or(f.msg, f.english), maxResult), withoutCause(events).In(e.cfg.JobZone)),
 	}
 	if end.at != now {
@@ -321,6 +329,9 @@ func (w *ending) written(ctx context.Context) {
 
 // runsToEnd reads the runs of a batch, and where steps are known to be among them the revisions of their runs of flows with them.
 func (e *Engine) runsToEnd(ctx context.Context, tx *sql.Tx, ids []int64) (rows []db.ListRunsToEndRow, seen map[int64]db.ListFlowRevisionsRow, err error) {
+	if len(ids) == 0 {
+		return nil, nil, nil
+	}
 	if !e.flows.kept.has(ids) {
 		rows, err = e.queries.ListRunsToEnd(ctx, tx, ids)
 		return rows, nil, err

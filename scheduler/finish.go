@@ -54,6 +54,7 @@ type finishing struct {
 
 	sending *outcome // what became of its sending, where that was not written when it came
 	along   *db.Sent // of these, what is written with it; set with each try, as is
+	unread  bool     // its row was not read, see unread.go; set with each try
 	settled bool     // that it is
 }
 
@@ -222,9 +223,10 @@ func (e *Engine) finishApart(ctx context.Context, batch []finishing) {
 	var err error
 	sure := !e.cfg.Pool.Lags()
 	var lock []int64 // runs of flows
+	raced := false
 	for try := 1; try <= 5; try++ {
 		limited, cancel := context.WithTimeout(ctx, writeLimit)
-		changed, err = e.finishOnce(limited, batch, sure, lock)
+		changed, err = e.finishOnce(limited, batch, sure, raced, lock)
 		cancel()
 		if errors.Is(err, errUnseen) {
 			if err = e.catchUp(ctx); err != nil {
@@ -233,9 +235,10 @@ func (e *Engine) finishApart(ctx context.Context, batch []finishing) {
 			sure = true
 			continue
 		}
-		if raced, is := errors.AsType[errFlowRaced](err); is {
-			lock = raced.logs
+		if flows, is := errors.AsType[errFlowRaced](err); is {
+			lock = flows.logs
 		}
+		raced = errors.Is(err, errRaced)
 		// Rows that an admin which stopped has locked are free when its transaction has been ended, before the next wait is over.
 		if !errors.Is(err, errRaced) && (!db.IsLocked(err) || try > 1) {
 			break

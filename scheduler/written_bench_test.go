@@ -57,7 +57,7 @@ func BenchmarkRunsWritten(b *testing.B) {
 				if err := e.recordOnce(b.Context(), batch, nil); err != nil {
 					b.Fatal(err)
 				}
-				if _, err := e.finishOnce(b.Context(), results, true, nil); err != nil {
+				if _, err := e.finishOnce(b.Context(), results, true, false, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
