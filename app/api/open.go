@@ -87,7 +87,7 @@ func wrongParameter(hc huma.Context) error {
 			return newParameterError(p.Name, "api.error.twice")
 		}
 		if p.In == "query" && (p.Schema.Type != huma.TypeString || p.Schema.Format != "" || len(p.Schema.Enum) > 0) && query.Has(p.Name) && query.Get(p.Name) == "" {
-			return newParameterError(p.Name, "api.error.parameter")
+			return newParameterError(p.Name, "api.error.empty")
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
@@ -165,31 +166,36 @@ const separator = "\x1f"
 
 // texts are what huma says of a value, in our words; arg is the name that our message has for its value.
 var texts = map[string]struct{ key, arg string }{
-	validation.MsgUnexpectedProperty:       {"api.error.unexpected", ""},
-	validation.MsgExpectedRequiredProperty: {"job.error.required", ""},
-	validation.MsgExpectedRFC3339DateTime:  {"api.error.datetime", ""},
-	validation.MsgExpectedRFC3339Date:      {"api.error.date", ""},
-	validation.MsgExpectedBoolean:          {"api.error.boolean", ""},
-	validation.MsgExpectedNumber:           {"api.error.integer", ""},
-	validation.MsgExpectedInteger:          {"api.error.integer", ""},
-	validation.MsgExpectedString:           {"api.error.string", ""},
-	validation.MsgExpectedArray:            {"api.error.array", ""},
-	validation.MsgExpectedObject:           {"api.error.object", ""},
-	validation.MsgExpectedOneOf:            {"api.error.choice", "Values"},
-	validation.MsgExpectedMinimumNumber:    {"api.error.minimum", "Min"},
-	validation.MsgExpectedMaximumNumber:    {"api.error.maximum", "Max"},
-	validation.MsgExpectedMinLength:        {"api.error.minlength", "Min"},
-	validation.MsgExpectedMaxLength:        {"job.error.too_long", "Max"},
-	validation.MsgExpectedMinItems:         {"api.error.minitems", "Min"},
-	validation.MsgExpectedMaxItems:         {"api.error.maxitems", "Max"},
+	validation.MsgUnexpectedProperty:                   {"api.error.unexpected", ""},
+	validation.MsgExpectedRequiredProperty:             {"job.error.required", ""},
+	validation.MsgExpectedRFC3339DateTime:              {"api.error.datetime", ""},
+	validation.MsgExpectedRFC3339Date:                  {"api.error.date", ""},
+	validation.MsgExpectedBoolean:                      {"api.error.boolean", ""},
+	validation.MsgExpectedNumber:                       {"api.error.integer", ""},
+	validation.MsgExpectedInteger:                      {"api.error.integer", ""},
+	validation.MsgExpectedString:                       {"api.error.string", ""},
+	validation.MsgExpectedArray:                        {"api.error.array", ""},
+	validation.MsgExpectedObject:                       {"api.error.object", ""},
+	validation.MsgExpectedOneOf:                        {"api.error.choice", "Values"},
+	validation.MsgExpectedMinimumNumber:                {"api.error.minimum", "Min"},
+	validation.MsgExpectedMaximumNumber:                {"api.error.maximum", "Max"},
+	validation.MsgExpectedMinLength:                    {"api.error.minlength", "Min"},
+	validation.MsgExpectedMaxLength:                    {"job.error.too_long", "Max"},
+	validation.MsgExpectedMinItems:                     {"api.error.minitems", "Min"},
+	validation.MsgExpectedMaxItems:                     {"api.error.maxitems", "Max"},
+	"unknown query parameter":                          {"api.error.parameter", ""},
+	"invalid integer":                                  {"api.error.integer", ""}, // of parameters, whose values are texts
+	"invalid boolean":                                  {"api.error.boolean", ""},
+	"invalid date/time for format " + time.RFC3339Nano: {"api.error.datetime", ""},
 }
 
-// patterns are what to say of values that do not match a pattern of ours.
+// patterns are what to say of values that do not match a pattern of ours: nobody reads one.
 var patterns = map[string]string{
-	`^([1-9][0-9]{0,17})?$`:       "api.error.cursor",
-	`^[A-Za-z0-9_-]*$`:            "api.error.cursor",
-	`^(([0-9]|[1-5][0-9]|60)s)?$`: "api.error.value",
-	`^[a-z][a-z0-9]{3,19}$`:       "user.error.name",
+	`^([1-9][0-9]{0,17})?$`:              "api.error.cursor",
+	`^[A-Za-z0-9_-]*$`:                   "api.error.cursor",
+	`^(([0-9]|[1-5][0-9]|60)s)?$`:        "api.error.wait",
+	`^[a-z][a-z0-9]{3,19}$`:              "user.error.name",
+	`^(|([01][0-9]|2[0-3]):[0-5][0-9])$`: "api.error.clock",
 }
 
 // invalidRequest describes a request that huma refused.
@@ -234,10 +240,7 @@ func fieldProblem(printer *locales.Printer, d *huma.ErrorDetail) FieldProblem {
 	if format == validation.MsgExpectedMatchPattern {
 		text.key, known = patterns[value]
 	}
-	switch {
-	case !known && in == "query":
-		text.key = "api.error.parameter" // unknown, or not readable as its type
-	case !known:
+	if !known {
 		text.key = "api.error.value"
 	}
 	if format == validation.MsgExpectedRequiredProperty {

@@ -178,7 +178,7 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 	if wait != "" {
 		d, err := time.ParseDuration(wait)
 		if err != nil || d > maxWait {
-			return wholeRun{}, newParameterError("wait", "api.error.value")
+			return wholeRun{}, newParameterError("wait", "api.error.wait")
 		}
 		most = d
 		// A recorder in a test has no deadline.
