@@ -239,7 +239,7 @@ func shorten(text string, most int) string {
 			return text
 		}
 		if at += size; n == most-1 && at < len(text) {
-			return fmt.Sprintf("%s… (%d more characters)", text[:at], utf8.RuneCountInString(text[at:]))
+			return fmt.Sprintf("%s… (%s)", text[:at], counted(utf8.RuneCountInString(text[at:]), "more character", "more characters"))
 		}
 	}
 	return text

@@ -159,7 +159,7 @@ func (l lostUses) said() (list []string) {
 		list = append(list, fmt.Sprintf("a step of the flow %q runs it, and fails without it", plain(f.Name)))
 	}
 	if n := l.Hidden + l.Flows.Hidden; n > 0 {
-		list = append(list, fmt.Sprintf("%d jobs and flows that you may not see use it", n))
+		list = append(list, counted(n, "job or flow that you may not see uses it", "jobs and flows that you may not see use it"))
 	}
 	return list
 }
@@ -174,13 +174,15 @@ func (p plan) count(outcome string) (n int) {
 	return n
 }
 
-// counted is so many jobs, in words.
-func counted(n int) string {
+// counted is so many things, in words.
+func counted(n int, one, more string) string {
 	if n == 1 {
-		return "1 job"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d jobs", n)
+	return fmt.Sprintf("%d %s", n, more)
 }
+
+func countedJobs(n int) string { return counted(n, "job", "jobs") }
 
 // missing says what helps where a job is refused for its group.
 func (p plan) missing() string {
@@ -292,7 +294,7 @@ func (p plan) notes() (notes []string) {
 		}
 	}
 	if unread > 0 {
-		notes = append(notes, fmt.Sprintf("The scripts of %s were not compared, since the token may not read them.", counted(unread)))
+		notes = append(notes, fmt.Sprintf("The scripts of %s were not compared, since the token may not read them.", countedJobs(unread)))
 	}
 	return notes
 }
@@ -315,10 +317,10 @@ func (o planOutput) show(p plan, f files, s Streams) error {
 	return nil
 }
 
-// refused says in a comment too what is wrong with files, and gives it back.
-func (o planOutput) refused(err error, f files, s Streams) error {
+// failed says in a comment too why there is no plan, and gives it back.
+func (o planOutput) failed(err error, f files, s Streams) error {
 	if o.Output == "markdown" {
-		refusedMarkdown(s.Out, err, f.Source, f.Revision)
+		failedMarkdown(s.Out, err, f.Source, f.Revision)
 	}
 	return err
 }
@@ -335,11 +337,11 @@ type ApplyCmd struct {
 func (c ApplyCmd) Run(ctx context.Context, s Streams) error {
 	a, err := c.api()
 	if err != nil {
-		return err
+		return c.failed(err, c.files, s)
 	}
 	texts, err := c.read(s.In)
 	if err != nil {
-		return err
+		return c.failed(err, c.files, s)
 	}
 	a = a.patient(s.Err, false)
 	a.same = true
@@ -353,10 +355,10 @@ func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []fileText
 	for plans := 1; ; plans++ {
 		p, err := c.ask(ctx, a, texts, "", true)
 		if err != nil {
-			return c.refused(err, c.files, s)
+			return c.failed(err, c.files, s)
 		}
 		if n := p.count("refuse"); n > 0 {
-			return errors.Join(c.show(p, c.files, s), &ExitError{codeRefused, fmt.Errorf("%s refused; nothing was done%s", counted(n), p.missing())})
+			return errors.Join(c.show(p, c.files, s), &ExitError{codeRefused, fmt.Errorf("%s refused; nothing was done%s", countedJobs(n), p.missing())})
 		}
 		if c.DryRun {
 			return c.show(p, c.files, s)
@@ -367,9 +369,9 @@ func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []fileText
 		case err == nil:
 			return c.show(p, c.files, s)
 		case errors.Is(err, errInterrupted):
-			return &ExitError{codeInterrupted, errors.New("interrupted; the files may be applied all the same: punctual diff tells")}
+			return c.failed(&ExitError{codeInterrupted, errors.New("interrupted; the files may be applied all the same: punctual diff tells")}, c.files, s)
 		case refused == nil || refused.Status != http.StatusPreconditionFailed || plans == maxPlans:
-			return err
+			return c.failed(err, c.files, s)
 		}
 	}
 }
@@ -385,24 +387,24 @@ type DiffCmd struct {
 func (c DiffCmd) Run(ctx context.Context, s Streams) error {
 	a, err := c.api()
 	if err != nil {
-		return &ExitError{codeRefused, err}
+		return &ExitError{codeRefused, c.failed(err, c.files, s)}
 	}
 	texts, err := c.read(s.In)
 	if err != nil {
-		return &ExitError{codeRefused, err}
+		return &ExitError{codeRefused, c.failed(err, c.files, s)}
 	}
 	p, err := c.ask(ctx, a, texts, "", true)
 	if err != nil {
-		return &ExitError{codeRefused, c.refused(err, c.files, s)}
+		return &ExitError{codeRefused, c.failed(err, c.files, s)}
 	}
 	if err := c.show(p, c.files, s); err != nil {
 		return &ExitError{codeRefused, err}
 	}
 	switch {
 	case p.count("refuse") > 0:
-		return &ExitError{codeRefused, fmt.Errorf("%s would be refused%s", counted(p.count("refuse")), p.missing())}
+		return &ExitError{codeRefused, fmt.Errorf("%s would be refused%s", countedJobs(p.count("refuse")), p.missing())}
 	case p.work() > 0:
-		return &ExitError{codeFailed, fmt.Errorf("the files say otherwise of %s", counted(p.work()))}
+		return &ExitError{codeFailed, fmt.Errorf("the files say otherwise of %s", countedJobs(p.work()))}
 	case len(p.NewGroups) > 0:
 		return &ExitError{codeFailed, errors.New("the files have groups of executors that there are not")}
 	}
@@ -463,10 +465,10 @@ func exportJobs(ctx context.Context, a *api, query url.Values) (out exportedJobs
 // tell says what is not in the file.
 func (e exportedJobs) tell(w io.Writer) {
 	if e.Scripts > 0 {
-		fmt.Fprintf(w, "%d jobs are without their script, which the token may not read\n", e.Scripts)
+		fmt.Fprintln(w, counted(e.Scripts, "job is without its script, which the token may not read", "jobs are without their scripts, which the token may not read"))
 	}
 	if e.Orphans > 0 {
-		fmt.Fprintf(w, "%d jobs are left out, since their group of executors does not exist\n", e.Orphans)
+		fmt.Fprintln(w, counted(e.Orphans, "job is left out, since its group of executors does not exist", "jobs are left out, since their groups of executors do not exist"))
 	}
 }
 
@@ -508,7 +510,7 @@ func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Va
 		return errors.New("no job is there to export")
 	}
 	sum.tell(s.Err)
-	fmt.Fprintf(s.Out, "%d jobs in %d files\n", sum.Jobs, files)
+	fmt.Fprintf(s.Out, "%s in %s\n", countedJobs(sum.Jobs), counted(files, "file", "files"))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"unicode/utf8"
 )
 
 // pipeline is an admin that gives one answer after the other to who applies files.
@@ -105,13 +106,41 @@ func TestAPlanIsAComment(t *testing.T) {
 	if head != "### Jobs: 1 to create, 5000 to change, 1 refused\n\n`` a`b ``. As they are: 0.\nWhile a job is refused, none of this is done.\n" || !strings.HasPrefix(body, "! orders: the last of the files\n") {
 		t.Errorf("it begins %q and goes on %.100q", head, body)
 	}
-	if shown := strings.Count(body, "\n"); len(text) > 65_536 || shown < 500 || rest != fmt.Sprintf("\n%s more, which `punctual diff` lists.\n", counted(5001-shown)) {
+	if shown := strings.Count(body, "\n"); len(text) > 65_536 || shown < 500 || rest != fmt.Sprintf("\n%s more, which `punctual diff` lists.\n", countedJobs(5001-shown)) {
 		t.Errorf("%d bytes, %d lines, and at last %q", len(text), shown, rest)
 	}
 
 	out.Reset()
-	refusedMarkdown(&out, &RefusedError{Title: "No", Errors: []FieldProblem{{Field: "jobs/a.yaml:5", Detail: "```"}}}, "team", "1a2b")
+	failedMarkdown(&out, &RefusedError{Title: "No", Errors: []FieldProblem{{Field: "jobs/a.yaml:5", Detail: "```"}}}, "team", "1a2b")
 	if want := "### Jobs: the files cannot be read\n\n`team` at `1a2b`\n\n````\nNo\n  jobs/a.yaml:5: ```\n````\n"; out.String() != want {
 		t.Errorf("files that cannot be read: %q", out.String())
+	}
+
+	many := &RefusedError{Title: "No"}
+	for i := range 5000 {
+		many.Errors = append(many.Errors, FieldProblem{Field: fmt.Sprintf("jobs/a.yaml:%d", i), Detail: strings.Repeat("错", 10)})
+	}
+	many.Errors = append(many.Errors, FieldProblem{Field: "jobs/b.yaml:1", Detail: strings.Repeat("错", 50_000)})
+	out.Reset()
+	failedMarkdown(&out, many, "team", "1a2b")
+	_, body, _ = strings.Cut(out.String(), "\n```\nNo\n")
+	body, rest, _ = strings.Cut(body, "\n```\n")
+	if shown := strings.Count(body, "jobs/a.yaml"); out.Len() > 65_536 || shown < 500 || rest != fmt.Sprintf("\n%d faults more, which `punctual diff` lists.\n", 5001-shown) {
+		t.Errorf("%d bytes, %d faults, and at last %q", out.Len(), shown, rest)
+	}
+
+	out.Reset()
+	failedMarkdown(&out, errors.New("cannot reach "+strings.Repeat("路", 50_000)), "team", "")
+	if text := out.String(); len(text) > 65_536 || !utf8.ValidString(text) || !strings.HasPrefix(text, "### Jobs: there is no plan\n\n`team`\n\n```\ncannot reach 路") || !strings.HasSuffix(text, "…\n\n```\n") && !strings.HasSuffix(text, "…\n```\n") {
+		t.Errorf("an admin that is away: %d bytes, %.80q", len(text), text)
+	}
+
+	p = plan{Jobs: []planned{{AppName: "orders", Name: "one", Outcome: "refuse"}}}
+	for i := range 2000 {
+		p.NewGroups = append(p.NewGroups, fmt.Sprintf("%s-%d", strings.Repeat("g", 60), i))
+	}
+	out.Reset()
+	if p.markdown(&out, "team", ""); out.Len() > 65_536 || !strings.Contains(out.String(), "\n! orders: one\n") || !strings.Contains(out.String(), " groups of executors more, which `punctual diff` lists.\n") {
+		t.Errorf("many groups: %d bytes, at last %q", out.Len(), out.String()[max(0, out.Len()-200):])
 	}
 }

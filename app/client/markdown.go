@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,29 +29,45 @@ func (p plan) markdown(out io.Writer, source, revision string) {
 	if p.count("refuse") > 0 {
 		fmt.Fprintln(out, "While a job is refused, none of this is done.")
 	}
-	var lines bytes.Buffer
+	var groups []string
 	for _, app := range p.NewGroups {
-		fmt.Fprintf(&lines, "+ executor %s\n", plain(app))
+		groups = append(groups, fmt.Sprintf("+ executor %s\n", plain(app)))
 	}
 	order := slices.Clone(p.Jobs)
 	slices.SortStableFunc(order, func(a, b planned) int { return cmp.Compare(urgency(b), urgency(a)) })
-	left := 0
-	for _, j := range order {
-		before := lines.Len()
-		if j.print(&lines); lines.Len() > maxMarkdown {
-			lines.Truncate(before)
-			left++
-		}
+	jobs := make([]string, len(order))
+	for i, j := range order {
+		var lines strings.Builder
+		j.print(&lines)
+		jobs[i] = lines.String()
 	}
-	if lines.Len() > 0 {
-		fenced(out, "diff", lines.String())
+	first, leftGroups := fitting(groups, maxMarkdown/4)
+	then, leftJobs := fitting(jobs, maxMarkdown-len(first))
+	if first+then != "" {
+		fenced(out, "diff", first+then)
 	}
-	if left > 0 {
-		fmt.Fprintf(out, "\n%s more, which `punctual diff` lists.\n", counted(left))
+	if leftGroups > 0 {
+		fmt.Fprintf(out, "\n%s more, which `punctual diff` lists.\n", counted(leftGroups, "group of executors", "groups of executors"))
+	}
+	if leftJobs > 0 {
+		fmt.Fprintf(out, "\n%s more, which `punctual diff` lists.\n", countedJobs(leftJobs))
 	}
 	for _, note := range p.notes() {
 		fmt.Fprintf(out, "\n%s\n", note)
 	}
+}
+
+// fitting are the texts that there is room for, and how many others there are.
+func fitting(texts []string, room int) (fit string, left int) {
+	var b strings.Builder
+	for _, text := range texts {
+		if b.Len()+len(text) > room {
+			left++
+			continue
+		}
+		b.WriteString(text)
+	}
+	return b.String(), left
 }
 
 // outcomes are what becomes of jobs that do not stay as they are, the harmless first.
@@ -61,14 +76,21 @@ var outcomes = []string{"create", "change", "delete", "refuse"}
 // urgency is how much somebody who agrees to a plan should look at a job.
 func urgency(j planned) int { return slices.Index(outcomes, j.Outcome) }
 
-// refusedMarkdown says of files that are not understood what is wrong with them.
-func refusedMarkdown(out io.Writer, err error, source, revision string) {
-	refused, ok := errors.AsType[*RefusedError](err)
-	if !ok || len(refused.Errors) == 0 {
-		return
+// failedMarkdown says why there is no plan. A comment without a word would be taken for a plan without a change.
+func failedMarkdown(out io.Writer, err error, source, revision string) {
+	title, text, left := "there is no plan", err.Error()+"\n", 0
+	if refused, ok := errors.AsType[*RefusedError](err); ok && len(refused.Errors) > 0 {
+		title = "the files cannot be read"
+		lines := strings.SplitAfter(text, "\n")
+		text, left = fitting(lines, maxMarkdown)
+	} else if len(text) > maxMarkdown {
+		text = strings.ToValidUTF8(text[:maxMarkdown], "") + "…\n"
 	}
-	fmt.Fprintf(out, "### Jobs: the files cannot be read\n\n%s%s\n", code(source), at(revision))
-	fenced(out, "", refused.Error()+"\n")
+	fmt.Fprintf(out, "### Jobs: %s\n\n%s%s\n", title, code(source), at(revision))
+	fenced(out, "", text)
+	if left > 0 {
+		fmt.Fprintf(out, "\n%s more, which `punctual diff` lists.\n", counted(left, "fault", "faults"))
+	}
 }
 
 func at(revision string) string {

@@ -91,7 +91,7 @@ func (c runsSearch) search(ctx context.Context, a *api, s Streams, query url.Val
 			break
 		}
 	}
-	fmt.Fprintf(s.Err, "%d of %d kept outputs have it (%.1f MB were looked through).\n", len(all), whole.Runs, float64(whole.Bytes)/1e6)
+	fmt.Fprintf(s.Err, "Found in %d of %s (%.1f MB were looked through).\n", len(all), counted(int(whole.Runs), "kept output", "kept outputs"), float64(whole.Bytes)/1e6)
 	if whole.Unread > 0 {
 		fmt.Fprintf(s.Err, "%d could not be read: their store is away, or the secret key that sealed them is not set.\n", whole.Unread)
 	}
@@ -134,7 +134,7 @@ func printHits(s Streams, format string, items []json.RawMessage) error {
 			}
 		}
 		if m.More > 0 {
-			if _, err := fmt.Fprintf(s.Out, "%d: and %d more lines\n", m.Run.ID, m.More); err != nil {
+			if _, err := fmt.Fprintf(s.Out, "%d: and %s\n", m.Run.ID, counted(m.More, "more line", "more lines")); err != nil {
 				return err
 			}
 		}

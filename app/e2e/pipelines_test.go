@@ -101,11 +101,11 @@ func TestPipelines(t *testing.T) {
 		s.must(t, "/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {"http://127.0.0.1:1/"}})
 		token := s.token(t, "view", "edit", "schedule")
 		for service, p := range map[string]pipeline{"github": pipelines[0], "gitea": pipelines[0], "gitlab": pipelines[1]} {
-			repo := t.TempDir()
+			repo, admin, programs := t.TempDir(), a.url, filepath.Dir(program(t, "punctual"))+":"
 			shell := func(command string, env ...string) (string, error) {
 				cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", command)
 				cmd.Dir = repo
-				cmd.Env = append([]string{"PATH=" + filepath.Dir(program(t, "punctual")) + ":" + os.Getenv("PATH"), "HOME=" + repo}, env...)
+				cmd.Env = append([]string{"PATH=" + programs + os.Getenv("PATH"), "HOME=" + repo}, env...)
 				out, err := cmd.CombinedOutput()
 				return string(out), err
 			}
@@ -127,7 +127,8 @@ func TestPipelines(t *testing.T) {
 				}
 				return strings.TrimSpace(out)
 			}
-			var comment string
+			const none = "none was written"
+			comment := none
 			forge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				written := struct{ Body string }{r.FormValue("body")}
 				switch r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + r.Header.Get("PRIVATE-TOKEN") {
@@ -149,15 +150,15 @@ func TestPipelines(t *testing.T) {
 					event, source, branch = "push", "push", "main"
 				}
 				lines, env := p.lines(map[string]string{
-					"vars.PUNCTUAL_URL": a.url, "secrets.PUNCTUAL_TOKEN": token, "github.repository": "team/" + service, "github.sha": commit, "github.event_name": event, "github.event.number": "7", "github.token": "forge-token",
+					"vars.PUNCTUAL_URL": admin, "secrets.PUNCTUAL_TOKEN": token, "github.repository": "team/" + service, "github.sha": commit, "github.event_name": event, "github.event.number": "7", "github.token": "forge-token",
 					"CI_PROJECT_PATH": "team/" + service, "CI_COMMIT_SHA": commit, "CI_PIPELINE_SOURCE": source, "CI_COMMIT_BRANCH": branch, "CI_DEFAULT_BRANCH": "main",
 				})
 				command := strings.Join(lines, "\n")
 				if strings.Count(command, "punctual apply") != 1 {
 					t.Fatalf("%s: %s: the lines of %s are %q", page, service, event, lines)
 				}
-				comment = ""
-				out, err := shell(command, append(env, "PUNCTUAL_URL="+a.url, "PUNCTUAL_TOKEN="+token, "COMMENT_TOKEN=forge-token", // GitLab has these three as variables of the project
+				comment = none
+				out, err := shell(command, append(env, "PUNCTUAL_URL="+admin, "PUNCTUAL_TOKEN="+token, "COMMENT_TOKEN=forge-token", // GitLab has these three as variables of the project
 					"GITHUB_API_URL="+forge.URL, "CI_API_V4_URL="+forge.URL, "CI_PROJECT_ID=5", "CI_MERGE_REQUEST_IID=7")...)
 				return out + comment, err
 			}
@@ -206,6 +207,14 @@ func TestPipelines(t *testing.T) {
 			}
 			if out, err := run(false, commit("close, colour: red")); err == nil || !strings.Contains(comment, "jobs/orders.yaml:5") {
 				t.Errorf("%s: %s: files that are wrong pass: %v\n%s", page, service, err, out)
+			}
+			admin = "http://127.0.0.1:1"
+			if out, err := run(false, second); err == nil || !strings.HasPrefix(comment, "### Jobs: there is no plan\n") || !strings.Contains(comment, "cannot reach "+admin) {
+				t.Errorf("%s: %s: without an admin: %v, and the comment is %q\n%s", page, service, err, comment, out)
+			}
+			programs = ""
+			if out, err := run(false, second); err == nil || comment != none {
+				t.Errorf("%s: %s: without the program: %v, and the comment is %q\n%s", page, service, err, comment, out)
 			}
 		}
 		a.noPanic(t)
