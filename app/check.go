@@ -128,12 +128,12 @@ func (r *CheckFindings) say(key, text string, of []string) {
 
 func (r *CheckFindings) sayOf(key, text string, of []string) {
 	if len(of) > 0 {
-		r.say(key, counted(text, len(of)), of)
+		r.say(key, Counted(text, len(of)), of)
 	}
 }
 
-// counted is a text about so many, in which "{one|more}" stands for the words that depend on it.
-func counted(text string, n int) string {
+// Counted is a text about so many, in which "{one|more}" stands for the words that depend on it.
+func Counted(text string, n int) string {
 	for {
 		before, rest, ok := strings.Cut(text, "{")
 		words, after, whole := strings.Cut(rest, "}")

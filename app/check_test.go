@@ -32,7 +32,7 @@ func TestWordsFollowTheNumber(t *testing.T) {
 		{"jobs: %d {as they are}", 1, "jobs: 1 {as they are}"},
 		{"%d", 3, "3"},
 	} {
-		if got := counted(c.text, c.n); got != c.want {
+		if got := Counted(c.text, c.n); got != c.want {
 			t.Errorf("%q of %d: %q, want %q", c.text, c.n, got, c.want)
 		}
 	}

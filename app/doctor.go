@@ -286,7 +286,7 @@ func (r *DoctorReport) calendars(ctx context.Context, q *db.Queries, pool *db.Po
 	var missing []string
 	for _, c := range pool.Calendars().All() {
 		if year := c.Missing(now); year != 0 && jobs[c.Name] > 0 {
-			missing = append(missing, fmt.Sprintf("%s knows no days of %d; %d jobs use it", c.Name, year, jobs[c.Name]))
+			missing = append(missing, fmt.Sprintf("%s knows no days of %d; ", c.Name, year)+Counted("%d {job uses|jobs use} it", int(jobs[c.Name])))
 		}
 	}
 	r.sayOf("calendars.missing", "%d {calendar does|calendars do} not know the days of a year that has begun, or begins soon", missing)

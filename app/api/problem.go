@@ -179,10 +179,10 @@ var texts = map[string]struct{ key, arg string }{
 	validation.MsgExpectedOneOf:                        {"api.error.choice", "Values"},
 	validation.MsgExpectedMinimumNumber:                {"api.error.minimum", "Min"},
 	validation.MsgExpectedMaximumNumber:                {"api.error.maximum", "Max"},
-	validation.MsgExpectedMinLength:                    {"api.error.minlength", "Min"},
+	validation.MsgExpectedMinLength:                    {"api.error.minlength", "Count"},
 	validation.MsgExpectedMaxLength:                    {"job.error.too_long", "Max"},
-	validation.MsgExpectedMinItems:                     {"api.error.minitems", "Min"},
-	validation.MsgExpectedMaxItems:                     {"api.error.maxitems", "Max"},
+	validation.MsgExpectedMinItems:                     {"api.error.minitems", "Count"},
+	validation.MsgExpectedMaxItems:                     {"api.error.maxitems", "Count"},
 	"unknown query parameter":                          {"api.error.parameter", ""},
 	"invalid integer":                                  {"api.error.integer", ""}, // of parameters, whose values are texts
 	"invalid boolean":                                  {"api.error.boolean", ""},

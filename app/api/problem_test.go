@@ -50,6 +50,17 @@ func TestANameIsRefusedWithWhatItMayBe(t *testing.T) {
 	}
 }
 
+// TestABoundOfOneIsSaidOfOne.
+func TestABoundOfOneIsSaidOfOne(t *testing.T) {
+	t.Parallel()
+	printer := locales.New().Printer(locales.English)
+	for bound, want := range map[string]string{validation.MsgExpectedMinLength + separator + "1": "Use at least 1 character.", validation.MsgExpectedMaxItems + separator + "2": "Use at most 2 elements."} {
+		if got := fieldProblem(printer, &huma.ErrorDetail{Location: "body.x", Message: bound}); got.Detail != want {
+			t.Errorf("%q, want %q", got.Detail, want)
+		}
+	}
+}
+
 // TestEveryBoundHasItsWords: what the document says of a value is refused in words of ours, so that nobody is told a pattern or "cannot be read".
 func TestEveryBoundHasItsWords(t *testing.T) {
 	t.Parallel()

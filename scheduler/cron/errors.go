@@ -48,7 +48,11 @@ func (e *ParseError) Error() string {
 func (e *ParseError) advice() string {
 	switch e.Reason {
 	case ReasonFieldCount:
-		return fmt.Sprintf("has %d fields; write second minute hour day-of-month month day-of-week and, if wanted, year", e.Got)
+		fields := "fields"
+		if e.Got == 1 {
+			fields = "field"
+		}
+		return fmt.Sprintf("has %d %s; write second minute hour day-of-month month day-of-week and, if wanted, year", e.Got, fields)
 	case ReasonBothDays:
 		return `day-of-month and day-of-week are both set; write "?" in the one that does not matter`
 	case ReasonNoDay:

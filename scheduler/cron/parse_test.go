@@ -16,6 +16,7 @@ func TestParseErrorsNameTheFieldAndSayWhatToDo(t *testing.T) {
 		reason                 cron.Reason
 	}{
 		{"* * * * *", "", `cron: has 5 fields; write second minute hour day-of-month month day-of-week and, if wanted, year`, "", cron.ReasonFieldCount},
+		{"*", "", `cron: has 1 field; write second minute hour day-of-month month day-of-week and, if wanted, year`, "", cron.ReasonFieldCount},
 		{"", "", `cron: has 0 fields; write second minute hour day-of-month month day-of-week and, if wanted, year`, "", cron.ReasonFieldCount},
 		{"0 0 9 1 * MON", "MON", `cron: day-of-week "MON": day-of-month and day-of-week are both set; write "?" in the one that does not matter`, cron.DayOfWeek, cron.ReasonBothDays},
 		{"0 0 9 ? * ?", "?", `cron: day-of-week "?": day-of-month and day-of-week are both "?"; set one of them, for example to "*"`, cron.DayOfWeek, cron.ReasonNoDay},

@@ -144,7 +144,7 @@ func Interval(conf string) (time.Duration, error) {
 func ScheduleError(err error) (e invalid.Field, ok bool) {
 	if parse, ok := errors.AsType[*cron.ParseError](err); ok {
 		return invalid.Field{Name: FieldCron, Key: cronError + string(parse.Reason), Noun: cronNoun(parse.Field), Args: []any{
-			"Element", parse.Element, "Symbol", parse.Symbol, "Min", parse.Min, "Max", parse.Max, "Got", parse.Got,
+			"Element", parse.Element, "Symbol", parse.Symbol, "Min", parse.Min, "Max", parse.Max, "Count", parse.Got,
 		}}, true
 	}
 	if eval, ok := errors.AsType[*cron.EvalError](err); ok {

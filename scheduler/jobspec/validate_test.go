@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 		{"an address needs its @", func(j *jobspec.Job) { j.AlarmEmail = "ops@example.com, night" }, one("alarm_email", jobspec.CodeEmail, args{"Value", "night"})},
 		{"an address has no name beside it", func(j *jobspec.Job) { j.AlarmEmail = "Ops <ops@example.com>" }, one("alarm_email", jobspec.CodeEmail, args{"Value", "Ops <ops@example.com>"})},
 		{"a cron has to parse", func(j *jobspec.Job) { j.ScheduleConf = "0 61 2 * * ?" }, []invalid.Field{
-			{Name: "cron", Key: "cron.error.out_of_range", Noun: "cron.field.minute", Args: args{"Element", "61", "Symbol", "", "Min", 0, "Max", 59, "Got", 0}}}},
+			{Name: "cron", Key: "cron.error.out_of_range", Noun: "cron.field.minute", Args: args{"Element", "61", "Symbol", "", "Min", 0, "Max", 59, "Count", 0}}}},
 		{"a cron is required", func(j *jobspec.Job) { j.ScheduleConf = "" }, one("cron", jobspec.CodeRequired, nil)},
 		{"a cron has to fit", func(j *jobspec.Job) { j.ScheduleConf = "0 0" + strings.Repeat(",0", 60) + " 2 * * ?" }, one("cron", jobspec.CodeTooLong, args{"Max", 128})},
 		{"a cron whose years are over may be saved", func(j *jobspec.Job) { j.ScheduleConf = "0 0 0 1 1 ? 2020" }, nil},

@@ -94,7 +94,11 @@ var classWords = map[account.Class]string{
 
 func writeReport(out io.Writer, r *account.Report, zone *time.Location) error {
 	clock := func(ms int64) string { return time.UnixMilli(ms).In(zone).Format("2006-01-02 15:04:05 -0700") }
-	fmt.Fprintf(out, "%d fires of %d jobs were planned from %s to %s\n\n", r.Fires, r.Jobs, clock(r.From), clock(r.To))
+	was := "were"
+	if r.Fires == 1 {
+		was = "was"
+	}
+	fmt.Fprintf(out, "%s of %s %s planned from %s to %s\n\n", app.Counted("%d {fire|fires}", int(r.Fires)), app.Counted("%d {job|jobs}", int(r.Jobs)), was, clock(r.From), clock(r.To))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, c := range account.Classes() {
 		if n := r.Counts[c]; n > 0 || c == account.OnTime || c.Faulty() {
@@ -121,7 +125,7 @@ func writeReport(out io.Writer, r *account.Report, zone *time.Location) error {
 		fmt.Fprintln(out, strings.ReplaceAll(line, "\n", " "))
 	}
 	if r.Left > 0 {
-		fmt.Fprintf(out, "… and %d more fires; --limit lists more\n", r.Left)
+		fmt.Fprintf(out, "… and %s; --limit lists more\n", app.Counted("%d more {fire|fires}", int(r.Left)))
 	}
 	if len(r.Notes) > 0 {
 		fmt.Fprintln(out)
@@ -130,7 +134,7 @@ func writeReport(out io.Writer, r *account.Report, zone *time.Location) error {
 		fmt.Fprintf(out, "note: job %d %q: %s\n", n.Job.ID, n.Job.Name, noteWords(n, clock(n.At)))
 	}
 	if r.LeftOut > 0 {
-		fmt.Fprintf(out, "… and %d more notes\n", r.LeftOut)
+		fmt.Fprintf(out, "… and %s\n", app.Counted("%d more {note|notes}", int(r.LeftOut)))
 	}
 	return nil
 }

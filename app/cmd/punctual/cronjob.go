@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/cronjob"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
@@ -57,7 +59,7 @@ func (c *cronKubernetesCmd) Run(s streams) error {
 		fmt.Fprintln(s.err, n.Text)
 	}
 	if left > 0 {
-		return fmt.Errorf("%d are not in the file", left)
+		return errors.New(app.Counted("%d {CronJob is|CronJobs are} not in the file", left))
 	}
 	return nil
 }

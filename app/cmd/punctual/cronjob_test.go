@@ -32,7 +32,7 @@ func TestConvertKubernetes(t *testing.T) {
 	if code, file, said = convert(one, "--http"); code != 0 || file.Groups[0].AppName != "punctual-http" || !strings.Contains(said, "line 1: report: it is an HTTP job") {
 		t.Errorf("%d %v %s", code, file, said)
 	}
-	if code, file, said = convert(one + "---\nkind: CronJob\n"); code != 1 || len(file.Groups) != 1 || !strings.Contains(said, "line 6: left out: a CronJob without a name") || !strings.Contains(said, "1 are not in the file") {
+	if code, file, said = convert(one + "---\nkind: CronJob\n"); code != 1 || len(file.Groups) != 1 || !strings.Contains(said, "line 6: left out: a CronJob without a name") || !strings.Contains(said, "1 CronJob is not in the file") {
 		t.Errorf("%d %v %s", code, file, said)
 	}
 	if code, _, said = convert("kind: Service\n"); code != 1 || !strings.Contains(said, "there is no CronJob in it") {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
+	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/manage/crontab"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/locales"
@@ -46,7 +48,7 @@ func (c *cronConvertCmd) Run(s streams) error {
 		}
 	}
 	if left > 0 {
-		return fmt.Errorf("%d lines are not in the file", left)
+		return errors.New(app.Counted("%d {line is|lines are} not in the file", left))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func TestCronConvert(t *testing.T) {
 	if code, file, said = convert("MAILTO=root\n@reboot a\n@daily root b\n", "--system"); code != 1 || len(file.Groups) != 1 || file.Groups[0].AppName != "shop-root" {
 		t.Errorf("%d %v", code, file)
 	}
-	for _, want := range []string{"line 1: root is no mail address", "line 2: Left out: a start of the machine", "line 3: The jobs of root go to the executor shop-root", "1 lines are not in the file"} {
+	for _, want := range []string{"line 1: root is no mail address", "line 2: Left out: a start of the machine", "line 3: The jobs of root go to the executor shop-root", "1 line is not in the file"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said:\n%s", want, said)
 		}

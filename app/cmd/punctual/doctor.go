@@ -85,16 +85,16 @@ func doctorText(w io.Writer, r app.DoctorReport) error {
 	line("Admins     %d", len(r.Nodes))
 	line("Jobs       %d started", r.Jobs)
 	if r.Unwatched > 0 {
-		line("Addresses  %d typed by hand are not watched", r.Unwatched)
+		line("Addresses  %s", app.Counted("%d typed by hand {is|are} not watched", r.Unwatched))
 	}
 	if r.Certificates > 0 {
-		line("TLS        %d certificates looked at", r.Certificates)
+		line("TLS        %s", app.Counted("%d {certificate|certificates} looked at", r.Certificates))
 	}
 	if r.DatabaseTLS != "" {
 		line("Encrypted  %s to the database", r.DatabaseTLS)
 	}
 	if n := r.MailServers + r.Proxies; n > 0 || r.OutputStore {
-		line("Tried      %d mail servers, %d proxies%s", r.MailServers, r.Proxies, map[bool]string{true: ", the store of outputs"}[r.OutputStore])
+		line("Tried      %s, %s%s", app.Counted("%d mail {server|servers}", r.MailServers), app.Counted("%d {proxy|proxies}", r.Proxies), map[bool]string{true: ", the store of outputs"}[r.OutputStore])
 	}
 	line("Verdict    %s", r.Verdict)
 	points(&b, r.Points)

@@ -62,7 +62,7 @@ func (c *logPartitionCmd) Run(s streams) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%d partitions were added ahead of the newest run\n", added)
+		_, err = fmt.Fprintln(s.out, app.Counted("%d {partition was|partitions were} added ahead of the newest run", added))
 		return err
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func (c *migrateBackCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	lines := []string{fmt.Sprintf("ready for the XXL-JOB admin of %s; %d runs that were not sent are handed over", h.Release.Span(), h.Runs)}
+	lines := []string{fmt.Sprintf("ready for the XXL-JOB admin of %s; %s handed over", h.Release.Span(), app.Counted("%d {run that was not sent is|runs that were not sent are}", int(h.Runs)))}
 	if h.Renamed {
 		lines = append(lines, "its columns have their names of 3.5 again; Punctual adopts the database anew at its next start")
 	}

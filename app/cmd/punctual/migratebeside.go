@@ -41,7 +41,7 @@ func (c *migrateAloneCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "Punctual schedules every started job from its next start on, %d of which were XXL-JOB's until now\n", theirs)
+	_, err = fmt.Fprintln(s.out, "Punctual schedules every started job from its next start on, "+app.Counted("%d of which {was|were} XXL-JOB's until now", int(theirs)))
 	return err
 }
 
@@ -64,7 +64,7 @@ func (c *migrateGroupsCmd) Run(s streams) error {
 			by = "Punctual"
 		}
 		if g.Strays > 0 {
-			remark = fmt.Sprintf("%d more were started in XXL-JOB, which schedules them; move the group again", g.Strays)
+			remark = app.Counted("%d more {was|were} started in XXL-JOB, which schedules {it|them}; move the group again", int(g.Strays))
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", g.AppName, by, g.Jobs, g.Open, remark)
 	}
@@ -89,7 +89,7 @@ func (h *handed) run(s streams, db database, back bool, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s schedules %d more groups with %d started jobs\n", to, groups, jobs)
+	_, err = fmt.Fprintf(s.out, "%s schedules %s with %s\n", to, app.Counted("%d more {group|groups}", groups), app.Counted("%d started {job|jobs}", int(jobs)))
 	return err
 }
 

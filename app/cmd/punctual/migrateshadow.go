@@ -93,7 +93,7 @@ func shadowText(w io.Writer, r app.ShadowReport) error {
 	}
 	for i, j := range r.Jobs {
 		if i == shadowedJobs {
-			fmt.Fprintf(&b, "… %d more jobs\n", len(r.Jobs)-i)
+			fmt.Fprintf(&b, "… %s\n", app.Counted("%d more {job|jobs}", len(r.Jobs)-i))
 			break
 		}
 		fmt.Fprintf(&b, "job %d %q (%s): %d planned, %d late, %d dropped, %d doubled", j.ID, j.Name, j.Conf, j.Planned, j.Late, j.Missed, j.Doubled)

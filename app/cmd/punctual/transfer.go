@@ -44,7 +44,7 @@ func (c *exportCmd) Run(s streams) error {
 		return err
 	}
 	if out.Orphans > 0 {
-		fmt.Fprintf(s.err, "punctual: left out %d jobs whose executor does not exist\n", out.Orphans)
+		fmt.Fprintf(s.err, "punctual: left out %s whose executor does not exist\n", app.Counted("%d {job|jobs}", out.Orphans))
 	}
 	_, err = s.out.Write(raw)
 	return err
@@ -131,7 +131,7 @@ func printPlan(s streams, words *locales.Printer, plan transfer.Plan, applied bo
 	_, err := fmt.Fprintf(s.out, "%d created, %d changed, %d as they are, %d refused: %s\n", plan.Count(transfer.Create), plan.Count(transfer.Change),
 		plan.Count(transfer.Same), refused, what)
 	if err == nil && refused > 0 {
-		err = fmt.Errorf("%d of %d jobs cannot be imported", refused, len(plan.Items))
+		err = fmt.Errorf("%d of %s cannot be imported", refused, app.Counted("%d {job|jobs}", len(plan.Items)))
 	}
 	return err
 }
