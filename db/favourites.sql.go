@@ -27,25 +27,40 @@ func (q *Queries) DeleteFavourite(ctx context.Context, db DBTX, arg DeleteFavour
 	return result.RowsAffected()
 }
 
-const deleteFavouritesOfUser = `-- name: DeleteFavouritesOfUser :execrows
-DELETE FROM punctual_favourite WHERE user_id = ?
+const deleteFavourites = `-- name: DeleteFavourites :execrows
+DELETE FROM punctual_favourite WHERE user_id = ? AND job_id IN (/*SLICE:ids*/?)
 `
 
-func (q *Queries) DeleteFavouritesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteFavouritesOfUser, userID)
+type DeleteFavouritesParams struct {
+	UserID int64
+	Ids    []int64
+}
+
+func (q *Queries) DeleteFavourites(ctx context.Context, db DBTX, arg DeleteFavouritesParams) (int64, error) {
+	query := deleteFavourites
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.UserID)
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const deleteFavouritesWithoutJob = `-- name: DeleteFavouritesWithoutJob :execrows
-DELETE FROM punctual_favourite WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_favourite.job_id)
+const deleteFavouritesOfUser = `-- name: DeleteFavouritesOfUser :execrows
+DELETE FROM punctual_favourite WHERE user_id = ?
 `
 
-// Of jobs that were deleted: each is one look by the primary key.
-func (q *Queries) DeleteFavouritesWithoutJob(ctx context.Context, db DBTX, userID int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteFavouritesWithoutJob, userID)
+func (q *Queries) DeleteFavouritesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteFavouritesOfUser, userID)
 	if err != nil {
 		return 0, err
 	}
@@ -120,6 +135,34 @@ func (q *Queries) ListFavouritesAmong(ctx context.Context, db DBTX, arg ListFavo
 		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
 	}
 	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var job_id int64
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listFavouritesWithoutJob = `-- name: ListFavouritesWithoutJob :many
+SELECT job_id FROM punctual_favourite WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_favourite.job_id)
+`
+
+// Of jobs that were deleted: each is one look by the primary key. See ListGoneJobsOfAlarmStates.
+func (q *Queries) ListFavouritesWithoutJob(ctx context.Context, db DBTX, userID int64) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listFavouritesWithoutJob, userID)
 	if err != nil {
 		return nil, err
 	}

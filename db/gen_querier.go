@@ -148,9 +148,8 @@ type Querier interface {
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteFavourite(ctx context.Context, db DBTX, arg DeleteFavouriteParams) (int64, error)
+	DeleteFavourites(ctx context.Context, db DBTX, arg DeleteFavouritesParams) (int64, error)
 	DeleteFavouritesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
-	// Of jobs that were deleted: each is one look by the primary key.
-	DeleteFavouritesWithoutJob(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteFileJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
 	DeleteFlowRuns(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	// A part of them: the caller goes on until fewer than the limit were deleted.
@@ -178,9 +177,8 @@ type Querier interface {
 	DeleteNote(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Of no run: those have gone with it.
 	DeleteNotesBefore(ctx context.Context, db DBTX, at int64) (int64, error)
-	// Each is one look by the primary key; people do not write so many that a pass over all would be long.
-	DeleteNotesOfGoneRuns(ctx context.Context, db DBTX) (int64, error)
 	DeleteNotesOfJob(ctx context.Context, db DBTX, jobID int64) error
+	DeleteNotesOfRuns(ctx context.Context, db DBTX, runIds []int64) (int64, error)
 	// DeleteRuns for those that are still open; fewer rows than ids: some have ended meanwhile.
 	DeleteOpenRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Every session of a user but the one in use.
@@ -239,8 +237,7 @@ type Querier interface {
 	DeleteTeamPermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error)
 	DeleteTeamsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
-	// Those whose run is deleted. There are few, and each is one look by the primary key.
-	DeleteTrialsWithoutRun(ctx context.Context, db DBTX, madeBefore int64) (int64, error)
+	DeleteTrials(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	DeleteUsedSignInsBefore(ctx context.Context, db DBTX, usedAt int64) (int64, error)
 	// The caller ends the sessions and drops the permissions too.
 	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -604,6 +601,8 @@ type Querier interface {
 	// By the primary key; the use case bounds how many somebody has.
 	ListFavourites(ctx context.Context, db DBTX, userID int64) ([]int64, error)
 	ListFavouritesAmong(ctx context.Context, db DBTX, arg ListFavouritesAmongParams) ([]int64, error)
+	// Of jobs that were deleted: each is one look by the primary key. See ListGoneJobsOfAlarmStates.
+	ListFavouritesWithoutJob(ctx context.Context, db DBTX, userID int64) ([]int64, error)
 	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
 	// What touches punctual_file_job.
 	ListFileJobsOfSource(ctx context.Context, db DBTX, source string) ([]FileJob, error)
@@ -656,6 +655,9 @@ type Querier interface {
 	ListGoneJobsOfAlarmStates(ctx context.Context, db DBTX) ([]int64, error)
 	// See ListGoneJobsOfAlarmStates.
 	ListGoneJobsOfNotes(ctx context.Context, db DBTX) ([]int64, error)
+	// Each is one look by the primary key; people do not write so many that a pass over all would be long. A read of its own before the deletion,
+	// because a DELETE with a SELECT locks each run that it looks at, for which results would wait.
+	ListGoneRunsOfNotes(ctx context.Context, db DBTX, limit int32) ([]int64, error)
 	// What is decided for groups: a row for each of which something is.
 	ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions, error)
 	// What touches xxl_job_group and xxl_job_registry.
@@ -908,6 +910,8 @@ type Querier interface {
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
 	// What a trace tells of runs: no parameters, no messages and no output.
 	ListTracedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListTracedRunsRow, error)
+	// Those whose run is deleted. There are few, and each is one look by the primary key. See ListGoneRunsOfNotes.
+	ListTrialsWithoutRun(ctx context.Context, db DBTX, arg ListTrialsWithoutRunParams) ([]int64, error)
 	// Entries that have no place in the chain yet, in the order in which they get one.
 	ListUnchainedAudit(ctx context.Context, db DBTX, limit int32) ([]AuditEntry, error)
 	// A page of what waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.

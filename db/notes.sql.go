@@ -35,19 +35,6 @@ func (q *Queries) DeleteNotesBefore(ctx context.Context, db DBTX, at int64) (int
 	return result.RowsAffected()
 }
 
-const deleteNotesOfGoneRuns = `-- name: DeleteNotesOfGoneRuns :execrows
-DELETE FROM punctual_note WHERE run_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_note.run_id)
-`
-
-// Each is one look by the primary key; people do not write so many that a pass over all would be long.
-func (q *Queries) DeleteNotesOfGoneRuns(ctx context.Context, db DBTX) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteNotesOfGoneRuns)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const deleteNotesOfJob = `-- name: DeleteNotesOfJob :exec
 DELETE FROM punctual_note WHERE job_id = ?
 `
@@ -55,6 +42,28 @@ DELETE FROM punctual_note WHERE job_id = ?
 func (q *Queries) DeleteNotesOfJob(ctx context.Context, db DBTX, jobID int64) error {
 	_, err := db.ExecContext(ctx, deleteNotesOfJob, jobID)
 	return err
+}
+
+const deleteNotesOfRuns = `-- name: DeleteNotesOfRuns :execrows
+DELETE FROM punctual_note WHERE run_id IN (/*SLICE:run_ids*/?)
+`
+
+func (q *Queries) DeleteNotesOfRuns(ctx context.Context, db DBTX, runIds []int64) (int64, error) {
+	query := deleteNotesOfRuns
+	var queryParams []interface{}
+	if len(runIds) > 0 {
+		for _, v := range runIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:run_ids*/?", strings.Repeat(",?", len(runIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:run_ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const getNote = `-- name: GetNote :one
@@ -127,6 +136,35 @@ func (q *Queries) ListGoneJobsOfNotes(ctx context.Context, db DBTX) ([]int64, er
 			return nil, err
 		}
 		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listGoneRunsOfNotes = `-- name: ListGoneRunsOfNotes :many
+SELECT DISTINCT run_id FROM punctual_note WHERE run_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_note.run_id) LIMIT ?
+`
+
+// Each is one look by the primary key; people do not write so many that a pass over all would be long. A read of its own before the deletion,
+// because a DELETE with a SELECT locks each run that it looks at, for which results would wait.
+func (q *Queries) ListGoneRunsOfNotes(ctx context.Context, db DBTX, limit int32) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listGoneRunsOfNotes, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var run_id int64
+		if err := rows.Scan(&run_id); err != nil {
+			return nil, err
+		}
+		items = append(items, run_id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

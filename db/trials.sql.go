@@ -7,15 +7,25 @@ package db
 
 import (
 	"context"
+	"strings"
 )
 
-const deleteTrialsWithoutRun = `-- name: DeleteTrialsWithoutRun :execrows
-DELETE FROM punctual_trial WHERE made_at < ? AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_trial.log_id)
+const deleteTrials = `-- name: DeleteTrials :execrows
+DELETE FROM punctual_trial WHERE log_id IN (/*SLICE:log_ids*/?)
 `
 
-// Those whose run is deleted. There are few, and each is one look by the primary key.
-func (q *Queries) DeleteTrialsWithoutRun(ctx context.Context, db DBTX, madeBefore int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteTrialsWithoutRun, madeBefore)
+func (q *Queries) DeleteTrials(ctx context.Context, db DBTX, logIds []int64) (int64, error) {
+	query := deleteTrials
+	var queryParams []interface{}
+	if len(logIds) > 0 {
+		for _, v := range logIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", strings.Repeat(",?", len(logIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:log_ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
 	if err != nil {
 		return 0, err
 	}
@@ -59,4 +69,37 @@ func (q *Queries) InsertTrial(ctx context.Context, db DBTX, arg InsertTrialParam
 		arg.Source,
 	)
 	return err
+}
+
+const listTrialsWithoutRun = `-- name: ListTrialsWithoutRun :many
+SELECT log_id FROM punctual_trial WHERE made_at < ? AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_trial.log_id) LIMIT ?
+`
+
+type ListTrialsWithoutRunParams struct {
+	MadeBefore int64
+	Limit      int32
+}
+
+// Those whose run is deleted. There are few, and each is one look by the primary key. See ListGoneRunsOfNotes.
+func (q *Queries) ListTrialsWithoutRun(ctx context.Context, db DBTX, arg ListTrialsWithoutRunParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listTrialsWithoutRun, arg.MadeBefore, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var log_id int64
+		if err := rows.Scan(&log_id); err != nil {
+			return nil, err
+		}
+		items = append(items, log_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -17,9 +17,12 @@ SELECT job_id FROM punctual_favourite WHERE user_id = ? AND job_id IN (sqlc.slic
 -- name: DeleteFavouritesOfUser :execrows
 DELETE FROM punctual_favourite WHERE user_id = ?;
 
--- name: DeleteFavouritesWithoutJob :execrows
--- Of jobs that were deleted: each is one look by the primary key.
-DELETE FROM punctual_favourite WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_favourite.job_id);
+-- name: ListFavouritesWithoutJob :many
+-- Of jobs that were deleted: each is one look by the primary key. See ListGoneJobsOfAlarmStates.
+SELECT job_id FROM punctual_favourite WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM xxl_job_info WHERE xxl_job_info.id = punctual_favourite.job_id);
+
+-- name: DeleteFavourites :execrows
+DELETE FROM punctual_favourite WHERE user_id = ? AND job_id IN (sqlc.slice(ids));
 
 -- name: ListJobsOfAuthor :many
 -- The newest first. One pass over the jobs.

@@ -21,9 +21,13 @@ SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_n
 -- Those about all jobs of a group, the newest moment first, along i_note_group.
 SELECT id, job_group, job_id, run_id, at, made_at, made_by, note FROM punctual_note WHERE job_group = ? AND job_id = 0 AND at >= sqlc.arg(since) ORDER BY at DESC, id DESC LIMIT ?;
 
--- name: DeleteNotesOfGoneRuns :execrows
--- Each is one look by the primary key; people do not write so many that a pass over all would be long.
-DELETE FROM punctual_note WHERE run_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_note.run_id);
+-- name: ListGoneRunsOfNotes :many
+-- Each is one look by the primary key; people do not write so many that a pass over all would be long. A read of its own before the deletion,
+-- because a DELETE with a SELECT locks each run that it looks at, for which results would wait.
+SELECT DISTINCT run_id FROM punctual_note WHERE run_id > 0 AND NOT EXISTS (SELECT 1 FROM xxl_job_log WHERE xxl_job_log.id = punctual_note.run_id) LIMIT ?;
+
+-- name: DeleteNotesOfRuns :execrows
+DELETE FROM punctual_note WHERE run_id IN (sqlc.slice(run_ids));
 
 -- name: DeleteNotesBefore :execrows
 -- Of no run: those have gone with it.

@@ -28,7 +28,7 @@ func (s *Jobs) SetFavourite(ctx context.Context, p auth.Principal, id int64, on 
 	marked, err := s.queries.ListFavourites(ctx, s.cfg.Pool, p.UserID)
 	if err == nil && len(marked) >= maxFavourites {
 		// Jobs that are gone count no more.
-		if _, err = s.queries.DeleteFavouritesWithoutJob(ctx, s.cfg.Pool, p.UserID); err == nil {
+		if err = s.forgetFavourites(ctx, p.UserID); err == nil {
 			marked, err = s.queries.ListFavourites(ctx, s.cfg.Pool, p.UserID)
 		}
 	}
@@ -39,6 +39,15 @@ func (s *Jobs) SetFavourite(ctx context.Context, p auth.Principal, id int64, on 
 		return problem.New(problem.Conflict, "problem.favourite.many", "Max", maxFavourites)
 	}
 	return db.Error(s.queries.InsertFavourite(ctx, s.cfg.Pool, db.InsertFavouriteParams{UserID: p.UserID, JobID: id, MadeAt: s.cfg.Now().UnixMilli()}))
+}
+
+// forgetFavourites takes somebody's marks from jobs that are gone.
+func (s *Jobs) forgetFavourites(ctx context.Context, userID int64) error {
+	gone, err := s.queries.ListFavouritesWithoutJob(ctx, s.cfg.Pool, userID)
+	if err == nil && len(gone) > 0 {
+		_, err = s.queries.DeleteFavourites(ctx, s.cfg.Pool, db.DeleteFavouritesParams{UserID: userID, Ids: gone})
+	}
+	return err
 }
 
 // Favourites are those of some jobs that somebody has marked.

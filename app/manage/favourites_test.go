@@ -72,3 +72,32 @@ func TestWhoseJobsAreTheirs(t *testing.T) {
 		}
 	})
 }
+
+// TestForgettingFavouritesLocksNoJob: claims write the jobs all the time, and neither waits for the other.
+func TestForgettingFavouritesLocksNoJob(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets writers in one after the other
+	b := setup(t, pool, nil)
+	ctx := t.Context()
+	marked := b.create(t, func(*JobInput) {})
+	if err := b.Jobs.SetFavourite(ctx, b.user, marked, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Jobs.queries.InsertFavourite(ctx, pool, db.InsertFavouriteParams{UserID: b.user.UserID, JobID: marked + 1}); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_info SET trigger_last_time = 1 WHERE id = ?", marked); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Jobs.forgetFavourites(ctx, b.user.UserID); err != nil {
+		t.Errorf("while a claim writes the job: %v", err)
+	}
+	if left, err := b.Jobs.queries.ListFavourites(ctx, pool, b.user.UserID); err != nil || !cmp.Equal([]int64{marked}, left) {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}

@@ -43,14 +43,13 @@ func (s *Service) forgetFlows(ctx context.Context) error {
 
 // forgetFlowTexts deletes the definitions that no run goes by any more.
 func (s *Service) forgetFlowTexts(ctx context.Context) error {
-	const page = 1000
 	before := s.cfg.Now().Add(-trialGrace).UnixMilli()
 	for {
-		unused, err := s.queries.ListFlowTextsUnused(ctx, s.cfg.Pool, db.ListFlowTextsUnusedParams{MadeBefore: before, Limit: page})
+		unused, err := s.queries.ListFlowTextsUnused(ctx, s.cfg.Pool, db.ListFlowTextsUnusedParams{MadeBefore: before, Limit: forgetPage})
 		if err != nil || len(unused) == 0 {
 			return err
 		}
-		if _, err := s.queries.DeleteFlowTexts(ctx, s.cfg.Pool, db.DeleteFlowTextsParams{Ids: unused, MadeBefore: before}); err != nil || len(unused) < page {
+		if _, err := s.queries.DeleteFlowTexts(ctx, s.cfg.Pool, db.DeleteFlowTextsParams{Ids: unused, MadeBefore: before}); err != nil || len(unused) < forgetPage {
 			return err
 		}
 	}

@@ -49,6 +49,8 @@ const (
 	keepClearings = 90 * 24 * time.Hour
 	// trialGrace is how old the text of a trial is before it is looked whether its run is gone.
 	trialGrace = time.Hour
+	// forgetPage is how many of those whose run is gone are read and deleted at once.
+	forgetPage = 1000
 	// pullGrace is for how long a call may be over before it is deleted: whoever made it deletes it at once.
 	pullGrace = 10 * time.Minute
 	// keepSeen is for how long it is known when an executor asked for its calls that does not any more.
@@ -177,7 +179,7 @@ func (s *Service) forgetOld(ctx context.Context) (err error) {
 	for _, forget := range []func(context.Context) error{
 		s.forgetSchedules,
 		before(s.queries.DeleteClearingsBefore, now.Add(-keepClearings).UnixMilli()),
-		before(s.queries.DeleteTrialsWithoutRun, now.Add(-trialGrace).UnixMilli()),
+		s.forgetTrials,
 		s.forgetFlows,
 		s.forgetNotes,
 		s.forgetGates,

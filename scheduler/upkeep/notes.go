@@ -10,7 +10,7 @@ const keepNotes = 400 * 24 * time.Hour
 
 // forgetNotes deletes the notes of runs and jobs that are gone, and those that nothing shows any more.
 func (s *Service) forgetNotes(ctx context.Context) error {
-	if _, err := s.queries.DeleteNotesOfGoneRuns(ctx, s.cfg.Pool); err != nil {
+	if err := s.forgetNotesOfRuns(ctx); err != nil {
 		return err
 	}
 	gone, err := s.queries.ListGoneJobsOfNotes(ctx, s.cfg.Pool)
@@ -24,4 +24,16 @@ func (s *Service) forgetNotes(ctx context.Context) error {
 	}
 	_, err = s.queries.DeleteNotesBefore(ctx, s.cfg.Pool, s.cfg.Now().Add(-keepNotes).UnixMilli())
 	return err
+}
+
+func (s *Service) forgetNotesOfRuns(ctx context.Context) error {
+	for {
+		gone, err := s.queries.ListGoneRunsOfNotes(ctx, s.cfg.Pool, forgetPage)
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		if _, err := s.queries.DeleteNotesOfRuns(ctx, s.cfg.Pool, gone); err != nil || len(gone) < forgetPage {
+			return err
+		}
+	}
 }

@@ -48,3 +48,46 @@ func TestNotesGo(t *testing.T) {
 		}
 	})
 }
+
+// TestForgettingNotesAndTrialsLocksNoRun: results write the runs all the time, and neither waits for the other.
+func TestForgettingNotesAndTrialsLocksNoRun(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets writers in one after the other
+	s := newService(t, pool, nil)
+	ctx := t.Context()
+	run, err := db.InsertRuns(ctx, pool, []db.NewRun{{JobID: 1, Type: jobspec.TriggerTrial, TriggerTime: pool.Wall(s.cfg.Now())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int64{run, run + 1} {
+		if err := s.queries.InsertTrial(ctx, pool, db.InsertTrialParams{LogID: id, JobID: 1, MadeAt: 1, Source: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.queries.InsertNote(ctx, pool, db.InsertNoteParams{JobGroup: 1, RunID: id, At: 1, Note: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_log SET handle_code = 200 WHERE id = ?", run); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.forgetTrials(ctx); err != nil {
+		t.Errorf("trials, while a result is written: %v", err)
+	}
+	if err := s.forgetNotes(ctx); err != nil {
+		t.Errorf("notes, while a result is written: %v", err)
+	}
+	for id, want := range map[int64]int{run: 1, run + 1: 0} {
+		notes, err := s.queries.ListNotesOfRun(ctx, pool, db.ListNotesOfRunParams{RunID: id, Limit: 10})
+		if err != nil || len(notes) != want {
+			t.Errorf("run %d has %d notes, %v, want %d", id, len(notes), err, want)
+		}
+		if _, err := s.queries.GetTrial(ctx, pool, id); (err == nil) != (want == 1) {
+			t.Errorf("the trial of run %d: %v", id, err)
+		}
+	}
+}
