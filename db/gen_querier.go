@@ -243,6 +243,8 @@ type Querier interface {
 	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteView(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteWebhook(ctx context.Context, db DBTX, id int64) (int64, error)
+	// Of a user who is deleted: what they shared is nobody's then, under a number that no user has and no other view.
+	DisownSharedViews(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DropDeclaredJob(ctx context.Context, db DBTX, arg DropDeclaredJobParams) error
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
@@ -294,6 +296,8 @@ type Querier interface {
 	FollowBackfillRun(ctx context.Context, db DBTX, arg FollowBackfillRunParams) (int64, error)
 	// Of routes to other channels, when the second one is deleted.
 	ForgetEscalationsTo(ctx context.Context, db DBTX, escalateTo int64) error
+	// Of a user who is deleted: what waits is still told by its author's name.
+	ForgetScriptAuthor(ctx context.Context, db DBTX, authorID int64) (int64, error)
 	// What somebody let in who is deleted is refused when it comes for its token, which would be that of whoever gets their number.
 	ForgetWhoLetIn(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
@@ -1005,6 +1009,8 @@ type Querier interface {
 	NthPlace(ctx context.Context, db DBTX, arg NthPlaceParams) (int64, error)
 	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
 	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
+	// One that is nobody's.
+	OwnView(ctx context.Context, db DBTX, arg OwnViewParams) (int64, error)
 	// In the transaction of each change of a pause: two of them wait for each other here.
 	RaisePauseRevision(ctx context.Context, db DBTX) error
 	// Nobody looks after a job's alarms any more.

@@ -24,6 +24,19 @@ func (q *Queries) DeleteScriptChange(ctx context.Context, db DBTX, jobID int64) 
 	return result.RowsAffected()
 }
 
+const forgetScriptAuthor = `-- name: ForgetScriptAuthor :execrows
+UPDATE punctual_script_change SET author_id = 0 WHERE author_id = ?
+`
+
+// Of a user who is deleted: what waits is still told by its author's name.
+func (q *Queries) ForgetScriptAuthor(ctx context.Context, db DBTX, authorID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, forgetScriptAuthor, authorID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const getGlueVersion = `-- name: GetGlueVersion :one
 SELECT id, job_id, glue_type, glue_source, glue_remark, add_time, update_time FROM xxl_job_logglue WHERE id = ? AND job_id = ?
 `

@@ -46,6 +46,19 @@ func (q *Queries) DeleteView(ctx context.Context, db DBTX, id int64) (int64, err
 	return result.RowsAffected()
 }
 
+const disownSharedViews = `-- name: DisownSharedViews :execrows
+UPDATE punctual_view SET user_id = -id WHERE user_id = ? AND shared = 1
+`
+
+// Of a user who is deleted: what they shared is nobody's then, under a number that no user has and no other view.
+func (q *Queries) DisownSharedViews(ctx context.Context, db DBTX, userID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, disownSharedViews, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const getView = `-- name: GetView :one
 SELECT id, user_id, page, name, params, shared, created_at FROM punctual_view WHERE id = ?
 `
@@ -135,6 +148,24 @@ func (q *Queries) ListViews(ctx context.Context, db DBTX, arg ListViewsParams) (
 		return nil, err
 	}
 	return items, nil
+}
+
+const ownView = `-- name: OwnView :execrows
+UPDATE punctual_view SET user_id = ? WHERE id = ? AND user_id < 0
+`
+
+type OwnViewParams struct {
+	UserID int64
+	ID     int64
+}
+
+// One that is nobody's.
+func (q *Queries) OwnView(ctx context.Context, db DBTX, arg OwnViewParams) (int64, error) {
+	result, err := db.ExecContext(ctx, ownView, arg.UserID, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const updateView = `-- name: UpdateView :execrows

@@ -40,3 +40,7 @@ DELETE FROM punctual_script_change WHERE job_id = ? AND made_at = ?;
 
 -- name: DeleteScriptChange :execrows
 DELETE FROM punctual_script_change WHERE job_id = ?;
+
+-- name: ForgetScriptAuthor :execrows
+-- Of a user who is deleted: what waits is still told by its author's name.
+UPDATE punctual_script_change SET author_id = 0 WHERE author_id = ?;

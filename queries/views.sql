@@ -25,3 +25,11 @@ DELETE FROM punctual_view WHERE id = ?;
 -- name: DeleteOwnViews :execrows
 -- Of a user who is deleted. What they shared stays: others use it.
 DELETE FROM punctual_view WHERE user_id = ? AND shared = 0;
+
+-- name: DisownSharedViews :execrows
+-- Of a user who is deleted: what they shared is nobody's then, under a number that no user has and no other view.
+UPDATE punctual_view SET user_id = -id WHERE user_id = ? AND shared = 1;
+
+-- name: OwnView :execrows
+-- One that is nobody's.
+UPDATE punctual_view SET user_id = ? WHERE id = ? AND user_id < 0;

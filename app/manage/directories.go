@@ -287,8 +287,7 @@ func (s *Directories) endSingle(ctx context.Context, tx *sql.Tx, old User, becom
 	if !s.cfg.Directories.Tells(old.Provider) || policy.NeedsSecond(role(old.Admin, old.Auditor)) || !policy.NeedsSecond(becomes) {
 		return nil
 	}
-	_, err := s.queries.DeleteSessionsOfUser(ctx, tx, old.ID)
-	return err
+	return s.users.endSessions(ctx, tx, old.ID, "")
 }
 
 // join puts somebody into the teams that the rules name, and takes them out of the others that rules had put them into. Where somebody

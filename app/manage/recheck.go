@@ -216,7 +216,7 @@ func sameTeams(now []TeamRights, named []string, teams []db.Team) bool {
 
 // shutOut ends all that somebody can do here who is not let in any more.
 func (s *Directories) shutOut(ctx context.Context, tx *sql.Tx, id directory.Identity, userID int64) (auth.Principal, error) {
-	if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, userID); err != nil {
+	if err := s.users.endSessions(ctx, tx, userID, ""); err != nil {
 		return auth.Principal{}, err
 	}
 	id.Grant = directory.Grant{}

@@ -199,7 +199,7 @@ func (s *Users) ResetSecond(ctx context.Context, p auth.Principal, id int64) err
 		if err := auth.ForgetAttempts(ctx, tx, u.Name); err != nil {
 			return err
 		}
-		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
+		if err := s.endSessions(ctx, tx, id, ""); err != nil {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: id, Name: u.Name, Before: factorSnapshot(factorAll, "")})

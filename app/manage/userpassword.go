@@ -104,7 +104,7 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 		if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
 			return err
 		}
-		if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
+		if err := s.endSessions(ctx, tx, id, keep); err != nil {
 			return err
 		}
 		if err := s.passwordChanged(ctx, tx, p, u, keep); err != nil {
@@ -196,6 +196,16 @@ func (s *Users) SetPreferences(ctx context.Context, p auth.Principal, prefs auth
 // maxPreferences is the size of the column.
 const maxPreferences = 2000
 
+// endSessions ends the sessions of a user but the one to keep, and what programs they have let in that have not come for their tokens: until they do
+// these are in no list, in which somebody could find what a stolen session has given away.
+func (s *Users) endSessions(ctx context.Context, tx *sql.Tx, id int64, keep string) error {
+	if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
+		return err
+	}
+	_, err := s.queries.ForgetWhoLetIn(ctx, tx, id)
+	return err
+}
+
 // SignOut ends every session of a user, or of the principal themselves all but the one in use.
 func (s *Users) SignOut(ctx context.Context, p auth.Principal, id int64) error {
 	keep := ""
@@ -209,7 +219,10 @@ func (s *Users) SignOut(ctx context.Context, p auth.Principal, id int64) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
+		if err := s.endSessions(ctx, tx, id, keep); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteOtherSignIns(ctx, tx, db.DeleteOtherSignInsParams{UserID: id}); err != nil {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSignOut, Kind: ObjectUser, ID: id, Name: u.Name})
@@ -249,6 +262,9 @@ func (s *Users) EndSession(ctx context.Context, p auth.Principal, id int64, sess
 		}
 		n, err := s.queries.DeleteSessionOfUser(ctx, tx, db.DeleteSessionOfUserParams{ID: session, UserID: id})
 		if err != nil || n == 0 {
+			return err
+		}
+		if _, err := s.queries.ForgetWhoLetIn(ctx, tx, id); err != nil { // which session did is not known
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSignOut, Kind: ObjectUser, ID: id, Name: u.Name})

@@ -313,7 +313,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			}
 		}
 		if in.Disabled || hash != "" {
-			if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
+			if err := s.endSessions(ctx, tx, id, ""); err != nil {
 				return err
 			}
 		}
@@ -453,7 +453,8 @@ func insertUser(ctx context.Context, tx db.DBTX, u db.InsertUserParams) (id int6
 func forgetUser(ctx context.Context, tx db.DBTX, id int64) error {
 	q := db.New()
 	for _, drop := range []func(context.Context, db.DBTX, int64) (int64, error){
-		q.DeletePermissionsOf, q.DeleteTeamsOfUser, q.DeleteSessionsOfUser, q.DeletePlacesOfUser, q.DeleteAPITokensOf, q.ForgetWhoLetIn, q.DeleteOwnViews, q.DeleteFavouritesOfUser,
+		q.DeletePermissionsOf, q.DeleteTeamsOfUser, q.DeleteSessionsOfUser, q.DeletePlacesOfUser, q.DeleteAPITokensOf, q.ForgetWhoLetIn, q.DeleteOwnViews, q.DisownSharedViews,
+		q.DeleteFavouritesOfUser, q.ForgetScriptAuthor,
 	} {
 		if _, err := drop(ctx, tx, id); err != nil {
 			return db.Error(err)

@@ -1,6 +1,8 @@
 package manage
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -618,4 +620,156 @@ func TestALoginOfAProgramGoesWithWhoLetItIn(t *testing.T) {
 			t.Errorf("a program that was let in by who is deleted: %q, a token: %v, %v", state, token != "", err)
 		}
 	})
+}
+
+// TestALoginOfAProgramEndsWithTheSessions: what a stolen session has let in and has not fetched its token yet is in no list of tokens, in which
+// somebody could find it who has just changed the password.
+func TestALoginOfAProgramEndsWithTheSessions(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		const password, next = "correct horse battery", "staple of another horse"
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "robbed", Password: password, Rights: map[int64]auth.Rights{b.group: auth.AllRights}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		robbed := auth.NewPrincipal(id, "robbed", auth.RoleUser, db.Text(fmt.Sprint(b.group)))
+		for _, end := range []struct {
+			name string
+			do   func() error
+		}{
+			{"the password is changed", func() error { return b.Users.ChangePassword(ctx, robbed, password, next, next) }},
+			{"the password is reset", func() error { _, err := b.Users.ResetPassword(ctx, b.admin, id, ""); return err }},
+			{"they are given a password", func() error {
+				return b.Users.Update(ctx, b.admin, id, UserInput{Password: password, Rights: map[int64]auth.Rights{b.group: auth.AllRights}})
+			}},
+			{"they log out everywhere", func() error { return b.Users.SignOut(ctx, robbed, id) }},
+			{"they are logged out everywhere", func() error { return b.Users.SignOut(ctx, b.admin, id) }},
+			{"one session is ended", func() error { return b.Users.EndSession(ctx, robbed, id, "a session") }},
+			{"the second factor is reset", func() error { return b.Users.ResetSecond(ctx, b.admin, id) }},
+			{"they are shut out for a moment", func() error {
+				in := UserInput{Disabled: true, Rights: map[int64]auth.Rights{b.group: auth.AllRights}}
+				if err := b.Users.Update(ctx, b.admin, id, in); err != nil {
+					return err
+				}
+				in.Disabled = false
+				return b.Users.Update(ctx, b.admin, id, in)
+			}},
+		} {
+			d, secret, err := b.Devices.Begin(ctx, "192.0.2.1", "punctual")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Devices.LetIn(ctx, robbed, d.Code, APITokenInput{Name: "thief", Rights: auth.RightView, Days: 7}); err != nil {
+				t.Fatal(err)
+			}
+			if err := pool.Tx(ctx, func(tx *sql.Tx) error {
+				return b.Users.queries.InsertSession(ctx, tx, db.InsertSessionParams{ID: "a session", UserID: id, ExpiresAt: 1 << 60})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := end.do(); err != nil {
+				t.Fatalf("%s: %v", end.name, err)
+			}
+			if state, token, err := b.Devices.Take(ctx, secret); err != nil || state != DeviceRefused || token != "" {
+				t.Errorf("%s: the program is %q, with a token: %v, %v", end.name, state, token != "", err)
+			}
+			if _, err := b.Users.queries.DeleteSessionsOfUser(ctx, pool, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestNothingIsLeftUnderTheNumberOfADeletedUser: whoever gets the number next would have it. The log says who did something, by number and name.
+func TestNothingIsLeftUnderTheNumberOfADeletedUser(t *testing.T) {
+	t.Parallel()
+	history := []string{"punctual_audit.user_id"}
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "leaver", Password: "correct horse battery"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbered := make(map[string]string) // the column of a table
+		for _, table := range allTables(t, pool) {
+			if column := fillRow(t, pool, table, id); column != "" {
+				numbered[table] = column
+			}
+		}
+		if len(numbered) < 12 {
+			t.Fatalf("only %v have numbers of users", numbered)
+		}
+		if err := b.Users.Delete(ctx, b.admin, id); err != nil {
+			t.Fatal(err)
+		}
+		for table, column := range numbered {
+			n := 0
+			if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE "+column+" = ?", id).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			if kept := slices.Contains(history, table+"."+column); kept != (n > 0) {
+				t.Errorf("%s: %d rows have the number in %s", table, n, column)
+			}
+		}
+	})
+}
+
+// allTables are the tables of a database.
+func allTables(t *testing.T, pool *db.Pool) (names []string) {
+	t.Helper()
+	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'punctual%'"
+	if pool.Dialect() == db.MySQL {
+		query = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE 'punctual%'"
+	}
+	rows, err := pool.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		name := ""
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// fillRow adds a row with the number of a user to a table that has such numbers, and says in which column.
+func fillRow(t *testing.T, pool *db.Pool, table string, userID int64) (column string) {
+	t.Helper()
+	rows, err := pool.QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := rows.ColumnTypes()
+	if err := errors.Join(err, rows.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var names, marks []string
+	var values []any
+	for _, c := range types {
+		value := any("1") // of a number as of a text
+		switch kind := strings.ToUpper(c.DatabaseTypeName()); {
+		case slices.Contains([]string{"user_id", "author_id", "owner_id", "made_by_id"}, c.Name()):
+			column, value = c.Name(), userID
+		case strings.Contains(kind, "DATE"), strings.Contains(kind, "TIME"):
+			value = pool.Wall(time.Now())
+		}
+		names, marks, values = append(names, c.Name()), append(marks, "?"), append(values, value)
+	}
+	if column == "" {
+		return ""
+	}
+	if _, err := pool.ExecContext(t.Context(), "REPLACE INTO "+table+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(marks, ", ")+")", values...); err != nil {
+		t.Fatalf("%s: %v", table, err)
+	}
+	return column
 }

@@ -212,6 +212,11 @@ func (s *Views) Update(ctx context.Context, p auth.Principal, id int64, in ViewI
 }
 
 func (s *Views) change(ctx context.Context, tx *sql.Tx, p auth.Principal, old, now View) error {
+	if old.Shared && !now.Shared { // of somebody who is deleted it would be nobody's
+		if _, err := s.queries.OwnView(ctx, tx, db.OwnViewParams{UserID: p.UserID, ID: old.ID}); err != nil {
+			return err
+		}
+	}
 	_, err := s.queries.UpdateView(ctx, tx, db.UpdateViewParams{ID: old.ID, Name: now.Name, Params: now.Params, Shared: flag(now.Shared)})
 	if err != nil {
 		return err

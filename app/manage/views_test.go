@@ -162,8 +162,8 @@ func TestKeptFiltersHaveALimitAndGoWithTheirUser(t *testing.T) {
 		if list, err := b.Views.List(ctx, b.admin, ""); err != nil || len(list) != 1 || !list[0].Edit {
 			t.Errorf("after the user is gone: %+v, %v", list, err)
 		}
-		if n, err := db.New().CountViewsOf(ctx, pool, id); n != 1 || err != nil {
-			t.Errorf("%d views of nobody, %v", n, err)
+		if n, err := db.New().CountViewsOf(ctx, pool, id); n != 0 || err != nil {
+			t.Errorf("%d views under their number, %v", n, err)
 		}
 	})
 }
@@ -208,6 +208,51 @@ func TestAnAuditorKeepsFiltersOfTheAuditLog(t *testing.T) {
 			if _, err := b.Views.Create(ctx, *who, in); kind(err) != "403" {
 				t.Errorf("%s: %v", who.Name, err)
 			}
+		}
+	})
+}
+
+// TestSharedViewsOfADeletedUserAreNobodys: who has the number next is no owner of them, and has all names for their own.
+func TestSharedViewsOfADeletedUserAreNobodys(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		in := ViewInput{Page: ViewJobs, Name: "nightly", Params: "q=nightly", Shared: true}
+		var shared []int64
+		for _, name := range []string{"first", "second"} { // two with a view of one name
+			id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: name, Password: "correct horse battery", Admin: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			view, err := b.Views.Create(ctx, auth.NewPrincipal(id, name, auth.RoleAdmin, ""), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shared = append(shared, view)
+			if err := b.Users.Delete(ctx, b.admin, id); err != nil {
+				t.Fatal(err)
+			}
+			next := auth.NewPrincipal(id, "next", auth.RoleUser, "")
+			mine := in
+			mine.Shared = false
+			if _, err := b.Views.Create(ctx, next, mine); err != nil {
+				t.Errorf("a view with the name of one that was shared by who had the number: %v", err)
+			}
+			if list, err := b.Views.List(ctx, next, ViewJobs); err != nil || len(list) != len(shared)+1 {
+				t.Errorf("%d views, %v: what was shared stays", len(list), err)
+			}
+		}
+		// No longer shared, it is the administrator's who said so: else it would be nobody's.
+		alone := ViewInput{Name: "nightly"}
+		if err := b.Views.Update(ctx, b.admin, shared[0], alone); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := b.Views.Get(ctx, b.admin, shared[0]); err != nil || v.Shared {
+			t.Errorf("kept to whoever stopped sharing it: %+v %v", v, err)
+		}
+		if err := b.Views.Update(ctx, b.admin, shared[1], alone); kind(err) != "422 name:views.error.taken" {
+			t.Errorf("another of this name: %v", err)
 		}
 	})
 }
