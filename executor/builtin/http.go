@@ -146,7 +146,8 @@ func callError(ctx context.Context, err error) error {
 }
 
 // checkRedirect follows a redirect unless its status is one that was expected. Every address on the way must be
-// permitted, which the dialer sees to. What is secret does not go to another host: not the headers, and not a body.
+// permitted, which the dialer sees to. What is secret does not go to another host: not the headers, not a body, and not the address that was
+// called, which may have a key in it.
 func checkRedirect(c *httpcall.Call) func(req *http.Request, via []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		first := via[0]
@@ -164,7 +165,7 @@ func checkRedirect(c *httpcall.Call) func(req *http.Request, via []*http.Request
 		case req.ContentLength != 0: // 307 and 308 send the body again
 			return fmt.Errorf("redirect of a body to another host, %s", req.URL.Redacted())
 		}
-		for _, name := range []string{"Authorization", "Cookie", "Content-Type", httpcall.CallbackHeader} {
+		for _, name := range []string{"Authorization", "Cookie", "Content-Type", "Referer", httpcall.CallbackHeader} {
 			req.Header.Del(name)
 		}
 		for name := range c.Headers {

@@ -118,7 +118,7 @@ func TestRedirectsToAnotherHostLeaveSecretsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := httpcall.Call{URL: first.URL, Method: http.MethodPost, Auth: "Bearer s", Headers: map[string]string{"X-Secret": "s"},
+	call := httpcall.Call{URL: first.URL + "/s?key=s", Method: http.MethodPost, Auth: "Bearer s", Headers: map[string]string{"X-Secret": "s"},
 		Cookies: map[string]string{"c": "s"}, Data: "secret"}
 	transport := &http.Transport{DialContext: rule.dial, DisableKeepAlives: true}
 	client := &http.Client{Transport: transport, CheckRedirect: checkRedirect(&call)}
@@ -139,7 +139,7 @@ func TestRedirectsToAnotherHostLeaveSecretsBehind(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		header := <-seen
-		for _, name := range []string{"Authorization", "Cookie", "X-Secret", "Content-Type"} {
+		for _, name := range []string{"Authorization", "Cookie", "X-Secret", "Content-Type", "Referer"} {
 			if got := header.Get(name); got != "" {
 				t.Errorf("%s: %q went to the other host", name, got)
 			}
