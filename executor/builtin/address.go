@@ -73,7 +73,7 @@ func carried(ip netip.Addr) netip.Addr {
 
 // permits says whether an address that is about to be called may be.
 func (r AddressRule) permits(at netip.AddrPort) bool {
-	return !r.never(at) && ((r.list.Empty() || r.list.Has(Public)) && isPublic(at.Addr().Unmap().WithZone("")) || r.list.Addr(at.Addr(), strconv.Itoa(int(at.Port()))))
+	return !r.never(at) && ((r.list.Empty() || r.list.Has(Public)) && netrule.IsPublic(at.Addr()) || r.list.Addr(at.Addr(), strconv.Itoa(int(at.Port()))))
 }
 
 // errNotAllowed is the end of a call to an address that the rule leaves out.
@@ -98,30 +98,4 @@ func (r AddressRule) dial(ctx context.Context, network, address string) (net.Con
 		return err
 	}}
 	return dialer.DialContext(ctx, network, address)
-}
-
-// notPublic are the ranges of IANA's special-purpose registries that netip has no word for. Those that carry an IPv4
-// address inside (NAT64, 6to4, Teredo) would lead around the rule.
-var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"), // between a carrier and its customers; some clouds' metadata
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("100::/64"),
-	netip.MustParsePrefix("2001::/23"),
-	netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("2002::/16"),
-	netip.MustParsePrefix("fec0::/10"),
-}
-
-func isPublic(ip netip.Addr) bool {
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() &&
-		!slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -23,7 +24,7 @@ var ErrPrivate = errors.New("the address is private")
 type Config struct {
 	RootCAs *x509.CertPool // the system's when nil
 	Timeout time.Duration  // of one request with its answer
-	// DenyPrivate says whether addresses that are loopback, private or link-local are refused, after name resolution. It is asked
+	// DenyPrivate says whether addresses to which the internet does not lead are refused, after name resolution. It is asked
 	// for each request.
 	DenyPrivate func() bool
 	// PerHost is how many idle connections are kept to one host; 2.
@@ -79,23 +80,11 @@ func transport(cfg Config, denyPrivate bool) *http.Transport {
 // RefusePrivate is a [net.Dialer]'s Control. It refuses addresses inside at the moment of connecting, so that a name which means
 // something else by then does not get around it.
 func RefusePrivate(_, address string, _ syscall.RawConn) error {
-	if at, err := netip.ParseAddrPort(address); err != nil || Private(at.Addr()) {
+	if at, err := netip.ParseAddrPort(address); err != nil || !netrule.IsPublic(at.Addr()) {
 		return ErrPrivate
 	}
 	return nil
 }
-
-// Private reports whether an address is one that the internet does not lead to.
-func Private(a netip.Addr) bool {
-	a = a.Unmap()
-	return !a.IsGlobalUnicast() || a.IsPrivate() || sharedSpace.Contains(a) || nat64.Contains(a) || zeroNet.Contains(a)
-}
-
-var (
-	sharedSpace = netip.MustParsePrefix("100.64.0.0/10") // of providers, and of some clouds' metadata services
-	nat64       = netip.MustParsePrefix("64:ff9b::/96")  // leads to any IPv4 address
-	zeroNet     = netip.MustParsePrefix("0.0.0.0/8")
-)
 
 // maxPause is the longest pause that an answer may ask for: an alarm that comes a day later is none.
 const maxPause = time.Hour

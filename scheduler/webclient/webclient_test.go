@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -50,5 +51,22 @@ func TestAWayThatIsCutCostsOneRequest(t *testing.T) {
 				t.Errorf("over another: %v", err)
 			}
 		})
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{
+		"127.0.0.1": true, "10.1.2.3": true, "172.16.0.1": true, "192.168.1.1": true, "169.254.169.254": true, "0.0.0.0": true, "0.1.2.3": true,
+		"100.100.100.200": true, "224.0.0.1": true, "255.255.255.255": true, "::1": true, "fe80::1": true, "fd00::1": true, "::ffff:10.0.0.1": true,
+		"64:ff9b::a00:1": true, "::": true, "64:ff9b:1::a00:1": true, "::7f00:1": true, "2002:7f00:1::1": true, "2001::1": true, "fec0::1": true, "fe80::1%eth0": true,
+		"192.0.0.192": true, "198.18.0.1": true, "240.0.0.1": true,
+		"8.8.8.8": false, "172.32.0.1": false, "2606:4700::1111": false, "::ffff:8.8.8.8": false,
+	}
+	for address, want := range tests {
+		got := webclient.RefusePrivate("tcp", netip.AddrPortFrom(netip.MustParseAddr(address), 443).String(), nil) != nil
+		if got != want {
+			t.Errorf("private(%s) = %v, want %v", address, got, want)
+		}
 	}
 }

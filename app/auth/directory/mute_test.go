@@ -1,6 +1,7 @@
 package directory_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"io"
@@ -290,5 +291,54 @@ func TestADirectoryIsCalledAtItsPort(t *testing.T) {
 	}
 	if want := []string{"tcp one.example.com:389", "tcp two.example.com:636", "tcp three.example.com:3389", "tcp [2001:db8::1]:6636"}; !slices.Equal(called, want) {
 		t.Errorf("called are %q, want %q", called, want)
+	}
+}
+
+// TestAnEndlessAnswerIsNotReadOut: a provider that never stops to talk takes no memory of the admin's.
+func TestAnEndlessAnswerIsNotReadOut(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/.well-known/openid-configuration", "/token", "/keys", "/userinfo"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			const most = 64 << 20 // beyond what the network holds between them
+			said := make(chan int, 10)
+			talker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				n, blank := 0, bytes.Repeat([]byte(" "), 1<<20)
+				for n < most {
+					if _, err := w.Write(blank); err != nil {
+						break
+					}
+					n += len(blank)
+				}
+				said <- n
+			}))
+			t.Cleanup(talker.Close)
+			company := directorytest.NewOIDC(t)
+			company.SetUser(ann())
+			d := parse(t, provided(company, "    user_info: true"))
+			p, _ := d.Provider("company")
+			p.Through(func(all http.RoundTripper) http.RoundTripper {
+				return trip(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Path != path {
+						return all.RoundTrip(r)
+					}
+					there, err := http.NewRequestWithContext(r.Context(), http.MethodGet, talker.URL, nil)
+					if err != nil {
+						return nil, err
+					}
+					return all.RoundTrip(there)
+				})
+			})
+			f, address, err := p.Begin(callback, "/jobs", false)
+			if err == nil {
+				_, err = p.Finish(t.Context(), f, callback, visit(t, address))
+			}
+			if err == nil {
+				t.Error("somebody is let in")
+			}
+			if n := <-said; n >= most {
+				t.Errorf("%d bytes were read", n)
+			}
+		})
 	}
 }

@@ -78,7 +78,21 @@ func NewProvider(cfg OIDCConfig, now func() time.Time) (*Provider, error) {
 	conf.ServerName = "" // its endpoints may be on other hosts
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = conf
-	return &Provider{cfg: cfg, now: now, client: &http.Client{Transport: wire.NewRedialling(transport), Timeout: askTime}}, nil
+	return &Provider{cfg: cfg, now: now, client: &http.Client{Transport: capped{wire.NewRedialling(transport)}, Timeout: askTime}}, nil
+}
+
+// maxAnswer is how much of an answer is read: a provider is trusted to say who somebody is, and not to end.
+const maxAnswer = 1 << 20
+
+// capped bounds what is read of answers.
+type capped struct{ *wire.Redialling }
+
+func (c capped) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.Redialling.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
+	}
+	return resp, err
 }
 
 // Name is the provider's in the file.
