@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -202,6 +204,35 @@ func TestASweepFreesTheSlotsOfRunsThatAreOver(t *testing.T) {
 		}
 		if rows, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{job}); err != nil || len(rows) != 0 {
 			t.Errorf("slots left: %+v, %v", rows, err)
+		}
+	})
+}
+
+// TestNoRunThatGoesOnGivesItsSlotBack to whoever wanted to end it and came too late. What is over does, and what is deleted.
+func TestNoRunThatGoesOnGivesItsSlotBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		job := b.addJob(nil)
+		b.wait(job, 5)
+		var ids []int64
+		for _, r := range b.allRuns() {
+			ids = append(ids, r.ID)
+		}
+		slices.Sort(ids)
+		b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id <> ?", ids[0])
+		b.exec("UPDATE xxl_job_log SET trigger_code = 200 WHERE id IN (?, ?)", ids[1], ids[2])
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id = ?", ids[2])
+		b.exec("UPDATE xxl_job_log SET trigger_code = 500 WHERE id = ?", ids[3])
+		b.exec("DELETE FROM xxl_job_log WHERE id = ?", ids[4])
+		n, err := b.engine.queries.FreeSlots(t.Context(), pool, ids)
+		if err != nil || n != 3 {
+			t.Errorf("%d slots are given back, want 3: %v", n, err)
+		}
+		left, err := b.engine.queries.ListSlotGroups(t.Context(), pool, ids)
+		slices.SortFunc(left, func(a, c db.ListSlotGroupsRow) int { return cmp.Compare(a.LogID, c.LogID) })
+		if err != nil || len(left) != 2 || left[0].LogID != ids[0] || left[1].LogID != ids[1] {
+			t.Errorf("slots are left of %+v, want those of %v: %v", left, ids[:2], err)
 		}
 	})
 }
