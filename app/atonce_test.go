@@ -242,6 +242,7 @@ func TestAChangeWaitsForARowThatIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Rollback()
+	dbtest.Hold(t, a.pool, other)
 	gaveUp := func() (n int) {
 		if err := other.QueryRowContext(t.Context(), "SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_timeouts'").Scan(&n); err != nil {
 			t.Fatal(err)

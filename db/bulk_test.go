@@ -400,6 +400,7 @@ func TestIDsWhileTheDistanceChanges(t *testing.T) {
 			set(tx, 1)
 			return err
 		}
+		dbtest.Hold(t, pool, tx)
 		set(tx, 3)
 		ids, err = insert(tx, func() {
 			err := pool.Tx(t.Context(), func(other *sql.Tx) error {

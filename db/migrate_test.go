@@ -253,21 +253,12 @@ func TestGivingCountersTheirGroupsLocksNoJob(t *testing.T) {
 	mustExec(t, pool.DB, fmt.Sprintf("UPDATE xxl_job_info SET job_group = 5 WHERE id = %d", job))
 	mustExec(t, pool.DB, fmt.Sprintf("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (%d, 6, %d, 200, 200)", run, job))
 	mustExec(t, pool.DB, fmt.Sprintf("INSERT INTO punctual_job_day (day_at, job_id, runs, total_ms, longest_id, longest_ms) VALUES (1, %d, 1, 1, %d, 1), (2, %[1]d, 1, 1, 99, 1)", job, run))
-	claim, err := pool.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer claim.Close()
-	if endsIdle(pool) {
-		if _, err := claim.ExecContext(ctx, forget); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tx, err := claim.BeginTx(ctx, nil)
+	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	dbtest.Hold(t, pool, tx)
 	if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_info SET trigger_last_time = 1 WHERE id = ?", job); err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,7 @@ func (o *oldAdmin) pass(now time.Time, meanwhile func()) {
 	tx, err := o.b.pool.BeginTx(ctx, nil)
 	must(err)
 	defer tx.Rollback()
+	dbtest.Hold(o.b.t, o.b.pool, tx)
 	var name string
 	must(tx.QueryRowContext(ctx, "SELECT lock_name FROM xxl_job_lock WHERE lock_name = 'schedule_lock' FOR UPDATE").Scan(&name))
 	meanwhile()

@@ -322,17 +322,12 @@ func TestNoRingIsMadeByAnUndoAndAnEdit(t *testing.T) {
 	}
 	undone := make(chan error, 1)
 	err = pool.InTurn(ctx, "starts", func(_ context.Context, tx *sql.Tx) error {
+		dbtest.Hold(t, pool, tx)
 		if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_info SET child_jobid = ?, revision = revision + 1 WHERE id = ?", strconv.FormatInt(first, 10), last); err != nil {
 			return err
 		}
 		go func() { undone <- b.Jobs.UndoFlow(db.Patient(ctx), b.admin, made) }()
-		waiting := 0
-		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
-			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%INTO punctual_turn%starts%'").Scan(&waiting)
-			if err != nil {
-				return err
-			}
-		}
+		dbtest.AwaitStatement(t, pool, "INTO punctual_turn%starts")
 		return nil
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -113,15 +112,10 @@ func TestADeletedGroupLeavesTheOthersToAUser(t *testing.T) {
 	permit(pool, b.group, gone)
 	deleted := make(chan error, 1)
 	err = pool.InTurn(ctx, ObjectUser, func(_ context.Context, tx *sql.Tx) error {
+		dbtest.Hold(t, pool, tx)
 		permit(tx, b.group, gone, b.closed)
 		go func() { deleted <- b.Groups.Delete(db.Patient(ctx), b.admin, gone) }()
-		waiting := 0
-		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
-			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND (info LIKE '%UPDATE xxl_job_user SET%' OR info LIKE '%INTO punctual_turn%')").Scan(&waiting)
-			if err != nil {
-				return err
-			}
-		}
+		dbtest.AwaitStatement(t, pool, "UPDATE xxl_job_user SET", "INTO punctual_turn")
 		return nil
 	})
 	if err != nil {

@@ -432,6 +432,7 @@ func TestCleaningLocksNoJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	dbtest.Hold(t, pool, tx)
 	if _, err := tx.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_last_time = 1 WHERE id = ?", b.job); err != nil {
 		t.Fatal(err)
 	}

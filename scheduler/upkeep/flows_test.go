@@ -93,6 +93,7 @@ func TestForgettingFlowsLocksNoRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	dbtest.Hold(t, pool, tx)
 	if _, err := tx.ExecContext(ctx, "UPDATE punctual_flow_run SET revision = 1"); err != nil {
 		t.Fatal(err)
 	}

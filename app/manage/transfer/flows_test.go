@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
@@ -169,6 +168,7 @@ func TestNoRingIsMadeByAFileAndAnEdit(t *testing.T) {
 	f, plan := b.planOf(t, fmt.Sprintf("punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {description: first, author: ann, schedule: NONE, handler: x, children: [%d]}\n", other), Options{})
 	imported := make(chan error, 1)
 	err := pool.InTurn(ctx, "starts", func(_ context.Context, tx *sql.Tx) error {
+		dbtest.Hold(t, pool, tx)
 		if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_info SET child_jobid = ?, revision = revision + 1 WHERE id = ?", fmt.Sprint(first), other); err != nil {
 			return err
 		}
@@ -176,13 +176,7 @@ func TestNoRingIsMadeByAFileAndAnEdit(t *testing.T) {
 			_, err := b.files.Import(db.Patient(ctx), b.admin, f, Options{}, plan.Digest)
 			imported <- err
 		}()
-		waiting := 0
-		for began := time.Now(); waiting == 0 && time.Since(began) < time.Minute; {
-			err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%INTO punctual_turn%starts%'").Scan(&waiting)
-			if err != nil {
-				return err
-			}
-		}
+		dbtest.AwaitStatement(t, pool, "INTO punctual_turn%starts")
 		return nil
 	})
 	if err != nil {
