@@ -30,6 +30,7 @@ type Executor struct {
 	newClient func() *http.Client // makes another such client; nil: the configured one is for everything
 	tls       *tls.Config         // of the server; nil: plain HTTP
 	runAs     *process.Account
+	returning time.Duration // how long cancelled handlers have to return at a shutdown
 
 	handlersMu sync.RWMutex
 	handlers   map[string]Handler
@@ -138,8 +139,8 @@ func New(config Config) (*Executor, error) {
 	}
 	e := &Executor{
 		config: config, token: token, logger: config.Logger, client: client, newClient: newClient, tls: serverTLS, runAs: runAs,
-		handlers: make(map[string]Handler),
-		jobs:     make(map[int64]*job), live: make(map[int64]*task),
+		handlers: make(map[string]Handler), returning: endTimeout,
+		jobs: make(map[int64]*job), live: make(map[int64]*task),
 		beatNow: make(chan struct{}, 1), stopNow: make(chan struct{}), closed: make(chan struct{}),
 	}
 	e.admins = e.newAdmins(client, token.show)

@@ -5,6 +5,7 @@ package executor
 import (
 	"os"
 	"sync"
+	"time"
 )
 
 // Covering finds a run that waits or runs; what it gives does what a COVER_EARLY of that run does when it is on record.
@@ -42,6 +43,12 @@ func (e *Executor) LeaveUndelivered(runs, size int) (end func()) {
 		r.sending--
 	}
 }
+
+// EndTimeout is how long handlers have to return.
+const EndTimeout = endTimeout
+
+// AwaitHandlers has a shutdown wait for handlers for longer, as those of a busy machine take.
+func (e *Executor) AwaitHandlers(limit time.Duration) { e.returning = limit }
 
 const (
 	MaxUndelivered      = maxUndelivered

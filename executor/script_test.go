@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/internal/process"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -158,12 +160,17 @@ func TestWhatAScriptLeavesGoesOn(t *testing.T) {
 func TestNothingOfAScriptOutlivesAStop(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
+	b.AwaitHandlers(executortest.Patience)
 	logID := int64(os.Getpid())*100 + 50
-	req := script(logID, wire.GlueShell, "(trap '' TERM; exec sleep 300) & echo ready; wait")
+	req := script(logID, wire.GlueShell, "(trap '' TERM; echo ready; exec sleep 300) & wait")
 	b.mustRun(t, req)
 	waitForText(t, b, req, "ready")
+	began, passed := time.Now(), executortest.Watch()
 	if err := b.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "did not return") {
 		t.Errorf("stop: %v", err)
+	}
+	if all, took := time.Since(began), passed(); all < process.Grace || took > executor.EndTimeout {
+		t.Errorf("the stop took %v, %v of them its own, want SIGKILL after %v and a handler that returns within %v", all, took, process.Grace, executor.EndTimeout)
 	}
 	out, _ := exec.Command("sh", "-c", "grep -lsz 'PUNCTUAL_LOG_ID="+strconv.FormatInt(logID, 10)+"$' /proc/[0-9]*/environ; true").Output()
 	if len(out) > 0 {

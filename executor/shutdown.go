@@ -202,7 +202,7 @@ func (e *Executor) endRuns(ctx context.Context) (errs []error) {
 		}
 		select {
 		case <-returned:
-		case <-time.After(endTimeout):
+		case <-time.After(e.returning):
 			errs = append(errs, errors.New("some handlers did not return"))
 		}
 	}
