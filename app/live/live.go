@@ -167,7 +167,7 @@ func (l *Streams) Follow(w http.ResponseWriter, r *http.Request, p auth.Principa
 				return nil
 			}
 		}
-		if !l.pause(ctx, signal, min(next, Recheck-time.Since(checked))) {
+		if !l.pause(ctx, signal, min(next, Recheck-time.Since(checked), heartbeat-time.Since(s.wrote))) {
 			return nil
 		}
 		timer.Reset(0)

@@ -5,6 +5,7 @@ import { now as time } from "./clock.js";
 import { say } from "./say.js";
 
 const before = 2; // failed rounds in a row until the page calls itself cut off: one may be a restart
+export const silent = before; // as many failed rounds counts one that waited for a word and got none
 const sources = new Map(); // ms for which an answer is good, by source
 const returns = new Set(); // what waits for the server to answer
 const probe = 2000;
@@ -21,8 +22,8 @@ export function source(good) {
       show("live");
       answers();
     },
-    missed() {
-      if (++missed >= before && state === "live") show("lost");
+    missed(rounds = 1) {
+      if ((missed += rounds) >= before && state === "live") show("lost");
     },
     // over says that a status means that nothing more will come: the session has ended, or what was asked for is not there, or not for
     // this user.

@@ -1,10 +1,10 @@
 // Draws a part of the page anew every so often while somebody looks at it: [data-live-every] says how many ms apart, and
 // [data-live-from] from where, if not from the page itself.
 import { heard } from "./clock.js";
-import { source } from "./live.js";
+import { silent, source } from "./live.js";
 import { arrived, known } from "./say.js";
 
-const patience = 10000; // ms for an answer
+const patience = 8000; // ms for an answer
 const idle = 1000; // between two looks whether the page has such a part by now
 const glance = 5000; // between two looks whether the server is there, where a part is drawn less often
 const again = 2000; // after a round that failed, and so much more after each further one
@@ -39,9 +39,9 @@ export function rounds(draw) {
         draw(shown, fresh);
       }
       own.answered();
-    } catch {
+    } catch (error) {
       failed++;
-      own.missed();
+      own.missed(error.name === "TimeoutError" ? silent : 1);
     }
   };
   const round = async () => {

@@ -1,11 +1,11 @@
 // A server-sent event stream that finds its way back. The browser's own reconnecting gives up on an HTTP error and asks
 // again from the address it was opened with; here the address is made anew each time, so output goes on at the next line.
 // While the tab is hidden the stream is closed: a browser allows six connections to a server, and tabs are many.
-import { source as liveSource } from "./live.js";
+import { silent, source as liveSource } from "./live.js";
 
 const first = 1000;
 const most = 15000;
-const quiet = 15000; // ms without a word, in which the server sends two beats: then the connection is dead without having said so
+const quiet = 11000; // ms without a word, in which the server sends two beats: then the connection is dead without having said so
 
 export function stream({ address, events, onReturn }) {
   const live = liveSource(quiet);
@@ -25,13 +25,13 @@ export function stream({ address, events, onReturn }) {
     close();
     if (ended || document.hidden) return;
     source = new EventSource(address());
-    silence = setTimeout(fail, most); // a frozen server, or a way on which all is lost, takes a call and says nothing
+    silence = setTimeout(fail, quiet, silent); // a frozen server, or a way on which all is lost, takes a call and says nothing
     source.onopen = () => {
       if (wait > first) onReturn?.();
       wait = first;
       heard();
     };
-    source.onerror = fail;
+    source.onerror = () => fail();
     source.addEventListener("beat", heard);
     for (const [name, handle] of Object.entries(events)) {
       source.addEventListener(name, (event) => {
@@ -43,12 +43,12 @@ export function stream({ address, events, onReturn }) {
   const heard = () => {
     clearTimeout(silence);
     if (ended) return;
-    silence = setTimeout(fail, quiet);
+    silence = setTimeout(fail, quiet, silent);
     live.answered();
   };
-  const fail = async () => {
+  const fail = async (why) => {
     close();
-    live.missed();
+    live.missed(why);
     timer = setTimeout(open, wait);
     wait = Math.min(wait * 2, most);
     // The browser does not say why a stream could not be opened.
