@@ -48,9 +48,10 @@ func TestBrowserPreferences(t *testing.T) {
 			w.do(write("#log_retention_days", "2"), click(".form-foot .primary"), holds(`document.querySelector("#log_retention_days[aria-invalid]")?.value === "2"`))
 			w.do(write("#log_retention_days", "90"), click(".form-foot .primary"), holds(`document.querySelector(".toast.success") && document.querySelector("#log_retention_days").value === "90"`))
 
-			// The theme follows the user into a browser that knows nothing.
+			// The theme follows the user into a browser that knows nothing, also of who leaves the page at once.
 			w.visit("/profile")
-			w.do(click(`.fields button[name="theme"][value="dark"]`), holds(`document.documentElement.dataset.theme === "dark"`))
+			w.do(chromedp.Evaluate(`const send = fetch; window.fetch = (...call) => (document.body.dataset.sent = new Request(...call).keepalive, send(...call)); 0`, nil))
+			w.do(click(`.fields button[name="theme"][value="dark"]`), holds(`document.documentElement.dataset.theme === "dark" && document.body.dataset.sent === "true"`))
 			admin.storesTheme(t, "correct-horse-lamp", "dark")
 			w.do(network.ClearBrowserCookies())
 			enter()

@@ -37,6 +37,6 @@ export function menus() {
     for (const other of form.querySelectorAll("button[name=theme]")) other.setAttribute("aria-pressed", other === button);
     const body = new URLSearchParams(new FormData(form));
     body.set("theme", button.value);
-    fetch(form.action, { method: "POST", body, redirect: "manual" }).catch(() => {});
+    fetch(form.action, { method: "POST", body, redirect: "manual", keepalive: true }).catch(() => {});
   });
 }
