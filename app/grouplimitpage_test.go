@@ -77,6 +77,10 @@ func TestTheLimitOfAnExecutorOnItsPages(t *testing.T) {
 		if text := b.get(waits).document(t).Find("main").Text(); !strings.Contains(text, "It waits for its turn: runs of Orders that are going on: 1, and it may have 1 at a time.") {
 			t.Errorf("the page of the run that waits: %q", text)
 		}
+		steps := b.get(waits).document(t).Find(".timeline")
+		if text := strings.Join(strings.Fields(steps.Find("li.waiting").Text()), " "); text != "Waiting for its turn waiting" || steps.Find("li.active").Length() != 0 {
+			t.Errorf("its steps: %q waits, goes on: %q", text, steps.Find("li.active").Text())
+		}
 		if text := b.get(fmt.Sprintf("/runs/%d", first)).document(t).Find("main").Text(); strings.Contains(text, "its turn") {
 			t.Errorf("the page of the run that goes on: %q", text)
 		}

@@ -44,7 +44,7 @@ func TestStepsHaveTheirDay(t *testing.T) {
 		Address: "http://10.0.0.1:9999/",
 	}
 	var at []string
-	for _, s := range c.steps(layout.Page{Printer: locales.New().Printer(locales.English)}, run, runstate.Success) {
+	for _, s := range c.steps(layout.Page{Printer: locales.New().Printer(locales.English)}, run, runstate.Success, "") {
 		at = append(at, s.At)
 	}
 	if diff := cmp.Diff([]string{"23:59:59.000", "2026-11-26 00:00:01.000", "2026-11-28 00:59:59.000"}, at); diff != "" {
@@ -373,7 +373,7 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 	for _, tt := range tests {
 		tt.run.Planned = planned.UnixMilli()
 		var got []string
-		for _, s := range c.steps(page, &tt.run, tt.run.State()) {
+		for _, s := range c.steps(page, &tt.run, tt.run.State(), "") {
 			got = append(got, strings.Join([]string{s.Name, string(s.State), s.At, s.Delta, s.Detail}, " "))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

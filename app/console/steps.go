@@ -102,8 +102,8 @@ func (t *stepList) inOrder() []runs.Step {
 	return steps
 }
 
-// steps draws the timeline: what is written down, and what is still to come.
-func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.State) []runs.Step {
+// steps draws the timeline: what is written down, what the run waits for (runs.StepWaits…, or nothing), and what is still to come.
+func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.State, waits string) []runs.Step {
 	t := &stepList{page: page, zone: c.timesOf(page), planned: run.Start(), teller: c.teller(page), seen: make(map[string]bool)}
 	began, ended := run.Span()
 	t.add(runs.StepPlanned, runs.StepDone, t.planned, "")
@@ -117,7 +117,7 @@ func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.St
 		t.add(runs.StepSent, runs.StepDone, began, run.Address)
 	}
 	t.result(run, state, ended)
-	t.toCome(state)
+	t.toCome(state, waits)
 	return t.inOrder()
 }
 
@@ -199,11 +199,15 @@ func (t *stepList) result(run *runstate.Run, state runstate.State, ended time.Ti
 
 // toCome are the steps that an open run still has before it. Until it is sent, where it stands is known to the admin that
 // holds it alone.
-func (t *stepList) toCome(state runstate.State) {
+func (t *stepList) toCome(state runstate.State, waits string) {
 	if !state.Open() {
 		return
 	}
 	next := runs.StepActive
+	if waits != "" {
+		t.add(waits, runs.StepWaiting, time.Time{}, "")
+		next = runs.StepPending
+	}
 	for _, name := range []string{runs.StepRouted, runs.StepSent, runs.StepAnswered, runs.StepCalledBack} {
 		if t.seen[name] || state == runstate.Sent && name != runs.StepCalledBack {
 			continue

@@ -91,7 +91,21 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 			return runs.Timeline{}, err
 		}
 	}
-	timeline.Steps = c.steps(page, run, timeline.State)
+	due := run.Start().Sub(c.now())
+	waits := ""
+	switch {
+	case timeline.State != runstate.Waiting:
+	case due > 0:
+		waits = runs.StepWaitsTime
+	case seen && scheduler.WaitsForSlot(r.OwnerNode, r.TriggerCode, r.HandleCode):
+		if timeline.Turn, err = c.turn(ctx, page, p, c.runs, job); err != nil {
+			return runs.Timeline{}, err
+		}
+		if timeline.Turn.Text != "" {
+			waits = runs.StepWaitsTurn
+		}
+	}
+	timeline.Steps = c.steps(page, run, timeline.State, waits)
 	why, told := run.Reason()
 	if !told && len(timeline.ResultNote) == 0 {
 		why, told = run.Events.Last(event.FlowFailed) // whose step said nothing
@@ -107,12 +121,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	if refused, ok := run.Events.Last(event.NotTold); ok && why.Key == event.LostRun {
 		why = refused // which explains it
 	}
-	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
-	if scheduler.WaitsForSlot(r.OwnerNode, r.TriggerCode, r.HandleCode) && seen && timeline.Advice == "" {
-		if timeline.Turn, err = c.turn(ctx, page, p, c.runs, job); err != nil {
-			return runs.Timeline{}, err
-		}
-	}
+	timeline.Advice = advice(page, timeline, why, due)
 	return timeline, c.awaits(ctx, page, &timeline)
 }
 

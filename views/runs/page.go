@@ -169,6 +169,7 @@ type StepState string
 const (
 	StepDone    StepState = "done"
 	StepActive  StepState = "active"  // going on now
+	StepWaiting StepState = "waiting" // nothing goes on yet
 	StepPending StepState = "pending" // still to come
 	StepFailed  StepState = "failed"
 	StepSkipped StepState = "skipped" // will not happen
@@ -182,6 +183,8 @@ const (
 	StepStandsFor  = "stands"   // it stands for fires that passed unseen
 	StepTakeover   = "takeover" // another admin has it now
 	StepWaited     = "waited"
+	StepWaitsTurn  = "turn" // it waits for a slot
+	StepWaitsTime  = "time" // its planned time has not come
 	StepLate       = "late"
 	StepAsked      = "asked" // an executor was asked what it knows
 	StepRouted     = "routed"

@@ -62,7 +62,7 @@ func ShortAddress(address string) string {
 }
 
 var stepIcons = map[StepState]string{
-	StepDone: "circle-check", StepActive: "loader", StepFailed: "circle-x", StepSkipped: "circle-minus", StepPending: "circle-dashed",
+	StepDone: "circle-check", StepActive: "loader", StepWaiting: "hourglass", StepFailed: "circle-x", StepSkipped: "circle-minus", StepPending: "circle-dashed",
 }
 
 func stepIcon(s StepState) string { return cmp.Or(stepIcons[s], "circle") }
