@@ -44,7 +44,7 @@ func TestNotesStandAtRunsAndJobs(t *testing.T) {
 		if got := admin.post("/jobs/1/note", url.Values{"remark": {"x"}, "at": {"2999-01-01T00:00"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Choose a time from 1970 to tomorrow") {
 			t.Errorf("a note in the future: %d", got.status)
 		}
-		if got := admin.post(page+"/note", url.Values{"remark": {"the <b>bank</b> was down"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != page {
+		if got := admin.post(page+"/note", url.Values{"remark": {"the <b>bank</b> was down, see https://wiki.example.com/a_(b)?c=1&d=<2. javascript://x"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != page {
 			t.Fatalf("a note at a run: %d %s", got.status, got.body)
 		}
 		at := time.Now().Add(-150 * time.Minute).In(a.pool.Zone()).Format("2006-01-02T15:04") // between the second run and the third
@@ -57,8 +57,14 @@ func TestNotesStandAtRunsAndJobs(t *testing.T) {
 			t.Fatalf("a deployment: %d %s", got.status, got.body)
 		}
 
-		if got := text(page, ".notes li"); !strings.HasPrefix(got, "the <b>bank</b> was down admin · ") || strings.Contains(admin.get(page).body, "<b>bank") {
+		if got := text(page, ".notes li"); !strings.HasPrefix(got, "the <b>bank</b> was down, see https://wiki.example.com/a_(b)?c=1&d=<2. javascript://x admin · ") || strings.Contains(admin.get(page).body, "<b>bank") {
 			t.Errorf("at the run: %q", got)
+		}
+		for _, path := range []string{page, "/jobs/1"} {
+			links := admin.get(path).document(t).Find(".notes .wrap a")
+			if links.Length() != 1 || links.AttrOr("href", "") != "https://wiki.example.com/a_(b)?c=1&d=" || links.AttrOr("rel", "") != "noopener noreferrer nofollow" || links.AttrOr("target", "") != "_blank" {
+				t.Errorf("%s leads to %q, %q", path, links.Text(), links.AttrOr("href", ""))
+			}
 		}
 		notes := text("/jobs/1", ".notes")
 		for _, want := range []string{"the <b>bank</b> was down", "new index", "release 4.2", "All jobs of the executor", fmt.Sprintf("#%d", runs[3])} {

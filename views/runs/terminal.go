@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // piece is a stretch of a line of output in one look.
@@ -20,12 +22,6 @@ var escapes = regexp.MustCompile("\x1b(?:\\[([0-9;:]*)m|\\[[0-9;?]*[ -/]*[@-~]|\
 // framed are the line breaks that an executor of XXL-JOB writes around each run, for a page that showed output as HTML.
 var framed = strings.NewReplacer("<br>-----------", "\n-----------")
 
-// address is one of the web in a text. Nothing but these two schemes becomes a link.
-var address = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `{}|\\^\x00-\x1f\x7f\x{fffd}\x{2400}-\x{2421}]+`)
-
-// maxAddress bounds a link, in bytes; what is longer stays text.
-const maxAddress = 2000
-
 // pieces is a line as a terminal would leave it: its colours without the codes for them, of a progress line only its last state, and
 // addresses as links. A line that frames a run in an executor of XXL-JOB has breaks in it.
 func pieces(line string) []piece {
@@ -35,38 +31,11 @@ func pieces(line string) []piece {
 	}
 	var linked []piece
 	for _, p := range list {
-		at := 0
-		for _, m := range address.FindAllStringIndex(p.text, -1) {
-			end := m[0] + len(withoutEnd(p.text[m[0]:m[1]]))
-			if end-m[0] > maxAddress || strings.HasSuffix(p.text[m[0]:end], "://") {
-				continue
-			}
-			if m[0] > at {
-				linked = append(linked, piece{class: p.class, text: p.text[at:m[0]]})
-			}
-			linked, at = append(linked, piece{class: p.class, text: p.text[m[0]:end], link: true}), end
-		}
-		if at == 0 || at < len(p.text) {
-			linked = append(linked, piece{class: p.class, text: p.text[at:]})
+		for _, s := range ui.Stretches(p.text) {
+			linked = append(linked, piece{class: p.class, text: s.Text, link: s.Link})
 		}
 	}
 	return linked
-}
-
-// withoutEnd leaves out what ends a sentence behind an address, and a bracket that was opened before it.
-func withoutEnd(link string) string {
-	for {
-		shorter := strings.TrimRight(link, ".,;:!?。，；、）”")
-		for _, b := range []string{"()", "[]"} {
-			if strings.HasSuffix(shorter, b[1:]) && strings.Count(shorter, b[1:]) > strings.Count(shorter, b[:1]) {
-				shorter = shorter[:len(shorter)-1]
-			}
-		}
-		if shorter == link {
-			return link
-		}
-		link = shorter
-	}
 }
 
 func coloured(line string) []piece {
