@@ -27,7 +27,7 @@ func (bystander) PausesChanged(context.Context) error { return nil }
 
 // ExportJobs puts all jobs into a file, or those of the executor with an app name.
 func ExportJobs(ctx context.Context, o Options, appName string) (out transfer.Export, err error) {
-	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
+	err = withPool(ctx, o, (*db.Pool).CheckCurrent, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
 		f := manage.JobFilter{Status: manage.AnyStatus}
 		if appName != "" {
 			groups, err := s.Groups.ByAppName(ctx, appName)
@@ -47,7 +47,11 @@ func ExportJobs(ctx context.Context, o Options, appName string) (out transfer.Ex
 
 // ImportJobs says what importing a file would do, and does it if apply is set.
 func ImportJobs(ctx context.Context, o Options, f jobfile.File, opts transfer.Options, apply bool) (plan transfer.Plan, err error) {
-	err = withNewService(ctx, o, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
+	prepare := (*db.Pool).CheckCurrent
+	if apply {
+		prepare = migrateOurs
+	}
+	err = withPool(ctx, o, prepare, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
 		files := jobFiles(s, pool)
 		var err error
 		if plan, err = files.Plan(ctx, p, f, opts); err != nil || !apply {
@@ -64,15 +68,22 @@ func jobFiles(s *manage.Service, pool *db.Pool) *transfer.Service {
 	return transfer.New(transfer.Config{Pool: pool, Jobs: s.Jobs, Groups: s.Groups, Settings: s.Settings})
 }
 
-// withService opens the database for a command that changes something there. An embedded one that such a command made would be empty, and
-// not the one that was meant.
+// withService opens the database for a command that changes something in an installation, and brings it up to date.
 func withService(ctx context.Context, o Options, do func(*manage.Service, auth.Principal, *db.Pool) error) error {
-	o.existing = true
-	return withNewService(ctx, o, do)
+	return withPool(ctx, o, migrateOurs, do)
 }
 
-// withNewService does so and makes an embedded database that is not there.
-func withNewService(ctx context.Context, o Options, do func(*manage.Service, auth.Principal, *db.Pool) error) (err error) {
+// migrateOurs brings an installation up to date. It begins none: that would be empty, and not the one that was meant.
+func migrateOurs(pool *db.Pool, ctx context.Context) error {
+	if err := pool.CheckOurs(ctx); err != nil {
+		return err
+	}
+	return migrate(ctx, pool)
+}
+
+// withPool opens the database for a command, prepares it, and does something there.
+func withPool(ctx context.Context, o Options, prepare func(*db.Pool, context.Context) error, do func(*manage.Service, auth.Principal, *db.Pool) error) (err error) {
+	o.existing = true
 	if o, err = o.withDefaults(); err != nil {
 		return err
 	}
@@ -81,7 +92,7 @@ func withNewService(ctx context.Context, o Options, do func(*manage.Service, aut
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if err := migrate(ctx, pool); err != nil {
+	if err := prepare(pool, ctx); err != nil {
 		return err
 	}
 	held, err := manage.NewSettings(pool, o.Logger, time.Now, o.fixed())

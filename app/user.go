@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 )
 
@@ -89,12 +90,15 @@ type TokenRequest struct {
 	Days    int // until it expires; 0: never
 }
 
-// CreateToken makes an API token with nobody signed in, also before the first start: the first one, with which the rest of an
+// TokenAccount is the field of a [TokenRequest] that a refusal is about when it is about no other of [manage.APITokenInput].
+const TokenAccount = "account"
+
+// CreateToken makes an API token with nobody signed in, also before the first start of an admin: the first one, with which the rest of an
 // installation is set up. It is a service account's, since whoever has a token is taken for its owner in the audit log. An account is made
 // with its token or not at all: one that a refused wish left would be there for less than the next one asks for.
 func CreateToken(ctx context.Context, o Options, r TokenRequest) (token string, err error) {
 	in := manage.APITokenInput{Name: r.Name, Days: r.Days}.Scoped(r.Scope)
-	err = withNewService(ctx, o, func(service *manage.Service, by auth.Principal, pool *db.Pool) error {
+	err = withService(ctx, o, func(service *manage.Service, by auth.Principal, pool *db.Pool) error {
 		return pool.Together(ctx, func(ctx context.Context) error {
 			var err error
 			if in.Owner, err = accountFor(ctx, service, by, pool, r.Account, in.Admin); err != nil {
@@ -117,7 +121,13 @@ func accountFor(ctx context.Context, service *manage.Service, by auth.Principal,
 		if name == administratorName { // the first start could not make its administrator then, and nobody could sign in
 			return 0, wrong("the name %s is kept for the first administrator: take another one for a service account", name)
 		}
-		return service.APITokens.CreateAccount(ctx, by, name, admin)
+		id, err := service.APITokens.CreateAccount(ctx, by, name, admin)
+		if refused, ok := errors.AsType[*problem.Error](err); ok {
+			for i := range refused.Fields {
+				refused.Fields[i].Name = TokenAccount // and not that of the token
+			}
+		}
+		return id, err
 	} else if err != nil {
 		return 0, fmt.Errorf("find user: %w", err)
 	}

@@ -197,7 +197,33 @@ func (p *Pool) CheckCurrent(ctx context.Context) error {
 	if !onlyLater(missing) {
 		return ErrOutdated
 	}
-	return errors.Join(p.findBeside(ctx), p.Calendars().Refresh(ctx))
+	return errors.Join(p.findParam(ctx), p.findBeside(ctx), p.Calendars().Refresh(ctx))
+}
+
+// ErrNotOurs means that the settings lead to a database in which nothing of ours is: an empty one, or an XXL-JOB admin's.
+var ErrNotOurs = errors.New("there is no installation of Punctual in this database: give the settings of the admin, or begin one with punctual migrate")
+
+// CheckOurs reports [ErrNotOurs] for whoever is to change an installation, and not to begin one.
+func (p *Pool) CheckOurs(ctx context.Context) error {
+	table := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
+	if p.dialect == SQLite {
+		table = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+	}
+	var n int
+	if err := p.QueryRowContext(ctx, table, versionTable).Scan(&n); err != nil {
+		return fmt.Errorf("look for an installation: %w", Error(err))
+	}
+	ours := false
+	if n > 0 {
+		var err error
+		if ours, err = isOurs(ctx, p.DB); err != nil {
+			return err
+		}
+	}
+	if !ours {
+		return fmt.Errorf("%s: %w", p, ErrNotOurs)
+	}
+	return nil
 }
 
 // alreadyDone reports MySQL's "duplicate column", "duplicate key name" and "check that the key to drop exists".

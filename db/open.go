@@ -97,7 +97,7 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 // it went by.
 func embeddedIn(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
-		return fmt.Errorf("there is no embedded database in %s (PUNCTUAL_DATA_DIR, where no PUNCTUAL_DATABASE_URL is set): %w", dir, err)
+		return fmt.Errorf("there is no embedded database in %s (PUNCTUAL_DATA_DIR, where no PUNCTUAL_DATABASE_URL is set): give the settings of the admin, or begin an installation with punctual migrate (%w)", dir, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -377,7 +378,7 @@ func (d database) options(s streams) (app.Options, error) {
 		handler = newSeldom(handler)
 	}
 	o.Logger = slog.New(handler)
-	for _, s := range environ.Strays(os.Environ(), "PUNCTUAL_", ownVariables()) {
+	for _, s := range environ.Strays(os.Environ(), "PUNCTUAL_", slices.Concat(ownVariables(), clientVariables())) {
 		if s.Meant == "" && strings.HasPrefix(s.Name, "PUNCTUAL_EXECUTOR_") {
 			continue // one of the executor's, which may share the environment
 		}
@@ -398,6 +399,17 @@ func ownVariables() []string {
 	var names []string
 	for _, v := range variables(reflect.ValueOf(serveCmd{})) {
 		names = append(names, v.name)
+	}
+	return names
+}
+
+// clientVariables are those of the commands that speak to an admin. Whoever has them in the environment may also start one.
+func clientVariables() []string {
+	var names []string
+	for _, part := range []any{client.Admin{}, client.ApplyCmd{}} {
+		for _, v := range variables(reflect.ValueOf(part)) {
+			names = append(names, v.name)
+		}
 	}
 	return names
 }

@@ -143,6 +143,10 @@ func TestTheFirstTokenNeedsNoBrowser(t *testing.T) {
 		code = run(append([]string{"user", "create-token", "--data-dir", data, "--log-level", "error"}, args...), &out, &err)
 		return code, strings.TrimSpace(out.String()), err.String()
 	}
+	var migrated, said bytes.Buffer
+	if code := run([]string{"migrate", "--data-dir", data, "--log-level", "error"}, &migrated, &said); code != 0 {
+		t.Fatal(said.String())
+	}
 	// The first start makes a person of this name, who is the only one that can sign in then.
 	if code, out, err := create("admin", "terraform"); code != 2 || out != "" || !strings.Contains(err, "the name admin is kept for the first administrator") {
 		t.Errorf("for admin, whom nobody has made yet: %d, %q, %q", code, out, err)
@@ -202,10 +206,11 @@ func TestTheFirstTokenNeedsNoBrowser(t *testing.T) {
 	}{
 		{[]string{"admin", "x"}, "admin is a person"},
 		{[]string{"reader", "x"}, "Only an administrator’s token"}, // it was made for less, and is not raised
-		{[]string{"deploy", "x", "--days", "4000"}, "0 to 3660"},
+		{[]string{"deploy", "x", "--days", "4000"}, "--days 4000: "},
 		{[]string{"another", "x", "--scope", "view", "--days", "4000"}, "0 to 3660"},
 		{[]string{"deploy", "x", "--scope", "all"}, "must be one of"},
-		{[]string{"No", "x"}, "lower-case letter"},
+		{[]string{"No", "x"}, `<account> "No": 4–20 characters: a lower-case letter`},
+		{[]string{"deploy", " "}, `<name> " ": Fill this in.`},
 	} {
 		if code, out, err := create(tt.args...); code != 2 || out != "" || !strings.Contains(err, tt.says) {
 			t.Errorf("%q: %d, %q, %q", tt.args, code, out, err)
@@ -229,7 +234,10 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 func TestAMisspeltVariableIsNamed(t *testing.T) {
 	t.Setenv("PUNCTUAL_LISTN", ":1")
 	t.Setenv("PUNCTUAL_DB", "x")
-	t.Setenv("PUNCTUAL_EXECUTOR_ADMIN", "http://localhost") // the executor's
+	t.Setenv("PUNCTUAL_EXECUTOR_ADMIN", "http://localhost")                        // the executor's
+	for _, of := range []string{"URL", "TOKEN", "CONTEXT", "SOURCE", "REVISION"} { // the commands' that speak to an admin
+		t.Setenv("PUNCTUAL_"+of, "x")
+	}
 	t.Setenv("PUNCTUAL_EXECUTOR_ALOW", "*")
 	var out, err bytes.Buffer
 	if code := run([]string{"migrate", "--data-dir", t.TempDir()}, &out, &err); code != 0 {

@@ -15,7 +15,9 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/locales"
 )
 
 // Run sets the password and says a random one.
@@ -138,12 +140,36 @@ func (c *createTokenCmd) Run(s streams) error {
 		return err
 	}
 	token, err := app.CreateToken(context.Background(), o, app.TokenRequest{Account: c.Account, Name: c.Name, Scope: c.Scope, Days: c.Days})
-	if _, refused := errors.AsType[*problem.Error](err); refused {
-		return setting("user create-token", inWords(err))
+	if p, refused := errors.AsType[*problem.Error](err); refused {
+		return c.refused(p)
 	} else if err != nil {
 		return err
 	}
 	fmt.Fprintln(s.err, "the token is told this once")
 	_, err = fmt.Fprintln(s.out, token)
 	return err
+}
+
+// refused names what of the command is refused, as it is typed.
+func (c *createTokenCmd) refused(p *problem.Error) error {
+	if p.Key != "" || len(p.Fields) == 0 {
+		return setting("user create-token", inWords(p))
+	}
+	words := locales.New().Printer(locales.English)
+	var list []string
+	for _, f := range p.Fields {
+		typed := f.Name
+		switch f.Name {
+		case app.TokenAccount:
+			typed = fmt.Sprintf("<account> %q", c.Account)
+		case manage.APITokenName:
+			typed = fmt.Sprintf("<name> %q", c.Name)
+		case manage.APITokenDays:
+			typed = fmt.Sprintf("--days %d", c.Days)
+		case manage.APITokenScope:
+			typed = "--scope " + strings.Join(c.Scope, ",")
+		}
+		list = append(list, typed+": "+f.Text(words))
+	}
+	return setting("user create-token", errors.New(strings.Join(list, "; ")))
 }
