@@ -89,7 +89,7 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 		raw, err = waiting.do(ctx, http.MethodGet, fmt.Sprintf("%s/%d", path, b.ID), nil, nil)
 	}
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	if err := (printer{s.Out, c.Output}).one(raw, columns); err != nil {
 		return err

@@ -99,7 +99,7 @@ func admin(t *testing.T, answers map[string]string) string {
 }
 
 const (
-	closeDay = `{"id":7,"group_id":1,"state":"running","description":"日终结算","schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"Asia/Shanghai","kind":"BEAN","handler":"closeDay","author":"安","tags":["night","结算"],"next_due_at":"2026-03-05T18:00:00Z","last_due_at":null,"deadline":{"by":"2026-03-05T22:00:00Z","state":"ahead","expected_at":"2026-03-05T22:10:00Z","too_tight":true}}`
+	closeDay = `{"id":7,"group_id":1,"state":"running","description":"日终结算","schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"Asia/Shanghai","kind":"BEAN","handler":"closeDay","author":"安","parameter":"branch=north","route":"FAILOVER","block":"SERIAL_EXECUTION","timeout_seconds":600,"retries":2,"retry_backoff":"1m,5m","misfire":"DO_NOTHING","calendar":"cn","runbook":"https://wiki.example.com/close","kept_in":{"source":"team/jobs","revision":"1a2b"},"tags":["night","结算"],"next_due_at":"2026-03-05T18:00:00Z","last_due_at":null,"deadline":{"by":"2026-03-05T22:00:00Z","state":"ahead","expected_at":"2026-03-05T22:10:00Z","too_tight":true}}`
 	pulse    = `{"id":12,"group_id":2,"state":"stopped","description":"pulse\u001b[31m\nred","schedule":"FIX_RATE","every_seconds":30,"kind":"GLUE_SHELL","handler":"","author":"bob","tags":[],"next_due_at":null,"last_due_at":"2026-03-04T05:06:07Z"}`
 	failed   = `{"id":41,"job_id":7,"job":"关账","state":"failed","trigger":"CRON","triggered_at":"2026-03-04T18:00:00Z","finished_at":"2026-03-04T18:00:05Z","address":"http://10.0.0.1:9999/","shard":null,"parameter":"eu\tnorth","message":"处理失败：no rows"}`
 	groups   = `{"items":[{"id":1,"app_name":"orders","title":"订单","type":"auto","addresses":["http://10.0.0.1:9999/"],"token_manages":true,"script_review":false}]}`

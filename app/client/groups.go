@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,23 +21,17 @@ func (r groupRef) find(ctx context.Context, a *api) (int64, error) {
 	if id, err := strconv.ParseInt(string(r), 10, 64); err == nil {
 		return id, nil
 	}
-	items, err := a.list(ctx, "/groups", make(url.Values), 0)
+	names, err := groupNames(ctx, a)
 	if err != nil {
 		return 0, err
 	}
 	var ids []int64
-	for _, raw := range items {
-		var g struct {
-			ID      int64  `json:"id"`
-			AppName string `json:"app_name"`
-		}
-		if err := json.Unmarshal(raw, &g); err != nil {
-			return 0, fmt.Errorf("read what the admin said: %w", err)
-		}
-		if g.AppName == string(r) {
-			ids = append(ids, g.ID)
+	for number, name := range names {
+		if id, err := strconv.ParseInt(number, 10, 64); err == nil && name == string(r) {
+			ids = append(ids, id)
 		}
 	}
+	slices.Sort(ids)
 	switch len(ids) {
 	case 0:
 		return 0, fmt.Errorf("there is no group of executors %q; punctual executors lists them", string(r))
@@ -44,6 +39,26 @@ func (r groupRef) find(ctx context.Context, a *api) (int64, error) {
 		return ids[0], nil
 	}
 	return 0, fmt.Errorf("%d groups of executors are called %q, as a database of XXL-JOB may have it: name one by its number, %s", len(ids), string(r), strings.Trim(fmt.Sprint(ids), "[]"))
+}
+
+// groupNames are the app names of the groups that may be seen, by their numbers.
+func groupNames(ctx context.Context, a *api) (map[string]string, error) {
+	items, err := a.list(ctx, "/groups", make(url.Values), 0)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(items))
+	for _, raw := range items {
+		var g struct {
+			ID      json.Number `json:"id"`
+			AppName string      `json:"app_name"`
+		}
+		if err := json.Unmarshal(raw, &g); err != nil {
+			return nil, fmt.Errorf("read what the admin said: %w", err)
+		}
+		names[g.ID.String()] = g.AppName
+	}
+	return names, nil
 }
 
 // narrow has a list of jobs or runs hold those of the group alone.
@@ -81,10 +96,13 @@ var executorColumns = []column{
 	field("ID", "id"), field("APP NAME", "app_name"), field("TITLE", "title"), field("TYPE", "type"), field("ADDRESSES", "addresses"), wideField("TOKEN MANAGES", "token_manages"), wideField("SCRIPT REVIEW", "script_review"),
 }
 
-type executorsList struct{ Target }
+type executorsList struct {
+	Target
+	Limit limit `default:"0" help:"How many at most; 0 for all."`
+}
 
 func (c executorsList) Run(ctx context.Context, s Streams) error {
-	return c.get(ctx, s, "/groups", make(url.Values), 0, executorColumns)
+	return c.get(ctx, s, "/groups", make(url.Values), int(c.Limit), executorColumns)
 }
 
 type executorsShow struct {

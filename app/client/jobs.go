@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,9 +58,47 @@ func standing(i item) string {
 	return state
 }
 
-var jobColumns = []column{
-	field("ID", "id"), field("STATE", "state"), field("JOB", "description"), {title: "SCHEDULE", value: schedule}, field("NEXT", "next_due_at"),
-	wideField("LAST", "last_due_at"), wideField("ZONE", "time_zone"), wideField("GROUP", "group_id"), wideField("KIND", "kind"), wideField("HANDLER", "handler"), {title: "DEADLINE", value: standing, wide: true}, wideField("AUTHOR", "author"), wideField("TAGS", "tags"),
+var jobColumns = jobColumnsWith(nil)
+
+// jobColumnsWith shows a group by its app name, where that is among the names, by number.
+func jobColumnsWith(groups map[string]string) []column {
+	group := func(i item) string { return cmp.Or(groups[i.text("group_id")], i.text("group_id")) }
+	return []column{
+		field("ID", "id"), field("STATE", "state"), field("JOB", "description"), {title: "SCHEDULE", value: schedule}, field("NEXT", "next_due_at"),
+		wideField("LAST", "last_due_at"), wideField("ZONE", "time_zone"), {title: "GROUP", value: group, wide: true}, wideField("KIND", "kind"), wideField("HANDLER", "handler"), {title: "DEADLINE", value: standing, wide: true}, wideField("AUTHOR", "author"), wideField("TAGS", "tags"),
+	}
+}
+
+// jobDetails are shown of one job beside what lists show.
+var jobDetails = []column{
+	field("PARAMETER", "parameter"), field("ROUTE", "route"), field("BLOCK", "block"), {title: "TIMEOUT", value: seconds("timeout_seconds")}, {title: "RETRIES", value: retries}, field("MISFIRE", "misfire"),
+	field("CALENDAR", "calendar"), field("RUNBOOK", "runbook"), {title: "KEPT IN", value: keptIn},
+}
+
+// seconds is a number of them; a dash for none.
+func seconds(name string) func(i item) string {
+	return func(i item) string {
+		if text := i.text(name); text != "0" && text != "-" {
+			return text + " s"
+		}
+		return "-"
+	}
+}
+
+// retries are how many a job has, and how long they wait.
+func retries(i item) string {
+	if wait := i.text("retry_backoff"); wait != "-" {
+		return i.text("retries") + " after " + wait
+	}
+	return i.text("retries")
+}
+
+// keptIn names the files that keep a job.
+func keptIn(i item) string {
+	if kept, ok := i["kept_in"].(map[string]any); ok {
+		return strings.TrimSuffix(item(kept).text("source")+" at "+item(kept).text("revision"), " at -")
+	}
+	return "-"
 }
 
 // jobFilter is the console's.
@@ -108,7 +147,15 @@ func (c jobsList) Run(ctx context.Context, s Streams) error {
 	if c.Sort != "newest" {
 		q.Set("sort", c.Sort)
 	}
-	return c.get(ctx, s, "/jobs", q, int(c.Limit), jobColumns)
+	columns := jobColumns
+	if c.Output == "wide" {
+		names, err := groupNames(ctx, a)
+		if err != nil {
+			return err
+		}
+		columns = jobColumnsWith(names)
+	}
+	return c.get(ctx, s, "/jobs", q, int(c.Limit), columns)
 }
 
 // jobRef is what commands take for a job: its number, or its whole description.
@@ -153,11 +200,19 @@ type jobsShow struct {
 }
 
 func (c jobsShow) Run(ctx context.Context, s Streams) error {
-	_, id, err := c.find(ctx, c.Job)
+	a, id, err := c.find(ctx, c.Job)
 	if err != nil {
 		return err
 	}
-	return c.show(ctx, s, fmt.Sprintf("/jobs/%d", id), jobColumns) // lists leave some of it out
+	columns := jobColumns
+	if c.Output == "table" || c.Output == "wide" {
+		names, err := groupNames(ctx, a)
+		if err != nil {
+			return err
+		}
+		columns = append(jobColumnsWith(names), jobDetails...)
+	}
+	return c.show(ctx, s, fmt.Sprintf("/jobs/%d", id), columns) // lists leave some of it out
 }
 
 // jobsNamed are jobs to which the same is done.
@@ -253,7 +308,10 @@ func (c RunCmd) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	id, err := c.Job.find(ctx, a)
-	if err != nil {
+	switch {
+	case isAway(err):
+		return unanswered(err)
+	case err != nil:
 		return &ExitError{codeRefused, err}
 	}
 	body := map[string]any{}

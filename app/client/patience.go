@@ -21,32 +21,32 @@ const (
 type patience struct {
 	say     io.Writer // where the reader is told of it
 	reached bool      // the admin has answered before; until then its address may be wrong
+	since   time.Time // it is away; zero while it answers
 }
 
 // patient is an api for a command that waits: what only reads, and what is posted with a key, is asked again while the admin is away.
 func (a *api) patient(say io.Writer, reached bool) *api {
 	p := *a
-	p.away = &patience{say, reached}
+	p.away = &patience{say: say, reached: reached}
 	return &p
 }
 
-// reach calls until there is an answer, or for [awayFor].
+// reach calls until there is an answer, or until there was none for [awayFor].
 func (p *patience) reach(ctx context.Context, call func() error) error {
-	var since time.Time
 	for {
 		err := call()
 		if !isAway(err) {
-			p.reached = true
+			p.reached, p.since = true, time.Time{}
 			return err
 		}
 		if away, ok := errors.AsType[*awayError](err); !ok || away.there {
 			p.reached = true
 		}
-		if !p.reached || ctx.Err() != nil || !since.IsZero() && time.Since(since) >= awayFor { // the time of who waits is over, or that of the admin
+		if !p.reached || ctx.Err() != nil || !p.since.IsZero() && time.Since(p.since) >= awayFor { // the time of who waits is over, or that of the admin
 			return err
 		}
-		if since.IsZero() {
-			since = time.Now()
+		if p.since.IsZero() {
+			p.since = time.Now()
 			fmt.Fprintf(p.say, "%v; asking again for %s\n", err, awayFor)
 		}
 		select {
@@ -84,4 +84,12 @@ func isAway(err error) bool {
 	}
 	_, ok := errors.AsType[*awayError](err)
 	return ok
+}
+
+// unanswered gives the error of a command that waits its code when no admin has answered.
+func unanswered(err error) error {
+	if isAway(err) {
+		return &ExitError{codeUnknown, err}
+	}
+	return err
 }

@@ -75,6 +75,25 @@ func TestAWaitOutlastsAnAdminThatStartsAgain(t *testing.T) {
 	}
 }
 
+// TestAnAdminThatIsGoneIsWaitedForOnce, also by a command that follows, and the code tells it from a run that failed.
+func TestAnAdminThatIsGoneIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		a := &api{base: "http://admin.example", http: &http.Client{Transport: &whileAway{calls: 1, ways: []func() (*http.Response, error){
+			func() (*http.Response, error) { return nil, errors.New("connection refused") },
+		}}}}
+		began := time.Now()
+		err := waiting{Follow: true}.on(t.Context(), a, Streams{Out: io.Discard, Err: &said}, "table", []int64{4})
+		if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Code != codeUnknown || !strings.Contains(err.Error(), "connection refused; run 4 goes on") {
+			t.Errorf("it ended with %v", err)
+		}
+		if took := time.Since(began); took < awayFor || took > awayFor+awayEvery || said.String() != "cannot reach http://admin.example: connection refused; asking again for 2m0s\n" {
+			t.Errorf("after %s, told %q", took, &said)
+		}
+	})
+}
+
 // TestNobodyWaitsForAnAddressThatIsWrong, for an executor that cannot be asked, or on when it is interrupted.
 func TestNobodyWaitsForAnAddressThatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -179,9 +198,9 @@ func TestNobodyKnowsWhetherItRan(t *testing.T) {
 		calls int
 		code  int
 	}{
-		"unknown": {func() (*http.Response, error) { return nil, io.EOF }, `{"code":"once.unknown","title":"?"}`, 3, 0},
+		"unknown": {func() (*http.Response, error) { return nil, io.EOF }, `{"code":"once.unknown","title":"?"}`, 3, codeUnknown},
 		"refused": {func() (*http.Response, error) { return nil, io.EOF }, `{"code":"conflict","title":"no"}`, 3, codeRefused},
-		"nobody":  {func() (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errors.New("refused")} }, "", 1, 0},
+		"nobody":  {func() (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errors.New("refused")} }, "", 1, codeUnknown},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			admin := &forgetful{way: tt.way, last: tt.last, code: http.StatusConflict}

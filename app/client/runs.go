@@ -21,6 +21,8 @@ const (
 	codeRefused = 2   // it was not run, or left out on purpose
 	codeTimeout = 124 // it took longer than its job, or --timeout, allows
 
+	codeUnknown = 125 // no admin has answered: whether it was run, or how it ended, is not known
+
 	codeInterrupted = 130 // nobody waits any more; it goes on
 )
 
@@ -193,7 +195,7 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 	var worst error
 	for at := 0; at < len(ids); at++ {
 		if w.Follow {
-			if err := a.follow(ctx, s.Out, ids[at]); err != nil && ctx.Err() == nil {
+			if err := a.follow(ctx, s.Out, ids[at]); err != nil && ctx.Err() == nil && !isAway(err) {
 				fmt.Fprintf(s.Err, "run %d: no output: %v\n", ids[at], err)
 			}
 		}
@@ -207,6 +209,8 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 			return &ExitError{codeTimeout, fmt.Errorf("run %d has not ended after %s", ids[at], w.Timeout)}
 		case errors.Is(err, errInterrupted):
 			return &ExitError{codeInterrupted, fmt.Errorf("interrupted; run %d goes on", ids[at])}
+		case isAway(err):
+			return &ExitError{codeUnknown, fmt.Errorf("%w; run %d goes on, and how it ends is not known here: punctual runs show %d tells", err, ids[at], ids[at])}
 		case err != nil:
 			return err
 		}
@@ -469,7 +473,10 @@ func (w waiting) trigger(ctx context.Context, a *api, s Streams, format, path st
 		if refused, is := errors.AsType[*RefusedError](err); is && refused.Status != http.StatusServiceUnavailable && !strings.HasPrefix(refused.Code, onceKnown) {
 			return &ExitError{codeRefused, err}
 		}
-		return err
+		if errors.Is(err, errInterrupted) {
+			return err
+		}
+		return &ExitError{codeUnknown, err}
 	}
 	var made struct {
 		Runs []int64 `json:"runs"`
