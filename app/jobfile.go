@@ -21,6 +21,7 @@ const commandLine = "command line"
 type bystander struct{ manage.Engine }
 
 func (bystander) JobsChanged()                        {}
+func (bystander) StartWaiting(int64)                  {}
 func (bystander) Load() scheduler.Load                { return scheduler.Load{} }
 func (bystander) GroupsChanged(context.Context) error { return nil }
 func (bystander) PausesChanged(context.Context) error { return nil }

@@ -881,6 +881,9 @@ type Querier interface {
 	ListSilentExecutors(ctx context.Context, db DBTX, arg ListSilentExecutorsParams) ([]ListSilentExecutorsRow, error)
 	// Which of these runs have a slot or wait for one, and for which group's limit each counts.
 	ListSlotGroups(ctx context.Context, db DBTX, logIds []int64) ([]ListSlotGroupsRow, error)
+	// Jobs of which a run waits in another group or line than it would now: an admin that does not know of these has made it, or has changed the job. The
+	// lines are those of jobspec.Priority. A plain read, because an update by this condition would lock the jobs.
+	ListSlotsElsewhere(ctx context.Context, db DBTX) ([]ListSlotsElsewhereRow, error)
 	// The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
 	// The caller bounds both stretches. Unless all_groups is 1 the runs are of group_ids, and the jobs are in one of job_groups, the same.
 	ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsParams) ([]ListSlowJobsRow, error)
@@ -940,9 +943,9 @@ type Querier interface {
 	// The next runs of a job that wait for a slot, in the order in which they stand in the line of its group: of two orders, each could have others
 	// before the first of the other. None that is over: its slot is given back by the sweep.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
-	// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
-	// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep;
-	// asked so that no database begins with the runs.
+	// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs, and of
+	// jobs whose runs of this group alone are as many as they may be: these may be thousands. Each with how many runs its job may have at a time (0: as
+	// many as come) and has. None that is over: its slot is given back by the sweep; asked so that no database begins with the runs.
 	ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error)
 	// What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
 	// db/webhooks.go.
@@ -978,7 +981,7 @@ type Querier interface {
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
 	// Takes the next planned time, in the transaction that inserts its run. Guarded by the cursor, so that two admins cannot both take it.
 	MoveBackfill(ctx context.Context, db DBTX, arg MoveBackfillParams) (int64, error)
-	// What waits goes with its job to another group, or another line; what runs counts where it began.
+	// What waits goes with its job to another group (0: of a flow, which is on no executor), or another line; what runs counts where it began.
 	MoveSlots(ctx context.Context, db DBTX, arg MoveSlotsParams) error
 	// The newest run of a job that waits for a slot and whose time has come. Runs are made ahead of their times, so it need not be the last that was made.
 	NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (NewestWaitingRunRow, error)

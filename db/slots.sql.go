@@ -325,6 +325,46 @@ func (q *Queries) ListSlotGroups(ctx context.Context, db DBTX, logIds []int64) (
 	return items, nil
 }
 
+const listSlotsElsewhere = `-- name: ListSlotsElsewhere :many
+SELECT s.job_id, CAST(CASE WHEN j.glue_type = 'FLOW' THEN 0 ELSE j.job_group END AS SIGNED) AS group_id,
+       CAST(CASE j.priority WHEN 'HIGHEST' THEN -2 WHEN 'HIGH' THEN -1 WHEN 'LOW' THEN 1 WHEN 'LOWEST' THEN 2 ELSE 0 END AS SIGNED) AS line
+FROM punctual_slot AS s JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE s.running = 0 AND (s.group_id <> CASE WHEN j.glue_type = 'FLOW' THEN 0 ELSE j.job_group END
+  OR s.line <> CASE j.priority WHEN 'HIGHEST' THEN -2 WHEN 'HIGH' THEN -1 WHEN 'LOW' THEN 1 WHEN 'LOWEST' THEN 2 ELSE 0 END)
+GROUP BY s.job_id, j.glue_type, j.job_group, j.priority LIMIT 1000
+`
+
+type ListSlotsElsewhereRow struct {
+	JobID   int64
+	GroupID int64
+	Line    int64
+}
+
+// Jobs of which a run waits in another group or line than it would now: an admin that does not know of these has made it, or has changed the job. The
+// lines are those of jobspec.Priority. A plain read, because an update by this condition would lock the jobs.
+func (q *Queries) ListSlotsElsewhere(ctx context.Context, db DBTX) ([]ListSlotsElsewhereRow, error) {
+	rows, err := db.QueryContext(ctx, listSlotsElsewhere)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSlotsElsewhereRow
+	for rows.Next() {
+		var i ListSlotsElsewhereRow
+		if err := rows.Scan(&i.JobID, &i.GroupID, &i.Line); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listStaleSlots = `-- name: ListStaleSlots :many
 SELECT s.log_id, s.job_id FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id
 WHERE l.id IS NULL OR l.handle_code <> 0 OR l.trigger_code NOT IN (0, 200)
@@ -400,8 +440,13 @@ func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingR
 const listWaitingRunsOfGroup = `-- name: ListWaitingRunsOfGroup :many
 SELECT s.log_id, s.job_id, s.line, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
        CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
-FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
-WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0 AND s.group_id = ? AND s.running = 0 AND s.planned_at <= ?
+FROM punctual_slot AS s LEFT JOIN (
+    SELECT r.job_id FROM punctual_slot AS r JOIN xxl_job_info AS k ON k.id = r.job_id
+    WHERE r.group_id = ? AND r.running = 1 AND k.max_concurrent > 0
+    GROUP BY r.job_id, k.max_concurrent HAVING COUNT(*) >= k.max_concurrent
+  ) AS f ON f.job_id = s.job_id LEFT JOIN xxl_job_log AS l ON l.id = s.log_id LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE f.job_id IS NULL AND COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0
+  AND s.group_id = ? AND s.running = 0 AND s.planned_at <= ?
   AND (s.line > ? OR s.line = ? AND (s.planned_at > ? OR s.planned_at = ? AND s.log_id > ?))
   AND s.job_id NOT IN (/*SLICE:but_jobs*/?)
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?
@@ -426,12 +471,13 @@ type ListWaitingRunsOfGroupRow struct {
 	Running   int64
 }
 
-// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
-// how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep;
-// asked so that no database begins with the runs.
+// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs, and of
+// jobs whose runs of this group alone are as many as they may be: these may be thousands. Each with how many runs its job may have at a time (0: as
+// many as come) and has. None that is over: its slot is given back by the sweep; asked so that no database begins with the runs.
 func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error) {
 	query := listWaitingRunsOfGroup
 	var queryParams []interface{}
+	queryParams = append(queryParams, arg.GroupID)
 	queryParams = append(queryParams, arg.GroupID)
 	queryParams = append(queryParams, arg.NowMs)
 	queryParams = append(queryParams, arg.AfterLine)
@@ -478,7 +524,7 @@ func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListW
 }
 
 const moveSlots = `-- name: MoveSlots :exec
-UPDATE punctual_slot SET group_id = ?, line = ? WHERE job_id = ? AND running = 0 AND group_id <> 0
+UPDATE punctual_slot SET group_id = ?, line = ? WHERE job_id = ? AND running = 0
 `
 
 type MoveSlotsParams struct {
@@ -487,7 +533,7 @@ type MoveSlotsParams struct {
 	JobID   int64
 }
 
-// What waits goes with its job to another group, or another line; what runs counts where it began.
+// What waits goes with its job to another group (0: of a flow, which is on no executor), or another line; what runs counts where it began.
 func (q *Queries) MoveSlots(ctx context.Context, db DBTX, arg MoveSlotsParams) error {
 	_, err := db.ExecContext(ctx, moveSlots, arg.GroupID, arg.Line, arg.JobID)
 	return err

@@ -31,8 +31,18 @@ SELECT group_id, COUNT(*) AS running FROM punctual_slot WHERE group_id IN (sqlc.
 SELECT COUNT(*) FROM punctual_slot WHERE group_id = sqlc.arg(group_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
 
 -- name: MoveSlots :exec
--- What waits goes with its job to another group, or another line; what runs counts where it began.
-UPDATE punctual_slot SET group_id = sqlc.arg(group_id), line = sqlc.arg(line) WHERE job_id = sqlc.arg(job_id) AND running = 0 AND group_id <> 0;
+-- What waits goes with its job to another group (0: of a flow, which is on no executor), or another line; what runs counts where it began.
+UPDATE punctual_slot SET group_id = sqlc.arg(group_id), line = sqlc.arg(line) WHERE job_id = sqlc.arg(job_id) AND running = 0;
+
+-- name: ListSlotsElsewhere :many
+-- Jobs of which a run waits in another group or line than it would now: an admin that does not know of these has made it, or has changed the job. The
+-- lines are those of jobspec.Priority. A plain read, because an update by this condition would lock the jobs.
+SELECT s.job_id, CAST(CASE WHEN j.glue_type = 'FLOW' THEN 0 ELSE j.job_group END AS SIGNED) AS group_id,
+       CAST(CASE j.priority WHEN 'HIGHEST' THEN -2 WHEN 'HIGH' THEN -1 WHEN 'LOW' THEN 1 WHEN 'LOWEST' THEN 2 ELSE 0 END AS SIGNED) AS line
+FROM punctual_slot AS s JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE s.running = 0 AND (s.group_id <> CASE WHEN j.glue_type = 'FLOW' THEN 0 ELSE j.job_group END
+  OR s.line <> CASE j.priority WHEN 'HIGHEST' THEN -2 WHEN 'HIGH' THEN -1 WHEN 'LOW' THEN 1 WHEN 'LOWEST' THEN 2 ELSE 0 END)
+GROUP BY s.job_id, j.glue_type, j.job_group, j.priority LIMIT 1000;
 
 -- name: TakeSlots :execrows
 -- Gives waiting runs their slots. Guarded, so that one run gets one.
@@ -63,13 +73,18 @@ WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0 AND s
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?;
 
 -- name: ListWaitingRunsOfGroup :many
--- The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs. Each with
--- how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is given back by the sweep;
--- asked so that no database begins with the runs.
+-- The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs, and of
+-- jobs whose runs of this group alone are as many as they may be: these may be thousands. Each with how many runs its job may have at a time (0: as
+-- many as come) and has. None that is over: its slot is given back by the sweep; asked so that no database begins with the runs.
 SELECT s.log_id, s.job_id, s.line, s.planned_at, CAST(COALESCE(j.max_concurrent, 0) AS SIGNED) AS most,
        CAST(CASE WHEN j.max_concurrent > 0 THEN (SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1) ELSE 0 END AS SIGNED) AS running
-FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
-WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0 AND s.group_id = sqlc.arg(group_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
+FROM punctual_slot AS s LEFT JOIN (
+    SELECT r.job_id FROM punctual_slot AS r JOIN xxl_job_info AS k ON k.id = r.job_id
+    WHERE r.group_id = sqlc.arg(group_id) AND r.running = 1 AND k.max_concurrent > 0
+    GROUP BY r.job_id, k.max_concurrent HAVING COUNT(*) >= k.max_concurrent
+  ) AS f ON f.job_id = s.job_id LEFT JOIN xxl_job_log AS l ON l.id = s.log_id LEFT JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE f.job_id IS NULL AND COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0
+  AND s.group_id = sqlc.arg(group_id) AND s.running = 0 AND s.planned_at <= sqlc.arg(now_ms)
   AND (s.line > sqlc.arg(after_line) OR s.line = sqlc.arg(after_line) AND (s.planned_at > sqlc.arg(after_ms) OR s.planned_at = sqlc.arg(after_ms) AND s.log_id > sqlc.arg(after_id)))
   AND s.job_id NOT IN (sqlc.slice(but_jobs))
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?;

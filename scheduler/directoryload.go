@@ -52,11 +52,8 @@ func (d *directory) reload(ctx context.Context) error {
 	d.remember(shown)
 	d.mu.Unlock()
 	d.e.measured.keep(groups)
-	if d.e.node.ID() == 0 || d.e.draining.Load() {
-		roomier = nil // it starts or stops: the sweep finds what waits, or another admin's does
-	}
 	for _, id := range roomier {
-		d.e.startNextOf(id)
+		d.e.StartWaiting(id)
 	}
 	return d.writeAddresses(ctx, groups, now)
 }

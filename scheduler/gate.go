@@ -21,11 +21,12 @@ import (
 // at once, one waits or is rolled back. A run that finds no slot, or that others are before ([line]), stays, and whoever ends a run of the job, or of the
 // group, lets the next one try; or it is discarded, if the job says so. The run of a flow is given its slot by the transaction in which it begins ([Flows.begin]). It counts for no
 // group: it is on no executor, and its steps, which are, would wait for it to end. Slots are given back in the transaction that ends the run. The
-// sweep mends what a crash leaves: runs that wait although there is room, and slots whose run is over.
+// sweep mends what a crash leaves: runs that wait although there is room, and slots whose run is over; and what an admin of before leaves, who
+// knows of no lines.
 const (
 	waitingOwner = -1
 	gateQueue    = "gate"
-	maxWaiting   = 1000 // runs of one job that wait for a slot; more are discarded
+	maxWaiting   = 1000 // runs of one job that wait for a slot; more are discarded, but for steps of flows
 )
 
 // admission is a run that asks for its slot.
@@ -112,7 +113,7 @@ func (e *Engine) noSlot(ctx context.Context, d *dispatch, no lack) {
 	switch {
 	case d.job.policy == jobspec.ConcurrencyDiscard:
 		e.discard(d, event.New(e.now(), full, no.running, no.limit))
-	case no.waiting > maxWaiting:
+	case no.waiting > maxWaiting && d.step == 0: // a step would be lost to its flow, whose items and runs have limits of their own
 		e.discard(d, event.New(e.now(), crowded, no.running, no.limit, no.waiting))
 	default:
 		e.pending.done(d) // it waits in the database
@@ -394,6 +395,13 @@ func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 	return err
 }
 
+// StartWaiting lets those go at once that wait in the line of a group ([SlotGroup]) and have room now, because they came to it or a limit was raised.
+func (e *Engine) StartWaiting(groupID int64) {
+	if e.node.ID() != 0 && !e.draining.Load() { // it starts or stops: the sweep finds what waits, or another admin's does
+		e.startNextOf(groupID)
+	}
+}
+
 // startNextOf does so for a group, once for all whose runs end meanwhile.
 func (e *Engine) startNextOf(groupID int64) {
 	if !e.nexts.begin(groupID) {
@@ -552,6 +560,14 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 			return err
 		}
 	}
+	elsewhere, err := e.queries.ListSlotsElsewhere(ctx, e.cfg.Pool)
+	for i := 0; err == nil && i < len(elsewhere); i++ {
+		j := elsewhere[i]
+		err = e.queries.MoveSlots(ctx, e.cfg.Pool, db.MoveSlotsParams{JobID: j.JobID, GroupID: j.GroupID, Line: j.Line})
+	}
+	if err != nil {
+		return err
+	}
 	waiting, err := e.queries.ListGroupsWithWaiting(ctx, e.cfg.Pool, e.now().Add(-e.cfg.Horizon).UnixMilli())
 	if err != nil {
 		return err
@@ -570,12 +586,16 @@ func slots(runs []*dispatch) []db.Slot {
 	var s []db.Slot
 	for _, d := range runs {
 		if d.waiting {
-			group := d.job.group
-			if d.job.glue == jobspec.GlueFlow {
-				group = 0
-			}
-			s = append(s, db.Slot{JobID: d.job.id, LogID: d.id, PlannedAt: d.planned.UnixMilli(), GroupID: group, Line: d.job.line})
+			s = append(s, db.Slot{JobID: d.job.id, LogID: d.id, PlannedAt: d.planned.UnixMilli(), GroupID: SlotGroup(d.job.glue, d.job.group), Line: d.job.line})
 		}
 	}
 	return s
+}
+
+// SlotGroup is the group in whose line the runs of a job wait; 0: none's.
+func SlotGroup(glue wire.Glue, group int64) int64 {
+	if glue == jobspec.GlueFlow {
+		return 0
+	}
+	return group
 }

@@ -21,13 +21,21 @@ type line struct {
 func (e *Engine) lineOf(groupID int64) *line {
 	return &line{
 		queries: e.queries, room: make(map[int64]int64),
-		next: db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, AfterLine: math.MinInt32, Limit: nextRuns},
+		next: db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, AfterLine: math.MinInt32},
 	}
 }
 
+// A line is read in pieces of so many runs at most, without those of so many jobs that are full by what was read, or by runs that began in another
+// group. It ends there: what has room behind more than these has its turn when some of them have room.
+const (
+	lineRuns = 500
+	lineJobs = 1000
+)
+
 // read returns the next of them, so many at most, and none at the end.
 func (l *line) read(ctx context.Context, from db.DBTX, most int) ([]db.ListWaitingRunsOfGroupRow, error) {
-	for len(l.found) == 0 {
+	for n := max(most, nextRuns); len(l.found) == 0 && len(l.next.ButJobs) <= lineJobs; n = min(4*n, lineRuns) { // more where none of them has room
+		l.next.Limit = int32(min(n, lineRuns))
 		rows, err := l.queries.ListWaitingRunsOfGroup(ctx, from, l.next)
 		if err != nil || len(rows) == 0 {
 			return nil, err
@@ -126,7 +134,11 @@ func (r *room) lineUpGroup(ctx context.Context, e *Engine, tx db.DBTX, groupID i
 		return nil
 	}
 	line := e.lineOf(groupID)
-	for free := int(g.limit - g.running); free > 0 && len(runs) > 0; {
+	free := int(g.limit - g.running)
+	if free >= maxWaiting { // there is room for more than are looked at while the gate is locked
+		return nil
+	}
+	for free > 0 && len(runs) > 0 {
 		next, err := line.read(ctx, tx, free)
 		if err != nil || len(next) == 0 {
 			return err

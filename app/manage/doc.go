@@ -61,6 +61,7 @@ type Engine interface {
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error
 	Load() scheduler.Load
 	JobsChanged()
+	StartWaiting(groupID int64)
 	GroupsChanged(ctx context.Context) error
 	PausesChanged(ctx context.Context) error
 }

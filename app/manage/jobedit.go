@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -309,6 +310,9 @@ func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInp
 		return err
 	}
 	s.jobsChanged(ctx)
+	if in.Group != was.JobGroup || in.MaxConcurrent != int(was.MaxConcurrent) || in.Block != wire.Block(was.ExecutorBlockStrategy) { // what waits may have room
+		s.cfg.Pool.AfterCommit(ctx, func(context.Context) { s.cfg.Engine.StartWaiting(scheduler.SlotGroup(was.GlueType, in.Group)) })
+	}
 	return nil
 }
 
@@ -378,7 +382,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		}
 	}
 	if in.Group != old.JobGroup || in.Priority != jobspec.Priority(old.Priority) {
-		if err := s.queries.MoveSlots(ctx, tx, db.MoveSlotsParams{JobID: in.ID, GroupID: in.Group, Line: in.Priority.Line()}); err != nil {
+		if err := s.queries.MoveSlots(ctx, tx, db.MoveSlotsParams{JobID: in.ID, GroupID: scheduler.SlotGroup(in.Glue, in.Group), Line: in.Priority.Line()}); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package manage
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,29 @@ func TestAJobIsStartedAsItIs(t *testing.T) {
 			j := b.read(t, id)
 			if next := time.UnixMilli(j.TriggerNextTime).In(pool.Zone()); next.Hour() != hours[string(j.ScheduleConf)] || !jobspec.Started(j.TriggerStatus) {
 				t.Fatalf("a job of %q is started: %v, and due at %v", j.ScheduleConf, jobspec.Started(j.TriggerStatus), next)
+			}
+		}
+	})
+}
+
+// TestWhatWaitsOfAJobThatIsChangedTriesAtOnce where it may have room now, and is left alone where nothing says so.
+func TestWhatWaitsOfAJobThatIsChangedTriesAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		id := b.create(t, nil)
+		for _, c := range []struct {
+			what   string
+			change func(*JobInput)
+			want   []int64
+		}{
+			{"its name", func(in *JobInput) { in.Name = "other" }, nil},
+			{"its limit", func(in *JobInput) { in.MaxConcurrent = 3 }, []int64{b.group}},
+			{"its group", func(in *JobInput) { in.MaxConcurrent, in.Group = 3, b.closed }, []int64{b.closed}},
+		} {
+			b.engine.waiting = nil
+			if err := b.Jobs.Update(t.Context(), b.admin, id, b.job(c.change)); err != nil || !slices.Equal(b.engine.waiting, c.want) {
+				t.Errorf("%s: %v; the lines of groups %v try, want %v", c.what, err, b.engine.waiting, c.want)
 			}
 		}
 	})
@@ -248,7 +272,7 @@ func TestATypedNameIsNotFoundWhereItWasMovedAway(t *testing.T) {
 	})
 }
 
-// TestWhatWaitsGoesWithItsJob to another group's line, and to that of another priority. What runs, and a flow, stay where they are.
+// TestWhatWaitsGoesWithItsJob to another group's line, and to that of another priority, also what an admin of before made. What runs stays where it is.
 func TestWhatWaitsGoesWithItsJob(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -267,9 +291,9 @@ func TestWhatWaitsGoesWithItsJob(t *testing.T) {
 			want   string
 		}{
 			{"another name", func(in *JobInput) { in.Name = "renamed" }, fmt.Sprintf("1:%d:0 2:%[1]d:0 3:0:0", b.group)},
-			{"a priority", func(in *JobInput) { in.Priority = jobspec.PriorityHighest }, fmt.Sprintf("1:%d:-2 2:%[1]d:0 3:0:0", b.group)},
-			{"a group", func(in *JobInput) { in.Group, in.Priority = b.closed, jobspec.PriorityHighest }, fmt.Sprintf("1:%d:-2 2:%d:0 3:0:0", b.closed, b.group)},
-			{"none", func(in *JobInput) { in.Group = b.closed }, fmt.Sprintf("1:%d:0 2:%d:0 3:0:0", b.closed, b.group)},
+			{"a priority", func(in *JobInput) { in.Priority = jobspec.PriorityHighest }, fmt.Sprintf("1:%d:-2 2:%[1]d:0 3:%[1]d:-2", b.group)},
+			{"a group", func(in *JobInput) { in.Group, in.Priority = b.closed, jobspec.PriorityHighest }, fmt.Sprintf("1:%d:-2 2:%d:0 3:%[1]d:-2", b.closed, b.group)},
+			{"none", func(in *JobInput) { in.Group = b.closed }, fmt.Sprintf("1:%d:0 2:%d:0 3:%[1]d:0", b.closed, b.group)},
 		} {
 			if err := b.Jobs.Update(ctx, b.admin, id, b.job(c.change)); err != nil {
 				t.Fatal(c.name, kind(err))

@@ -41,6 +41,7 @@ type engine struct {
 	joined      bool // the last change of one was part of a transaction
 	refused     []scheduler.RefusedCalls
 	jobs        int
+	waiting     []int64 // groups in whose lines those may go that have room
 	groups      int
 	pauses      int
 	jobsChanged func() // is called when they have; nil: nothing is
@@ -139,6 +140,7 @@ func (e *engine) JobsChanged() {
 		e.jobsChanged()
 	}
 }
+func (e *engine) StartWaiting(groupID int64)          { e.waiting = append(e.waiting, groupID) }
 func (e *engine) GroupsChanged(context.Context) error { e.groups++; return e.deaf }
 func (e *engine) PausesChanged(context.Context) error { e.pauses++; return e.deaf }
 

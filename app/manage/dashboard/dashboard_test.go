@@ -21,6 +21,7 @@ import (
 type engine struct{ manage.Engine }
 
 func (engine) JobsChanged()                        {}
+func (engine) StartWaiting(int64)                  {}
 func (engine) GroupsChanged(context.Context) error { return nil }
 func (engine) PausesChanged(context.Context) error { return nil }
 func (engine) Load() scheduler.Load                { return scheduler.Load{} }

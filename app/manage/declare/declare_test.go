@@ -37,6 +37,7 @@ func (e *engine) JobsChanged() {
 		e.changed()
 	}
 }
+func (*engine) StartWaiting(int64)                  {}
 func (*engine) GroupsChanged(context.Context) error { return nil }
 func (*engine) PausesChanged(context.Context) error { return nil }
 

@@ -30,6 +30,7 @@ type engine struct {
 }
 
 func (*engine) JobsChanged()                          {}
+func (*engine) StartWaiting(int64)                    {}
 func (e *engine) GroupsChanged(context.Context) error { e.groups++; return nil }
 func (e *engine) PausesChanged(context.Context) error { return nil }
 

@@ -1,0 +1,226 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// asked counts the queries that are sent, and how long the longest is with its arguments.
+type asked struct {
+	db.DBTX
+	queries, longest int
+}
+
+func (a *asked) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	a.queries++
+	a.longest = max(a.longest, len(query), len(args))
+	return a.DBTX.QueryContext(ctx, query, args...)
+}
+
+// fullJobs are jobs of a group that have as many runs as they may, with some that wait. Their runs are running for the group since.
+func (b *bundle) fullJobs(n, waiting int, since int64) {
+	b.t.Helper()
+	at := time.Now().Add(-2 * time.Hour)
+	var jobs []int64
+	err := b.pool.Tx(b.t.Context(), func(tx *sql.Tx) error {
+		now := sql.NullTime{Time: b.pool.Wall(at), Valid: true}
+		for range n {
+			id, err := b.engine.queries.InsertJob(b.t.Context(), tx, db.InsertJobParams{
+				JobGroup: b.group, JobDesc: "full", AddTime: now, UpdateTime: now, Author: "me", ScheduleType: jobspec.ScheduleNone, MaxConcurrent: 1,
+				ExecutorRouteStrategy: jobspec.RouteFirst, ExecutorHandler: "handler", GlueType: "BEAN", GlueUpdateTime: now,
+			})
+			if err != nil {
+				return err
+			}
+			jobs = append(jobs, id)
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var runs []db.NewRun
+	var slots []db.Slot
+	for _, job := range jobs {
+		for range waiting + 1 {
+			runs = append(runs, db.NewRun{JobGroup: b.group, JobID: job, Type: jobspec.TriggerManual, TriggerTime: b.pool.Wall(at), PlannedAt: at.UnixMilli(), Owner: waitingOwner})
+		}
+	}
+	for len(runs) > 0 {
+		part := runs[:min(len(runs), db.MaxBatch)]
+		first, err := db.InsertRuns(b.t.Context(), b.pool, part)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for i, r := range part {
+			slots = append(slots, db.Slot{JobID: r.JobID, LogID: first + int64(i), PlannedAt: r.PlannedAt, GroupID: b.group})
+		}
+		runs = runs[len(part):]
+	}
+	for rest := slots; len(rest) > 0; rest = rest[min(len(rest), db.MaxBatch):] {
+		if err := db.InsertSlots(b.t.Context(), b.pool, rest[:min(len(rest), db.MaxBatch)]); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.exec("UPDATE punctual_slot SET running = 1, group_id = ? WHERE log_id IN (SELECT id FROM (SELECT MIN(log_id) AS id FROM punctual_slot GROUP BY job_id) AS f)", since)
+}
+
+// TestThousandsOfFullJobsAreOneShortQuery in the line of their group, read while its gate is locked, and the one behind them that has room has its turn.
+func TestThousandsOfFullJobsAreOneShortQuery(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name          string
+		moved         bool // their runs began in another group
+		full, waiting int
+		most          int // queries
+	}{
+		{"", false, 3000, 2, 2},
+		{"that moved while they ran", true, 900, 2, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+				ran := b.group
+				if c.moved {
+					ran = b.addGroup("stock", addressB)
+				}
+				b.fullJobs(c.full, c.waiting, ran)
+				limit := int64(c.full + 1)
+				if c.moved {
+					limit = 1
+				}
+				low := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent, p.Priority = 1, string(jobspec.PriorityLowest) })
+				b.limitGroup(limit)
+				b.wait(low, 2)
+				b.exec("UPDATE punctual_slot SET line = 2 WHERE job_id = ?", low)
+				want := b.runsOf(low)[0].ID
+
+				from := &asked{DBTX: pool}
+				next, err := b.engine.lineOf(b.group).read(t.Context(), from, 1)
+				if err != nil || len(next) != 1 || next[0].LogID != want {
+					t.Errorf("the next is %+v, %v, want run %d", next, err, want)
+				}
+				if from.queries > c.most || from.longest > 4096 {
+					t.Errorf("the line was read with %d queries, of %d bytes or arguments at most", from.queries, from.longest)
+				}
+				b.engine.startNextOf(b.group)
+				b.wantGoing("the one with room runs", want)
+			})
+		})
+	}
+}
+
+// TestWhatWaitsGoesAtOnceWhereItHasRoomNow, without a sweep: its job came to a group with room, or may have more runs.
+func TestWhatWaitsGoesAtOnceWhereItHasRoomNow(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		stock := b.addGroup("stock", addressB)
+		b.limitGroup(1)
+		first := b.trigger(b.addJob(nil))
+		b.wantGoing("one runs", first)
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		second, third := b.trigger(job), b.trigger(job)
+		b.await("the others wait", func() bool { return b.engine.pending.len() == 0 })
+		b.exec("UPDATE xxl_job_info SET job_group = ? WHERE id = ?", stock, job)
+		if err := b.engine.queries.MoveSlots(t.Context(), pool, db.MoveSlotsParams{JobID: job, GroupID: stock}); err != nil {
+			t.Fatal(err)
+		}
+		b.engine.StartWaiting(stock)
+		b.wantGoing("the job's first runs where it came to", first, second)
+		b.exec("UPDATE xxl_job_info SET max_concurrent = 2 WHERE id = ?", job)
+		b.engine.StartWaiting(stock)
+		b.wantGoing("and the second, now that it may have two", first, second, third)
+	})
+}
+
+// TestASweepPutsIntoItsLineWhatAnOldAdminMade, or what it left there when it changed a job: without one it would be the last of its group, or be found by none.
+func TestASweepPutsIntoItsLineWhatAnOldAdminMade(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		first := b.trigger(b.addJob(nil))
+		b.wantGoing("one runs", first)
+		var jobs []int64
+		for _, p := range slices.Concat(jobspec.AllPriorities, []jobspec.Priority{"", "NEWER"}) {
+			jobs = append(jobs, b.addJob(func(row *db.InsertJobParams) { row.Priority = string(p) }))
+			b.wait(jobs[len(jobs)-1], 2)
+		}
+		flows := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", jobs[0])}}, nil)
+		b.wait(flows, 1)
+		b.exec("UPDATE punctual_slot SET planned_at = ?, group_id = 7 WHERE job_id = ?", time.Now().Add(time.Hour).UnixMilli(), flows)
+		b.exec("UPDATE punctual_slot SET group_id = 0 WHERE job_id IN (?, ?) AND running = 0", jobs[0], jobs[2])
+		b.exec("UPDATE punctual_slot SET group_id = 99, line = -2 WHERE job_id = ?", jobs[4])
+		if err := b.engine.sweepGates(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range append(jobs, flows) {
+			row := b.job(id)
+			want := db.Slot{GroupID: SlotGroup(row.GlueType, row.JobGroup), Line: jobspec.Priority(row.Priority).Line()}
+			var wrong int
+			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_slot WHERE job_id = ? AND running = 0 AND (group_id <> ? OR line <> ?)", id, want.GroupID, want.Line).Scan(&wrong); err != nil || wrong > 0 {
+				t.Errorf("%d of job %d wait elsewhere than in %+v, %v", wrong, i, want, err)
+			}
+		}
+		var running int
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_slot WHERE running = 1 AND group_id = ?", b.group).Scan(&running); err != nil || running != 1 {
+			t.Errorf("%d runs count for the group, %v", running, err)
+		}
+		b.finish(first, 200, "")
+		b.wantGoing("the most urgent is the next", b.runsOf(jobs[0])[0].ID)
+	})
+}
+
+// TestAStepWaitsHoweverLongTheLineIs: discarded it would be lost to its flow, whose runs and items have limits of their own. What is no step is discarded.
+func TestAStepWaitsHoweverLongTheLineIs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		first := b.trigger(job)
+		b.wantGoing("one runs", first)
+		for range 4 {
+			b.wait(job, maxWaiting/4)
+		}
+		fan := step("each", job)
+		fan.Foreach = &flow.Foreach{Items: "1..3"}
+		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{fan}}, nil))
+		b.await("its items wait", func() bool {
+			return b.countRuns("job_id = ? AND flow_step <> 0", job) == 3 && b.engine.pending.len() == 0
+		})
+		plain := b.trigger(job)
+		b.await("what is no step is discarded", func() bool { return b.run(plain).Outcome == event.Discarded })
+		if n := b.countRuns("flow_step <> 0 AND owner_node = ? AND trigger_code = 0 AND handle_code = 0", waitingOwner); n != 3 {
+			t.Errorf("%d of 3 items wait: %s, %s", n, b.states(run), b.dump())
+		}
+		b.exec("UPDATE xxl_job_log SET handle_code = 500 WHERE job_id = ? AND flow_step = 0 AND trigger_code = 0", job)
+		b.exec("DELETE FROM punctual_slot WHERE log_id IN (SELECT id FROM xxl_job_log WHERE handle_code = 500)")
+		b.finish(first, 200, "")
+		for range 3 {
+			var item int64
+			b.await("the next item runs", func() bool {
+				for _, id := range b.going() {
+					if b.run(id).JobID == job {
+						item = id
+					}
+				}
+				return item != 0
+			})
+			b.finish(item, 200, "")
+		}
+		if r := b.ended(run); r.Outcome != event.Succeeded {
+			t.Errorf("the flow: %v, %s", r.Outcome, b.states(run))
+		}
+	})
+}
