@@ -823,7 +823,7 @@ type Querier interface {
 	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
 	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
 	// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
-	// end is not known (event.EndUnsure). group_ids counts unless all_groups is 1.
+	// end is not known (event.EndUnsure). group_ids counts unless all_groups is 1; then only those from an id on are looked at (db.NearRuns).
 	ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -104,6 +105,26 @@ func lookFrom(ctx context.Context, tx DBTX, jobIDs []int64) (map[int64]int64, er
 		return nil
 	})
 	return above, err
+}
+
+// NearRuns narrows the ids among which a job's runs are looked for that were recorded with some groups, to the [lookedThrough] that are nearest to one end: the
+// upper one (down) or the lower one. An index knows no groups, and of a job that was moved a million runs may be of before.
+func NearRuns(ctx context.Context, tx DBTX, jobID, from, before int64, down bool) (int64, int64, error) {
+	order := ""
+	if down {
+		order = " DESC"
+	}
+	var id int64
+	err := tx.QueryRowContext(ctx, "SELECT id FROM xxl_job_log FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id >= ? AND id < ? ORDER BY id"+order+" LIMIT 1 OFFSET ?", jobID, from, before, lookedThrough).Scan(&id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // there are fewer
+		return from, before, nil
+	case err != nil:
+		return 0, 0, fmt.Errorf("find how far to look for runs: %w", err)
+	case down:
+		return id + 1, before, nil
+	}
+	return from, id, nil
 }
 
 // handledWell is the result of a success (docs/compat.md §3.7).

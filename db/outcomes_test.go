@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/punctual-job/punctual/db"
@@ -100,5 +101,71 @@ func TestOutcomesOfSomeGroupsAreLookedForAmongTheNewest(t *testing.T) {
 		see(1, 0)
 		runs(2, 1)
 		see(1, 2)
+	})
+}
+
+// TestRunsOfSomeGroupsAreLookedForAmongTheNearest: whoever sees one group of a job that was moved reads no more than a part of its runs, wherever they look.
+func TestRunsOfSomeGroupsAreLookedForAmongTheNearest(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx := t.Context()
+		runs := func(n int, group int64) []int64 {
+			list := make([]db.NewRun, n)
+			for i := range list {
+				list[i] = db.NewRun{JobGroup: group, JobID: 3, PlannedAt: bulkTime.UnixMilli()}
+			}
+			return bulkRuns(t, pool, list...)
+		}
+		old := runs(20, 1)
+		for range 10 {
+			runs(500, 2)
+		}
+		last := runs(20, 1)
+		const far, looked = math.MaxInt64, 500
+		f := db.RunFilter{Job: 3, Groups: []int64{1}, Fires: true}
+		for _, c := range []struct {
+			name         string
+			from, before int64
+			down         bool
+			want         int
+		}{
+			{"the newest", 0, far, true, 20},
+			{"below these", 0, last[0], true, 0},
+			{"after the oldest", old[0] + 1, far, false, 19},
+			{"where there are few", old[10], last[0] - 4700, true, 10},
+		} {
+			tx, err := pool.BeginTx(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := 0
+			if pool.Dialect() == db.MySQL {
+				before = rowsRead(t, tx)
+			}
+			from, to, err := db.NearRuns(ctx, tx, 3, c.from, c.before, c.down)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := db.FindRuns(ctx, tx, f, from, to, 30)
+			if err != nil || len(found) != c.want {
+				t.Errorf("%s: %d runs from %d to %d, %v, want %d", c.name, len(found), from, to, err, c.want)
+			}
+			times, err := db.New().ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 3, FromID: from, BeforeID: to, GroupIds: f.Groups, Limit: 200})
+			if err != nil || len(times) != c.want {
+				t.Errorf("%s: the times of %d runs, %v, want %d", c.name, len(times), err, c.want)
+			}
+			var looks int
+			if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_log WHERE job_id = 3 AND id >= ? AND id < ?", from, to).Scan(&looks); err != nil || looks > looked {
+				t.Errorf("%s: it is looked for among %d runs, %v", c.name, looks, err)
+			}
+			if pool.Dialect() == db.MySQL {
+				if n := rowsRead(t, tx) - before; n > 5*looked {
+					t.Errorf("%s: %d rows were read", c.name, n)
+				}
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }

@@ -160,7 +160,7 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 		{"ListRunTimesOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 3, BeforeID: math.MaxInt64, AllGroups: 1, Limit: 200})
 			return len(r), err
-		}, "USING INDEX i_job_outcome (job_id=? AND id<?)", "key=i_job_outcome key_len=12", 200},
+		}, "USING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 200},
 		{"FindJobs that are started", func(ctx context.Context, tx db.DBTX) (int, error) {
 			running := int64(1)
 			r, err := db.FindJobs(ctx, tx, db.JobFilter{Status: &running}, 0, 20)

@@ -427,13 +427,14 @@ const listRunTimesOfJob = `-- name: ListRunTimesOfJob :many
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome,
        CAST(CASE WHEN events LIKE '%["endunsure",%' THEN 1 ELSE 0 END AS SIGNED) AS unsure
 FROM xxl_job_log FORCE INDEX (i_job_outcome)
-WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL'
+WHERE job_id = ? AND id >= ? AND id < ? AND trigger_type <> 'TRIAL'
   AND (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
 ORDER BY id DESC LIMIT ?
 `
 
 type ListRunTimesOfJobParams struct {
 	JobID     int64
+	FromID    int64
 	BeforeID  int64
 	AllGroups int64
 	GroupIds  []int64
@@ -454,11 +455,12 @@ type ListRunTimesOfJobRow struct {
 }
 
 // How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
-// end is not known (event.EndUnsure). group_ids counts unless all_groups is 1.
+// end is not known (event.EndUnsure). group_ids counts unless all_groups is 1; then only those from an id on are looked at (db.NearRuns).
 func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error) {
 	query := listRunTimesOfJob
 	var queryParams []interface{}
 	queryParams = append(queryParams, arg.JobID)
+	queryParams = append(queryParams, arg.FromID)
 	queryParams = append(queryParams, arg.BeforeID)
 	queryParams = append(queryParams, arg.AllGroups)
 	if len(arg.GroupIds) > 0 {

@@ -42,7 +42,7 @@ func TestPagesOfTheEmbeddedDatabaseGoByID(t *testing.T) {
 		{"ListRunStates", listRunStates, byID},
 		{"ListRunStatesOfGroup", listRunStatesOfGroup, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
 		{"ListRunStatesOfJob", listRunStatesOfJob, byJob},
-		{"ListRunTimesOfJob", listRunTimesOfJob, "USING INDEX i_job_outcome (job_id=? AND id<?)"},
+		{"ListRunTimesOfJob", listRunTimesOfJob, "USING INDEX i_job_outcome (job_id=? AND id>? AND id<?)"},
 		{"ListAuditOfObject", listAuditOfObject, "USING INDEX i_audit_object (object_kind=? AND object_id=?)"},
 		{"ListOpenRuns", listOpenRuns, "USING INDEX I_handle_code (handle_code=? AND rowid>?)"},
 		{"NthNewestRunIDOfJob", nthNewestRunIDOfJob, "USING COVERING INDEX i_job_outcome (job_id=?)"},

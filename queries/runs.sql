@@ -188,10 +188,10 @@ ORDER BY id LIMIT ?;
 
 -- name: ListRunTimesOfJob :many
 -- How long the newest fires of a job below an id took, without their texts: what its usual duration is made of. Of those with unsure = 1 the
--- end is not known (event.EndUnsure). group_ids counts unless all_groups is 1.
+-- end is not known (event.EndUnsure). group_ids counts unless all_groups is 1; then only those from an id on are looked at (db.NearRuns).
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome,
        CAST(CASE WHEN events LIKE '%["endunsure",%' THEN 1 ELSE 0 END AS SIGNED) AS unsure
 FROM xxl_job_log FORCE INDEX (i_job_outcome)
-WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(before_id) AND trigger_type <> 'TRIAL'
+WHERE job_id = sqlc.arg(job_id) AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id) AND trigger_type <> 'TRIAL'
   AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
 ORDER BY id DESC LIMIT ?;

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler/calendar"
@@ -316,6 +317,62 @@ func TestWhatWaitsGoesWithItsJob(t *testing.T) {
 			if all := strings.Join(got, " "); all != c.want {
 				t.Errorf("%s: run:group:line %s, want %s", c.name, all, c.want)
 			}
+		}
+	})
+}
+
+// TestTheRunsOfAMovedJobAreLookedForNearby by those who do not see them in all groups: there may be a million between.
+func TestTheRunsOfAMovedJobAreLookedForNearby(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		id := b.create(t, nil)
+		runs := func(n int, group int64) (first int64) {
+			t.Helper()
+			list := make([]db.NewRun, n)
+			for i := range list {
+				list[i] = db.NewRun{JobGroup: group, JobID: id, PlannedAt: b.now.UnixMilli(), TriggerTime: pool.Wall(b.now)}
+			}
+			first, err := db.InsertRuns(ctx, pool, list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_log SET trigger_code = 200, handle_code = 200, outcome = 1, sent_at = 1000, finished_at = 2000 WHERE id >= ?", first); err != nil {
+				t.Fatal(err)
+			}
+			return first
+		}
+		see := func(what string, p auth.Principal, want, timed int) {
+			t.Helper()
+			list, err := b.Runs.OfJob(ctx, p, id, 30)
+			if err != nil || len(list) != want {
+				t.Errorf("%s: %d runs, %v, want %d", what, len(list), err, want)
+			}
+			if d, err := b.Runs.Durations(ctx, p, id, 0); err != nil || d.Runs != timed {
+				t.Errorf("%s: the durations of %d runs, %v, want %d", what, d.Runs, err, timed)
+			}
+		}
+		first := runs(10, b.group)
+		runs(490, b.closed)
+		see("among the newest", b.user, 10, 10)
+		runs(20, b.closed)
+		see("behind those", b.user, 0, 0)
+		see("of all groups", b.admin, 30, 200)
+		last := runs(3, b.group)
+		see("the newest", b.user, 3, 3)
+		run, err := db.New().GetRun(ctx, pool, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if past, err := b.Runs.Past(ctx, b.user, run, nil, 40); err != nil || len(past.Runs) != 10 || past.Next != first+1 {
+			t.Errorf("beside the first: %d runs, the next is %d, %v", len(past.Runs), past.Next, err)
+		}
+		if run, err = db.New().GetRun(ctx, pool, last); err != nil {
+			t.Fatal(err)
+		}
+		if past, err := b.Runs.Past(ctx, b.user, run, nil, 40); err != nil || len(past.Runs) != 3 || past.Previous != 0 || past.Next != last+1 {
+			t.Errorf("beside the last: %d runs, the one before is %d, the next %d, %v", len(past.Runs), past.Previous, past.Next, err)
 		}
 	})
 }

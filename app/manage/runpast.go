@@ -33,7 +33,12 @@ func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, fire []int6
 	if r.TriggerType == jobspec.TriggerTrial {
 		return RunPast{}, nil
 	}
-	ids, err := db.FindRunIDs(ctx, s.cfg.Pool, runsOfJob(p, r.JobID), r.ID+1, math.MaxInt64, newerRuns, false)
+	fires := runsOfJob(p, r.JobID)
+	from, before, err := nearFires(ctx, s.cfg.Pool, fires, r.ID+1, math.MaxInt64, false)
+	if err != nil {
+		return RunPast{}, db.Error(err)
+	}
+	ids, err := db.FindRunIDs(ctx, s.cfg.Pool, fires, from, before, newerRuns, false)
 	if err != nil {
 		return RunPast{}, fmt.Errorf("find later runs: %w", db.Error(err))
 	}
@@ -41,7 +46,7 @@ func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, fire []int6
 	if len(ids) > 0 {
 		top = ids[len(ids)-1]
 	}
-	rows, err := db.FindRuns(ctx, s.cfg.Pool, runsOfJob(p, r.JobID), 0, top+1, n)
+	rows, err := s.firesBelow(ctx, fires, top+1, n)
 	if err != nil {
 		return RunPast{}, fmt.Errorf("list runs beside a run: %w", db.Error(err))
 	}

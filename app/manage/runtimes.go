@@ -21,11 +21,28 @@ func (s *Runs) Durations(ctx context.Context, p auth.Principal, jobID, before in
 
 // OfJob are the newest fires of a job that the principal may see, newest first. The job must be one the principal may see.
 func (s *Runs) OfJob(ctx context.Context, p auth.Principal, jobID int64, n int) ([]db.RunRow, error) {
-	rows, err := db.FindRuns(ctx, s.cfg.Pool, runsOfJob(p, jobID), 0, math.MaxInt64, n)
+	rows, err := s.firesBelow(ctx, runsOfJob(p, jobID), math.MaxInt64, n)
 	if err != nil {
 		return nil, fmt.Errorf("list runs of a job: %w", db.Error(err))
 	}
 	return rows, nil
+}
+
+// firesBelow finds the newest of a job's fires below a run, by a filter of [runsOfJob].
+func (s *Runs) firesBelow(ctx context.Context, f db.RunFilter, before int64, n int) ([]db.RunRow, error) {
+	from, before, err := nearFires(ctx, s.cfg.Pool, f, 0, before, true)
+	if err != nil {
+		return nil, err
+	}
+	return db.FindRuns(ctx, s.cfg.Pool, f, from, before, n)
+}
+
+// nearFires is [db.NearRuns] for who does not see the job's fires in all groups.
+func nearFires(ctx context.Context, tx db.DBTX, f db.RunFilter, from, before int64, down bool) (int64, int64, error) {
+	if len(f.Groups) == 0 {
+		return from, before, nil
+	}
+	return db.NearRuns(ctx, tx, f.Job, from, before, down)
 }
 
 // runsOfJob are the fires of a job that a principal may see, without trials of its script. Those from before the job was moved to its group belong to the former one.

@@ -54,7 +54,8 @@ func (d Durations) Unlike(took time.Duration) float64 {
 	return float64(took) / float64(d.P50)
 }
 
-// Of is how long the newest successes of a job took.
+// Of is how long the newest successes of a job took, also of one that was moved those of before: a deadline would be judged by nothing otherwise until the
+// job has run in its new group for a while, and what it does there is mostly the same. The newest count, so that these are soon of there.
 func Of(ctx context.Context, q *db.Queries, pool *db.Pool, jobID int64) (Durations, error) {
 	return Among(ctx, q, pool, jobID, 0, nil)
 }
@@ -67,6 +68,11 @@ func Among(ctx context.Context, q *db.Queries, pool *db.Pool, jobID, before int6
 	of := db.ListRunTimesOfJobParams{JobID: jobID, BeforeID: before, GroupIds: groups, Limit: timedRuns}
 	if len(groups) == 0 {
 		of.AllGroups = 1
+	} else {
+		var err error
+		if of.FromID, of.BeforeID, err = db.NearRuns(ctx, pool, jobID, 0, before, true); err != nil {
+			return Durations{}, db.Error(err)
+		}
 	}
 	rows, err := q.ListRunTimesOfJob(ctx, pool, of)
 	if err != nil {
