@@ -49,6 +49,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_backfill.ended_at":            {1, 0, 3, 4, 5},
 	"punctual_backfill_run.state":           {1, 0, 1, 2, 3},
 	"punctual_node.state":                   {1, 1, 0, 2, 1},
+	"xxl_job_info.max_concurrent":           {5, 5, 5, 5, 5},
 	"punctual_slot.running":                 {0, 1, 1, 1, 0},
 	"punctual_slot.job_id":                  {1, 1, 1, 1, 1},
 	"punctual_slot.group_id":                {1, 2, 3, 4, 1},

@@ -16,15 +16,11 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// TestAdminsOnTheNodesOfAGaleraCluster has one admin work on each node of a cluster, and results arrive at any of them, so
-// that certification conflicts happen all the time. TEST_GALERA_SECONDS is for how long.
-func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
-	seconds, err := strconv.Atoi(cmp.Or(os.Getenv("TEST_GALERA_SECONDS"), "6"))
-	if err != nil {
-		t.Fatal(err)
-	}
+// onGalera has an engine, not started, on each node of a cluster. The first one's group of executors is all of theirs.
+func onGalera(t *testing.T, change func(*Config)) []*bundle {
 	g := dbtest.NewGalera(t)
 	name := g.Database(t)
 	executors := &fakeExecutors{has: make(map[int64]string)}
@@ -35,11 +31,47 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := &bundle{t: t, pool: pool, executors: executors}
-		b.engine = newEngine(t, pool, executors, func(c *Config) { c.Name = fmt.Sprintf("admin%d", i+1); c.ClaimEvery = 200 * time.Millisecond })
+		b.engine = newEngine(t, pool, executors, func(c *Config) {
+			if c.Name = fmt.Sprintf("admin%d", i+1); change != nil {
+				change(c)
+			}
+		})
 		bundles[i] = b
 	}
+	bundles[0].group = bundles[0].addGroup("orders", addressA, addressB)
+	return bundles
+}
+
+// share starts the engines and waits until all of them know of all.
+func share(bundles []*bundle) {
+	for _, b := range bundles {
+		b.startEngine(b.engine)
+	}
 	b := bundles[0]
-	b.group = b.addGroup("orders", addressA, addressB)
+	b.await("the admins share the work", func() bool { return len(b.engine.Load().Alive) == len(bundles) })
+}
+
+// complete reports a result to an admin, as an executor would: until one takes it.
+func complete(bundles []*bundle, on int, run int64) {
+	for range 100 {
+		b := bundles[on%len(bundles)]
+		if b.engine.Complete(b.t.Context(), []wire.Callback{{LogID: run, HandleCode: 200}}) == nil {
+			return
+		}
+	}
+	bundles[0].t.Errorf("nobody took the result of run %d", run)
+}
+
+// TestAdminsOnTheNodesOfAGaleraCluster has one admin work on each node of a cluster, and results arrive at any of them, so
+// that certification conflicts happen all the time. TEST_GALERA_SECONDS is for how long.
+func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
+	seconds, err := strconv.Atoi(cmp.Or(os.Getenv("TEST_GALERA_SECONDS"), "6"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundles := onGalera(t, func(c *Config) { c.ClaimEvery = 200 * time.Millisecond })
+	b := bundles[0]
+	executors := b.executors
 
 	// Each run is received once; "fails" fails at its first attempt.
 	var received sync.Map
@@ -89,10 +121,7 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 			}
 		})
 	}
-	for _, other := range bundles {
-		other.startEngine(other.engine)
-	}
-	b.await("the admins share the work", func() bool { return len(b.engine.Load().Alive) == len(bundles) })
+	share(bundles)
 	for _, id := range ids {
 		b.start(id, first)
 	}
@@ -142,53 +171,96 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 // as far as it can see.
 func TestAJoinStartsOnceOnAGaleraCluster(t *testing.T) {
 	const flows = 40
-	g := dbtest.NewGalera(t)
-	name := g.Database(t)
-	executors := &fakeExecutors{has: make(map[int64]string)}
-	bundles := make([]*bundle, len(g.Nodes))
-	for i := range g.Nodes {
-		pool := dbtest.Open(t, db.Config{URL: g.URL(name, g.Addr(i))})
-		if err := pool.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		b := &bundle{t: t, pool: pool, executors: executors}
-		b.engine = newEngine(t, pool, executors, func(c *Config) { c.Name = fmt.Sprintf("admin%d", i+1) })
-		bundles[i] = b
-	}
+	bundles := onGalera(t, nil)
 	b := bundles[0]
-	b.group = b.addGroup("orders", addressA, addressB)
 	left, right, joined := b.addJob(nil), b.addJob(nil), b.addJob(nil)
 	job := b.addFlow(flow.Definition{Steps: []flow.Step{step("left", left), step("right", right), step("join", joined, "left", "right")}}, func(p *db.InsertJobParams) { p.MaxConcurrent = flows })
-	for _, other := range bundles {
-		other.startEngine(other.engine)
-	}
-	b.await("the admins share the work", func() bool { return len(b.engine.Load().Alive) == len(bundles) })
+	share(bundles)
 	runs := make([]int64, flows)
 	for i := range runs {
 		runs[i] = b.trigger(job)
 	}
-	report := func(on int, run int64) {
-		for range 100 { // as an executor would: until somebody takes it
-			if bundles[on%len(bundles)].engine.Complete(t.Context(), []wire.Callback{{LogID: run, HandleCode: 200}}) == nil {
-				return
-			}
-		}
-		t.Errorf("nobody took the result of run %d", run)
-	}
 	for i, run := range runs {
 		first, second := b.runOf(run, "left"), b.runOf(run, "right")
 		var both sync.WaitGroup
-		both.Go(func() { report(i, first) })
-		both.Go(func() { report(i+1, second) })
+		both.Go(func() { complete(bundles, i, first) })
+		both.Go(func() { complete(bundles, i+1, second) })
 		both.Wait()
 	}
 	for i, run := range runs {
-		report(i+2, b.runOf(run, "join"))
+		complete(bundles, i+2, b.runOf(run, "join"))
 		if r := b.ended(run); r.Outcome != event.Succeeded {
 			t.Errorf("run %d ended as %v: %s", run, r.Outcome, b.states(run))
 		}
 	}
 	if n := len(b.runsOf(joined)); n != flows {
 		t.Errorf("%d joins of %d", n, flows)
+	}
+}
+
+// TestTheLimitOfAGroupHoldsOnAGaleraCluster, whose nodes do not see each other's locks: runs of many jobs are triggered on all nodes at once
+// and end on others than they were made on, and never does one more run than may. No run is lost for it.
+func TestTheLimitOfAGroupHoldsOnAGaleraCluster(t *testing.T) {
+	const most, runs = 3, 240
+	bundles := onGalera(t, nil)
+	b := bundles[0]
+	var going, over, ended atomic.Int64
+	done := make(chan int64, runs)
+	b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+		if n := going.Add(1); n > most {
+			over.Add(1)
+		}
+		done <- req.LogID
+		return yes, nil
+	}
+	others := make([]*Engine, 0, len(bundles))
+	for _, other := range bundles[1:] {
+		others = append(others, other.engine)
+	}
+	b.limitGroup(most, others...)
+	jobs := make([]int64, 12)
+	for i := range jobs {
+		jobs[i] = b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = int64(i % 3) }) // 0: as many as come
+	}
+	share(bundles)
+	var hands sync.WaitGroup
+	for range most {
+		hands.Go(func() {
+			for run := range done {
+				going.Add(-1) // it ends before anybody can know
+				complete(bundles, int(run)+1, run)
+				if ended.Add(1) == runs {
+					close(done)
+				}
+			}
+		})
+	}
+	for i := range runs {
+		hands.Go(func() {
+			on := bundles[i%len(bundles)]
+			for {
+				_, err := on.engine.Trigger(t.Context(), TriggerRequest{JobID: jobs[i%len(jobs)], Type: jobspec.TriggerManual})
+				if err == nil {
+					return
+				}
+				if !db.IsTransient(err) {
+					t.Errorf("trigger: %v", err)
+					return
+				}
+			}
+		})
+	}
+	b.await("all have ended", func() bool { return ended.Load() == runs })
+	hands.Wait()
+	if n := over.Load(); n > 0 {
+		t.Errorf("%d times more than %d runs went on", n, most)
+	}
+	b.await("all are written", func() bool { return b.countRuns("handle_code = 200") == runs })
+	if n := b.countRuns("handle_code <> 200"); n > 0 {
+		t.Errorf("%d runs did not succeed", n)
+	}
+	var left int
+	if err := b.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_slot").Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d slots are left, %v", left, err)
 	}
 }
