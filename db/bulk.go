@@ -607,3 +607,13 @@ func InsertBackfillRuns(ctx context.Context, tx DBTX, runs []BackfillRun) error 
 		row:  func(r *BackfillRun) []any { return []any{r.BackfillID, r.No, r.PlannedFor, r.LikeLogID} },
 	}.exec(ctx, tx, runs)
 }
+
+// SaveFileJobs notes where jobs are kept, as SaveFileJob does of one.
+func SaveFileJobs(ctx context.Context, tx DBTX, jobs []SaveFileJobParams) error {
+	return bulkInsert[SaveFileJobParams]{
+		what:  "note where %d jobs are kept",
+		into:  "INSERT INTO punctual_file_job (job_id, source, revision, version, applied_at)",
+		row:   func(j *SaveFileJobParams) []any { return []any{j.JobID, j.Source, j.Revision, j.Version, j.AppliedAt} },
+		there: " ON DUPLICATE KEY UPDATE source = VALUES(source), revision = VALUES(revision), version = VALUES(version), applied_at = VALUES(applied_at)",
+	}.exec(ctx, tx, jobs)
+}

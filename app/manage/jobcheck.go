@@ -2,8 +2,6 @@ package manage
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -155,8 +153,8 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	var group db.Group
 	if p.Can(in.Group, auth.RightEdit) { // whether it exists is nobody's business who may not use it
 		var err error
-		if group, err = s.queries.GetGroup(ctx, tx, in.Group); err != nil && !errors.Is(db.Error(err), db.ErrNotFound) {
-			return fmt.Errorf("read group: %w", db.Error(err))
+		if group, err = s.groupOf(ctx, tx, in.Group); err != nil {
+			return err
 		}
 	}
 	fields := s.Judge(in.Job, group.AppName, old)

@@ -36,6 +36,9 @@ func (s *Jobs) CodeHandlers(ctx context.Context) (CodeHandlers, error) {
 }
 
 func (s *Jobs) codeHandlers(ctx context.Context, tx db.DBTX) (CodeHandlers, error) {
+	if s.around != nil && s.around.code != nil {
+		return s.around.code, nil
+	}
 	rows, err := s.queries.ListCodeHandlers(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("read handlers: %w", db.Error(err))
@@ -43,6 +46,9 @@ func (s *Jobs) codeHandlers(ctx context.Context, tx db.DBTX) (CodeHandlers, erro
 	code := make(CodeHandlers)
 	for _, r := range rows {
 		code[r.GroupID] = append(code[r.GroupID], r.Handler)
+	}
+	if s.around != nil {
+		s.around.code = code
 	}
 	return code, nil
 }

@@ -1,6 +1,8 @@
 package manage
 
 import (
+	"context"
+	"database/sql"
 	"testing"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -170,4 +172,50 @@ func TestAScriptsParameterIsNoCode(t *testing.T) {
 	if !c.stored(db.Job{JobGroup: 1, GlueType: wire.GlueBean, ExecutorHandler: "runIt"}) {
 		t.Error("a stored job's handler does not count")
 	}
+}
+
+// asking counts the questions to a database.
+type asking struct {
+	db.DBTX
+	n int
+}
+
+func (a *asking) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	a.n++
+	return a.DBTX.QueryContext(ctx, query, args...)
+}
+
+func (a *asking) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	a.n++
+	return a.DBTX.QueryRowContext(ctx, query, args...)
+}
+
+// TestWhatIsAroundJobsIsReadOnce for all of a file, and for each job that is saved by itself.
+func TestWhatIsAroundJobsIsReadOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		b.declare(t, b.group, "runIt")
+		for name, tt := range map[string]struct {
+			jobs *Jobs
+			want int
+		}{"by themselves": {b.Jobs, 6}, "of a file": {b.Jobs.Of("team", nil), 2}} {
+			asked := &asking{DBTX: pool}
+			for range 3 {
+				code, err := tt.jobs.codeHandlers(t.Context(), asked)
+				if err != nil || !code.is(b.group, wire.GlueBean, "runIt") {
+					t.Errorf("%s: %v, %v", name, code, err)
+				}
+				if g, err := tt.jobs.groupOf(t.Context(), asked, b.group); err != nil || g.ID != b.group {
+					t.Errorf("%s: %+v, %v", name, g, err)
+				}
+			}
+			if asked.n != tt.want {
+				t.Errorf("%s: %d questions, want %d", name, asked.n, tt.want)
+			}
+			if g, err := tt.jobs.groupOf(t.Context(), asked, 999); err != nil || g.ID != 0 {
+				t.Errorf("%s: a group that is not there: %+v, %v", name, g, err)
+			}
+		}
+	})
 }

@@ -126,8 +126,31 @@ func (s *Jobs) Release(ctx context.Context, p auth.Principal, id int64) error {
 // order in which they are, each is judged by what becomes of all.
 func (s *Jobs) Of(source string, in Incoming) *Jobs {
 	of := *s
-	of.source, of.incoming = source, in
+	of.source, of.incoming, of.around = source, in, &around{groups: make(map[int64]db.Group)}
 	return &of
+}
+
+// around is what jobs of one transaction are judged by that is not theirs, read once. It is for one goroutine.
+type around struct {
+	code   CodeHandlers
+	groups map[int64]db.Group
+}
+
+// groupOf is a group that a job is to be in; one without an id is not there.
+func (s *Jobs) groupOf(ctx context.Context, tx db.DBTX, id int64) (db.Group, error) {
+	if s.around != nil && s.around.groups[id].ID != 0 {
+		return s.around.groups[id], nil
+	}
+	g, err := s.queries.GetGroup(ctx, tx, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return db.Group{}, nil
+	} else if err != nil {
+		return g, fmt.Errorf("read group: %w", err)
+	}
+	if s.around != nil {
+		s.around.groups[id] = g
+	}
+	return g, nil
 }
 
 // heldBy is the source of the files that alone decide what a job is; empty if it may be changed by hand, or by those being applied.

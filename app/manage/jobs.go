@@ -30,6 +30,7 @@ type Jobs struct {
 	usual     *usualTimes
 	source    string   // whose files are being applied; empty: somebody changes jobs by hand
 	incoming  Incoming // what is saved in the same transaction: what starts what is judged by all of it
+	around    *around  // of what is saved in one transaction; nil: it is read for each job
 }
 
 // jobGone is what somebody hears of a job that there is not, and of one that they may not see: numbers tell nothing.

@@ -141,6 +141,7 @@ func (w *work) keepSaved(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var rows []db.SaveFileJobParams
 	for _, item := range w.items {
 		if item.Outcome != Create && item.Outcome != Change {
 			continue
@@ -149,16 +150,21 @@ func (w *work) keepSaved(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := w.keep(ctx, item.ID, version); err != nil {
-			return err
-		}
+		rows = append(rows, w.keeping(item.ID, version))
+	}
+	if err := db.SaveFileJobs(ctx, w.s.cfg.Pool, rows); err != nil {
+		return db.Error(err)
 	}
 	return nil
 }
 
+// keeping notes that the source keeps a job, which is what the version says.
+func (w *work) keeping(id int64, version string) db.SaveFileJobParams {
+	return db.SaveFileJobParams{JobID: id, Source: w.opts.Source, Revision: w.opts.Revision, Version: version, AppliedAt: w.s.cfg.Now().UnixMilli()}
+}
+
 func (w *work) keep(ctx context.Context, id int64, version string) error {
-	now := db.SaveFileJobParams{JobID: id, Source: w.opts.Source, Revision: w.opts.Revision, Version: version, AppliedAt: w.s.cfg.Now().UnixMilli()}
-	if err := w.s.queries.SaveFileJob(ctx, w.s.cfg.Pool, now); err != nil {
+	if err := w.s.queries.SaveFileJob(ctx, w.s.cfg.Pool, w.keeping(id, version)); err != nil {
 		return fmt.Errorf("note where a job is kept: %w", db.Error(err))
 	}
 	return nil
