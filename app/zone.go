@@ -52,7 +52,7 @@ func nameOf(kept []string) string {
 
 // suggestedZone is what to write for a zone that was kept, as far as that is known.
 func suggestedZone(kept []string) string {
-	if kept[0] != time.Local.String() {
+	if kept[0] != "Local" { // which names no zone, and has another name where TZ is set
 		return kept[0]
 	}
 	if kept[1] != kept[2] {
