@@ -71,9 +71,7 @@ func TestManyRunsWithoutAResultAreAskedAboutInTurn(t *testing.T) {
 		s := &sweeper{}
 		sweep := func() {
 			t.Helper()
-			if err := b.engine.sweep(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			b.sweep(s)
 		}
 		seen := make(map[string]int)
 		for range 2 {
@@ -200,9 +198,7 @@ func TestWhatHasEndedOtherwiseIsRememberedNoMore(t *testing.T) {
 	b.await("they are sent", func() bool { return b.countRuns("trigger_code = 200") == 2 })
 	s := &sweeper{}
 	for _, remembered := range []int{1, 0} {
-		if err := b.engine.sweep(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		b.sweep(s)
 		if len(s.watch) != remembered || len(s.logged) != remembered {
 			t.Errorf("%d watched, %d with a log, want %d each", len(s.watch), len(s.logged), remembered)
 		}
@@ -264,9 +260,7 @@ func TestRunsWhoseEndIsForgottenAreAskedAbout(t *testing.T) {
 		s := &sweeper{}
 		sweep := func() {
 			t.Helper()
-			if err := b.engine.sweep(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			b.sweep(s)
 		}
 		open := b.trigger(job)
 		b.await("it is sent", func() bool { return b.unsettled() == 0 })
@@ -330,9 +324,7 @@ func TestOfManyRunsOfAJobTheLogsAreAskedForInTurn(t *testing.T) {
 		b.executors.mu.Unlock()
 		s := &sweeper{}
 		for _, want := range []int{asksPerJob, asksPerJob + more, asksPerJob + more} {
-			if err := b.engine.sweep(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			b.sweep(s)
 			if asked != want {
 				t.Errorf("the logs of %d runs were asked for so far, want %d", asked, want)
 			}
@@ -361,9 +353,7 @@ func TestALogIsAskedForByTheDayOfItsRun(t *testing.T) {
 			planned, sent := []int64{day.AddDate(0, 0, -3).UnixMilli(), 0, 1}[i], []int64{0, 0, day.UnixMilli()}[i]
 			b.exec("UPDATE xxl_job_log SET executor_address = ?, planned_at = ?, sent_at = ?, trigger_time = ? WHERE id = ?", addressA, planned, sent, pool.Wall(day.AddDate(0, 0, -1)), id)
 		}
-		if err := b.engine.sweep(t.Context(), &sweeper{}); err != nil {
-			t.Fatal(err)
-		}
+		b.sweep(&sweeper{})
 		b.executors.mu.Lock()
 		defer b.executors.mu.Unlock()
 		want := map[int64]int64{ids[0]: day.AddDate(0, 0, -3).UnixMilli(), ids[1]: day.AddDate(0, 0, -1).UnixMilli()}

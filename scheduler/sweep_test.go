@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
@@ -27,10 +29,20 @@ func sweeping(t *testing.T, pool *db.Pool, configure func(*Config), addresses ..
 	s := &sweeper{}
 	return b, func() {
 		t.Helper()
-		if err := b.engine.sweep(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		b.sweep(s)
 	}
+}
+
+// sweep makes one, again where a busy machine's database was too slow for it.
+func (b *bundle) sweep(s *sweeper) {
+	b.t.Helper()
+	executortest.Eventually(b.t, "sweep", func() error {
+		err := b.engine.sweep(b.t.Context(), s)
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			b.t.Fatal(err)
+		}
+		return err
+	})
 }
 
 // TestTheSweepDoesNotForgetRunsThatAreSentLate: ids below the sweep's low mark are never read again, and a run with a low
