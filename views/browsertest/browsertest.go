@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // programs are what is looked for. The shell is Chromium without the windows, menus and extensions around a page, at half the time of
@@ -23,6 +25,7 @@ func Options(t *testing.T) []chromedp.ExecAllocatorOption {
 			continue
 		}
 		return append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.WSURLReadTimeout(executortest.Patience), // it would give up a browser after 20 s, which a busy machine may take to start it
 			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("lang", "en"))
 	}
