@@ -52,7 +52,7 @@ func TestSessionsWithoutASecondFactorEndWhereOneIsRequired(t *testing.T) {
 			}
 			return b
 		}
-		chief := provider("chiefs", "mfa")
+		weak, chief := provider("chiefs", "pwd"), provider("chiefs", "mfa")
 		has := func(what string, b *browser, session bool) {
 			t.Helper()
 			if got := b.get("/jobs"); (got.status == http.StatusOK) != session {
@@ -60,7 +60,7 @@ func TestSessionsWithoutASecondFactorEndWhereOneIsRequired(t *testing.T) {
 			}
 		}
 		root.giveCode(t)
-		// Since root has a second factor now, the other two of that user are without; and of the chief's nobody knows any more.
+		// Since root has a second factor now, the other two of that user are without, as is the one in which the provider told of none.
 		if got := note(); strings.Contains(got, "yours") || !strings.Contains(got, "3 of administrators, 4 in all") {
 			t.Errorf("then the page says %q", got)
 		}
@@ -71,13 +71,13 @@ func TestSessionsWithoutASecondFactorEndWhereOneIsRequired(t *testing.T) {
 		if got := program.post("/xxl-job-admin/jobinfo/pageList", url.Values{"jobGroup": {"0"}, "triggerStatus": {"-1"}}); got.status != http.StatusFound {
 			t.Errorf("a program that has not: %d", got.status)
 		}
-		has("one of a provider, from before", chief, false)
-		has("one of a provider, since", provider("chiefs", "mfa"), true)
+		has("one of a provider that told of none", weak, false)
+		has("one of a provider that told of one", chief, true)
 		has("a user", jonas, true)
 		if n := root.get("/profile").document(t).Find(".session-list li").Length(); n != 1 {
 			t.Errorf("the profile lists %d sessions", n)
 		}
-		if got := note(); !strings.Contains(got, "1 of administrators, 2 in all") {
+		if got := note(); !strings.Contains(got, "0 of administrators, 1 in all") {
 			t.Errorf("while administrators must, the page says %q", got)
 		}
 		root.set(url.Values{"second_factor": {"all"}})
@@ -126,6 +126,42 @@ func TestWhoBecomesAnAdministratorShowsASecondFactor(t *testing.T) {
 		}
 		if again := signIn("chiefs", "mfa"); again.get("/users").status != http.StatusOK || chief.get("/users").status != http.StatusOK {
 			t.Error("a further sign-in ends the session before it")
+		}
+	})
+}
+
+// TestAFileThatSaysWhatTellsOfASecondFactor holds for sessions that are open, too: of them nobody knows whether there was one.
+func TestAFileThatSaysWhatTellsOfASecondFactor(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := directorytest.NewOIDC(t)
+		o.SignIn = company(t, p)
+		a := start(t, o)
+		orders(t, a)
+		root := open(t, a).mustLogin()
+		root.giveCode(t)
+		root.set(url.Values{"second_factor": {"admins"}})
+		p.SetUser(member("anna", "chiefs"))
+		chief := open(t, a)
+		if got := chief.signIn(); got.location() != "/jobs" {
+			t.Fatalf("sign in: %d %.300s", got.status, got.body)
+		}
+		if got := chief.get("/users"); got.status != http.StatusOK {
+			t.Fatalf("while it is the provider's matter: %d", got.status)
+		}
+		if err := a.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		o.Listener, o.SignIn = testOptions(t).Listener, company(t, p)
+		o.SignIn.OIDC[0].SecondFactor = &directory.SecondFactor{AMR: directory.Values{"mfa"}}
+		next := start(t, o)
+		chief.base = open(t, next).base
+		if got := chief.get("/users"); got.status != http.StatusSeeOther {
+			t.Errorf("once the file says what tells of one: %d", got.status)
+		}
+		root.base = chief.base
+		if got := root.get("/users"); got.status != http.StatusOK {
+			t.Errorf("who has shown one here: %d", got.status)
 		}
 	})
 }

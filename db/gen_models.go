@@ -787,6 +787,7 @@ type Session struct {
 	Address    string
 	Agent      string
 	Remembered int64
+	Strong     int64
 }
 
 type Setting struct {

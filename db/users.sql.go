@@ -179,7 +179,7 @@ func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, err
 }
 
 const getSession = `-- name: GetSession :one
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider,
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, s.strong, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider,
        CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
@@ -197,6 +197,7 @@ type GetSessionRow struct {
 	SeenAt      int64
 	ExpiresAt   int64
 	Remembered  int64
+	Strong      int64
 	Username    string
 	Role        int64
 	Permission  Text
@@ -219,6 +220,7 @@ func (q *Queries) GetSession(ctx context.Context, db DBTX, arg GetSessionParams)
 		&i.SeenAt,
 		&i.ExpiresAt,
 		&i.Remembered,
+		&i.Strong,
 		&i.Username,
 		&i.Role,
 		&i.Permission,
@@ -367,7 +369,7 @@ func (q *Queries) InsertPermission(ctx context.Context, db DBTX, arg InsertPermi
 }
 
 const insertSession = `-- name: InsertSession :exec
-INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, remembered, address, agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, remembered, address, agent, strong) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertSessionParams struct {
@@ -379,6 +381,7 @@ type InsertSessionParams struct {
 	Remembered int64
 	Address    string
 	Agent      string
+	Strong     int64
 }
 
 func (q *Queries) InsertSession(ctx context.Context, db DBTX, arg InsertSessionParams) error {
@@ -391,6 +394,7 @@ func (q *Queries) InsertSession(ctx context.Context, db DBTX, arg InsertSessionP
 		arg.Remembered,
 		arg.Address,
 		arg.Agent,
+		arg.Strong,
 	)
 	return err
 }
@@ -552,7 +556,7 @@ func (q *Queries) ListPermissionsOf(ctx context.Context, db DBTX, userID int64) 
 }
 
 const listSessionTimes = `-- name: ListSessionTimes :many
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.role, u.provider,
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, s.strong, u.role, u.provider,
        CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.expires_at > ? AND u.disabled = 0 LIMIT ?
@@ -570,6 +574,7 @@ type ListSessionTimesRow struct {
 	SeenAt      int64
 	ExpiresAt   int64
 	Remembered  int64
+	Strong      int64
 	Role        int64
 	Provider    string
 	FactorSince int64
@@ -592,6 +597,7 @@ func (q *Queries) ListSessionTimes(ctx context.Context, db DBTX, arg ListSession
 			&i.SeenAt,
 			&i.ExpiresAt,
 			&i.Remembered,
+			&i.Strong,
 			&i.Role,
 			&i.Provider,
 			&i.FactorSince,
@@ -610,7 +616,7 @@ func (q *Queries) ListSessionTimes(ctx context.Context, db DBTX, arg ListSession
 }
 
 const listSessionsOfUser = `-- name: ListSessionsOfUser :many
-SELECT id, user_id, created_at, seen_at, expires_at, address, agent, remembered FROM punctual_session
+SELECT id, user_id, created_at, seen_at, expires_at, address, agent, remembered, strong FROM punctual_session
 WHERE user_id = ? AND expires_at > ? ORDER BY seen_at DESC, id LIMIT ?
 `
 
@@ -639,6 +645,7 @@ func (q *Queries) ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessi
 			&i.Address,
 			&i.Agent,
 			&i.Remembered,
+			&i.Strong,
 		); err != nil {
 			return nil, err
 		}

@@ -119,23 +119,23 @@ DELETE FROM punctual_used_sign_in WHERE used_at < ? LIMIT 1000;
 UPDATE xxl_job_user SET password = sqlc.arg(new_password) WHERE id = sqlc.arg(id) AND password = sqlc.arg(old_password);
 
 -- name: InsertSession :exec
-INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, remembered, address, agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, remembered, address, agent, strong) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: GetSession :one
 -- A session with its user, in one read per request.
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider,
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, s.strong, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider,
        CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
 
 -- name: ListSessionsOfUser :many
 -- The sessions of a user that still count, the one used last first.
-SELECT id, user_id, created_at, seen_at, expires_at, address, agent, remembered FROM punctual_session
+SELECT id, user_id, created_at, seen_at, expires_at, address, agent, remembered, strong FROM punctual_session
 WHERE user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now_ms) ORDER BY seen_at DESC, id LIMIT ?;
 
 -- name: ListSessionTimes :many
 -- The sessions of everybody, for counting those that still count.
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.role, u.provider,
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, s.strong, u.role, u.provider,
        CAST(COALESCE((SELECT MIN(f.created_at) FROM punctual_factor AS f WHERE f.user_id = s.user_id), 9223372036854775807) AS SIGNED) AS factor_since
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0 LIMIT ?;

@@ -130,7 +130,7 @@ func TestASessionLivesAndEnds(t *testing.T) {
 				r.AddCookie(c)
 			}
 			w := httptest.NewRecorder()
-			if err := s.start(w, r, Principal{UserID: user}, remember, "10.0.0.1"); err != nil {
+			if err := s.start(w, r, SignIn{Who: Principal{UserID: user}, Remember: remember, Address: "10.0.0.1"}); err != nil {
 				t.Fatal(err)
 			}
 			return w.Result().Cookies()[0]

@@ -14,18 +14,18 @@ const (
 )
 
 // openFormer is start with one of the former cookies.
-func (s *Sessions) openFormer(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address, cookie string) error {
+func (s *Sessions) openFormer(w http.ResponseWriter, r *http.Request, in SignIn, cookie string) error {
 	for _, id := range formerIDs(r, cookie) {
 		if err := s.endID(r.Context(), id); err != nil {
 			return err
 		}
 	}
-	id, err := s.begin(r, p, remember, address)
+	id, err := s.begin(r, in)
 	if err != nil {
 		return err
 	}
 	c := formerCookie(r, cookie, id)
-	if life := s.policy().Remember; remember && life > 0 {
+	if life := s.policy().Remember; in.Remember && life > 0 {
 		c.MaxAge = int(life.Seconds())
 	}
 	http.SetCookie(w, c)

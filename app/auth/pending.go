@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -34,7 +33,7 @@ func (p *Pending) ID() string { return p.id }
 func (s *SignIns) suspend(w http.ResponseWriter, r *http.Request, in SignIn) error {
 	id := rand.Text() + rand.Text()
 	err := s.queries.InsertSignIn(r.Context(), s.cfg.Pool, db.InsertSignInParams{
-		ID: rowID(id), UserID: in.Who.UserID, Way: string(in.Way), Provider: short(in.Provider, 64), Remember: number(in.Remember), Strong: int64(slices.Index(seconds, in.Second)),
+		ID: rowID(id), UserID: in.Who.UserID, Way: string(in.Way), Provider: short(in.Provider, 64), Remember: number(in.Remember), Strong: strength(in.Second),
 		Address: short(in.Address, 64), ExpiresAt: s.cfg.Now().Add(pendingLife).UnixMilli(),
 	})
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *SignIns) Step(ctx context.Context, p *Pending) (Step, error) { return s
 
 // Shown notes which second factor was shown, or has just been set up.
 func (s *SignIns) Shown(ctx context.Context, p *Pending, second Second) error {
-	if err := s.queries.SetSignInStrong(ctx, s.cfg.Pool, db.SetSignInStrongParams{ID: p.id, Strong: int64(slices.Index(seconds, second))}); err != nil {
+	if err := s.queries.SetSignInStrong(ctx, s.cfg.Pool, db.SetSignInStrongParams{ID: p.id, Strong: strength(second)}); err != nil {
 		return fmt.Errorf("note that the second factor was shown: %w", db.Error(err))
 	}
 	p.Second = second

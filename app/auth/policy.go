@@ -11,7 +11,6 @@ type Policy struct {
 	ChangeGiven bool
 	// SecondFactor says who must have one; whoever has one is asked for it in any case.
 	SecondFactor Whom
-	SecondSince  int64 // when that was decided (epoch ms)
 }
 
 // Whom says for which users something holds.

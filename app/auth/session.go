@@ -53,17 +53,17 @@ func (s *Sessions) Ask(f Factored) { s.factors = f }
 // lasts says whether a session has not ended by the limits that hold now, which may have been set after it began. A session of whom must have a second
 // factor ends where it began without one: it is no way to set one up, since whoever took the browser has it too.
 func (s *Sessions) lasts(row db.ListSessionTimesRow, policy Policy, now int64) bool {
-	return policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) > now && !(policy.NeedsSecond(row.Role) && s.isSingle(row, policy.SecondSince))
+	return policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) > now && !(policy.NeedsSecond(row.Role) && s.isSingle(row))
 }
 
 // isSingle says whether a session began before its user had a second factor of those that they have now; of one at a provider that tells of it, whether
-// it began before that was asked for.
-func (s *Sessions) isSingle(row db.ListSessionTimesRow, since int64) bool {
+// it did not tell of one then.
+func (s *Sessions) isSingle(row db.ListSessionTimesRow) bool {
 	switch {
 	case row.Provider == "" || s.factors != nil && s.factors.Checks(row.Provider):
 		return row.CreatedAt < row.FactorSince
 	case s.factors != nil && s.factors.Tells(row.Provider):
-		return row.CreatedAt < since
+		return row.Strong != strength(SecondProvider)
 	}
 	return false // that one was shown is the provider's matter
 }
@@ -86,18 +86,18 @@ func (s *Sessions) Mark(stored string) string {
 
 // start begins a session and sets its cookie. A session the browser had before is ended: whoever logs in anew gets a new
 // id, so that one planted beforehand is worth nothing.
-func (s *Sessions) start(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address string) error {
+func (s *Sessions) start(w http.ResponseWriter, r *http.Request, in SignIn) error {
 	if err := s.end(r); err != nil {
 		return err
 	}
-	id, err := s.begin(r, p, remember, address)
+	id, err := s.begin(r, in)
 	if err != nil {
 		return err
 	}
 	cookie := s.cookie(r)
 	cookie.Values[cookieField] = id
 	cookie.Options = options(r)
-	if life := s.policy().Remember; remember && life > 0 {
+	if life := s.policy().Remember; in.Remember && life > 0 {
 		cookie.Options.MaxAge = int(life / time.Second)
 	}
 	if err := s.cookies.Save(r, w, cookie); err != nil {
@@ -110,15 +110,15 @@ func (s *Sessions) start(w http.ResponseWriter, r *http.Request, p Principal, re
 const idLength = 52
 
 // begin makes the row of a session and returns its id.
-func (s *Sessions) begin(r *http.Request, p Principal, remember bool, address string) (string, error) {
+func (s *Sessions) begin(r *http.Request, in SignIn) (string, error) {
 	id, now := rand.Text()+rand.Text(), s.now().UnixMilli()
 	kept := int64(0)
-	if remember && s.policy().Remember > 0 {
+	if in.Remember && s.policy().Remember > 0 {
 		kept = 1
 	}
 	err := s.queries.InsertSession(r.Context(), s.pool, db.InsertSessionParams{
-		ID: rowID(id), UserID: p.UserID, CreatedAt: now, SeenAt: now, ExpiresAt: s.policy().end(now, now, kept != 0), Remembered: kept,
-		Address: short(address, 64), Agent: short(r.UserAgent(), 255),
+		ID: rowID(id), UserID: in.Who.UserID, CreatedAt: now, SeenAt: now, ExpiresAt: s.policy().end(now, now, kept != 0), Remembered: kept,
+		Address: short(in.Address, 64), Agent: short(r.UserAgent(), 255), Strong: strength(in.Second),
 	})
 	if err != nil {
 		return "", fmt.Errorf("open session: %w", err)
@@ -153,7 +153,7 @@ func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, e
 		return Principal{}, fmt.Errorf("find session: %w", err)
 	}
 	if !s.lasts(db.ListSessionTimesRow{
-		CreatedAt: row.CreatedAt, SeenAt: row.SeenAt, Remembered: row.Remembered, Role: row.Role, Provider: row.Provider, FactorSince: row.FactorSince,
+		CreatedAt: row.CreatedAt, SeenAt: row.SeenAt, Remembered: row.Remembered, Strong: row.Strong, Role: row.Role, Provider: row.Provider, FactorSince: row.FactorSince,
 	}, policy, now) {
 		return Principal{}, ErrNoSession
 	}
@@ -200,7 +200,7 @@ func (s *Sessions) ListOf(ctx context.Context, userID int64) ([]db.Session, erro
 	}
 	return slices.DeleteFunc(rows, func(row db.Session) bool {
 		return !s.lasts(db.ListSessionTimesRow{
-			CreatedAt: row.CreatedAt, SeenAt: row.SeenAt, Remembered: row.Remembered, Role: u.Role, Provider: u.Provider, FactorSince: u.FactorSince,
+			CreatedAt: row.CreatedAt, SeenAt: row.SeenAt, Remembered: row.Remembered, Strong: row.Strong, Role: u.Role, Provider: u.Provider, FactorSince: u.FactorSince,
 		}, policy, now)
 	}), nil
 }
@@ -239,7 +239,7 @@ type Single struct {
 func (s *Sessions) Single(ctx context.Context, p Principal) (n Single, err error) {
 	rows, err := s.open(ctx)
 	for _, row := range rows {
-		if !s.isSingle(row, s.now().UnixMilli()+1) {
+		if !s.isSingle(row) {
 			continue
 		}
 		n.All++

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -41,8 +42,10 @@ const (
 	SecondRecovery Second = "recovery"
 )
 
-// seconds are the numbers by which a sign-in that is under way keeps them.
+// seconds are the numbers by which sign-ins that are under way and sessions keep them.
 var seconds = []Second{SecondNone, SecondUnknown, SecondProvider, SecondCode, SecondPasskey, SecondRecovery}
+
+func strength(second Second) int64 { return int64(slices.Index(seconds, second)) }
 
 // Step is what somebody still has to do before they have a session.
 type Step string
@@ -126,7 +129,7 @@ func (s *SignIns) end(ctx context.Context, p *Pending) error {
 }
 
 func (s *SignIns) open(w http.ResponseWriter, r *http.Request, in SignIn) error {
-	if err := s.cfg.Sessions.start(w, r, in.Who, in.Remember, in.Address); err != nil {
+	if err := s.cfg.Sessions.start(w, r, in); err != nil {
 		return err
 	}
 	s.opened(r.Context(), in)
@@ -144,7 +147,7 @@ func (s *SignIns) AdmitProgram(w http.ResponseWriter, r *http.Request, in SignIn
 	if step != StepNone {
 		return ErrStepDue
 	}
-	if err := s.cfg.Sessions.openFormer(w, r, in.Who, in.Remember, in.Address, cookie); err != nil {
+	if err := s.cfg.Sessions.openFormer(w, r, in, cookie); err != nil {
 		return err
 	}
 	s.opened(r.Context(), in)

@@ -249,9 +249,6 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 		if err != nil {
 			return auth.Principal{}, err
 		}
-		if err := s.endSingle(ctx, tx, old, role(in.Admin, in.Auditor)); err != nil {
-			return auth.Principal{}, err
-		}
 	}
 	if err := s.users.grant(ctx, tx, entry.ID, finer); err != nil {
 		return auth.Principal{}, err
@@ -278,16 +275,6 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 	}
 	p.Provider = id.Provider
 	return p, nil
-}
-
-// endSingle ends the sessions of somebody who becomes one of whom a second factor is required: at a provider that tells of it they may have begun without.
-// Where it is shown here, the session knows.
-func (s *Directories) endSingle(ctx context.Context, tx *sql.Tx, old User, becomes int64) error {
-	policy := s.cfg.Settings.SignIn()
-	if !s.cfg.Directories.Tells(old.Provider) || policy.NeedsSecond(role(old.Admin, old.Auditor)) || !policy.NeedsSecond(becomes) {
-		return nil
-	}
-	return s.users.endSessions(ctx, tx, old.ID, "")
 }
 
 // join puts somebody into the teams that the rules name, and takes them out of the others that rules had put them into. Where somebody

@@ -160,7 +160,7 @@ func (s *Settings) inForce(rows []db.Setting) *held {
 	h.signIn = auth.Policy{
 		Idle: time.Duration(h.number(SettingSessionIdle)) * time.Minute, Absolute: time.Duration(h.number(SettingSessionLife)) * time.Hour,
 		Remember: time.Duration(h.number(SettingRemember)) * 24 * time.Hour, ChangeGiven: h.values[SettingChangeGiven] == SettingOn,
-		SecondFactor: auth.Whom(h.values[SettingSecond]), SecondSince: h.rows[SettingSecond].UpdatedAt,
+		SecondFactor: auth.Whom(h.values[SettingSecond]),
 	}
 	return h
 }
