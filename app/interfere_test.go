@@ -213,3 +213,78 @@ func TestWhatSomebodyMayNotSeeIsNotThere(t *testing.T) {
 		same("a file", ask(strings.ToLower(secret)), ask("xabsentx"))
 	})
 }
+
+// TestNoWayLeadsAroundTheSecondPerson: somebody with all rights in a group whose scripts a second person looks at asks for everything that there is, in
+// the console, by API v1, as XXL-JOB's programs and as its console's scripts do. What runs stays what it was.
+func TestNoWayLeadsAroundTheSecondPerson(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		n := newNeighbours(t, o)
+		ctx := t.Context()
+		if _, err := n.pool.ExecContext(ctx, "REPLACE INTO punctual_group (app_name, script_review) SELECT app_name, 1 FROM xxl_job_group"); err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		try := func(what string, ask func(own objects) answer) {
+			t.Helper()
+			got := ask(things(t, n.App, 1, "mine"))
+			if got.status < 300 || got.status == http.StatusSeeOther {
+				asked++
+			}
+			for table, of := range map[string]string{"xxl_job_info": "glue_source NOT IN ('', 'mine') AND glue_type LIKE 'GLUE%'", "punctual_trial": "source <> 'mine'"} {
+				var count int
+				if err := n.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE "+of).Scan(&count); err != nil {
+					t.Fatal(err)
+				}
+				if count > 0 {
+					t.Fatalf("%s: %d scripts in %s that nobody has looked at; it was answered %d %.300s", what, count, table, got.status, got.body)
+				}
+			}
+		}
+		for _, op := range apiOperations(t, n.App) {
+			if op.method != http.MethodGet && apiNeeds[op.id].login {
+				try(op.id, func(own objects) answer {
+					return n.program.do(op.method, op.at(own), apiBody(op.id, own), op.match()...)
+				})
+			}
+		}
+		for route, need := range routeNeeds {
+			if strings.HasPrefix(route, "POST ") && need.login && need != user {
+				try(route, func(own objects) answer {
+					method, path, form := request(route, own)
+					return n.person.do(method, path, form)
+				})
+			}
+		}
+		const file = `{"source":"repository","files":[{"name":"a.yaml","text":"executors:\n  orders:\n    jobs:\n      - name: mine\n        type: GLUE_SHELL\n        script: changed\n"}]}`
+		for what, body := range map[string]string{
+			"PATCH /jobs/%d": `{"script":"changed","script_remark":"changed it"}`, "POST /jobs|%d": `{"group_id":1,"description":"new","author":"ann","kind":"GLUE_SHELL","script":"changed","script_remark":"changed it"}`,
+			"POST /jobs/apply|%d": file,
+		} {
+			method, path, _ := strings.Cut(what, " ")
+			path, _, _ = strings.Cut(path, "|")
+			try(what, func(own objects) answer {
+				return n.program.do(method, strings.Replace(path, "%d", fmt.Sprint(own.job), 1), body)
+			})
+		}
+		try("the form of a job", func(own objects) answer {
+			method, path, form := request("POST /jobs/:id", own)
+			form.Set("source", "changed")
+			form.Set("glue", "GLUE_SHELL")
+			return n.person.do(method, path, form)
+		})
+		for _, method := range []string{"addJob", "updateJob"} {
+			try("/api/"+method, func(own objects) answer {
+				return n.person.raw("POST", "/api/"+method, strings.NewReader(fmt.Sprintf(`{"id":%d,"jobGroup":1,"name":"x","author":"ann","scheduleType":"NONE","glueType":"GLUE_SHELL","glueSource":"changed","glueRemark":"changed it"}`, own.job)),
+					"Authorization", "Bearer "+n.program.token, "Content-Type", "application/json")
+			})
+		}
+		if asked < 40 {
+			t.Errorf("only %d requests were let through", asked)
+		}
+		var waiting int
+		if err := n.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_script_change WHERE source = 'changed' AND author_id > 0").Scan(&waiting); err != nil || waiting < 5 {
+			t.Errorf("only %d changes wait, %v", waiting, err)
+		}
+	})
+}
