@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -117,6 +118,46 @@ func TestThePageOfBackfills(t *testing.T) {
 		}
 		if got := b.post(path+"/1/stop", nil); got.status != http.StatusConflict {
 			t.Errorf("stop of what is over: %d", got.status)
+		}
+	})
+}
+
+// TestAnOpenBackfillIsOnThePageOfItsJob: also for those who may not end it, and until it is over.
+func TestAnOpenBackfillIsOnThePageOfItsJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+		if got := admin.post("/jobs", form(url.Values{"time_zone": {"Asia/Tokyo"}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		if got := admin.post("/users", url.Values{"name": {"viewer"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		viewer := open(t, a)
+		viewer.login("viewer", testPassword)
+		from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.FixedZone("Tokyo", 9*3600))
+		_, err := db.New().InsertBackfill(t.Context(), a.pool, db.InsertBackfillParams{JobID: 1, Kind: backfill.OfSchedule, FromAt: from.UnixMilli(), UntilAt: from.AddDate(0, 0, 3).UnixMilli(), AtOnce: 2, State: backfill.Paused, Total: 3, MadeAt: from.UnixMilli(), MadeBy: "admin"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for b, forms := range map[*browser]int{admin: 2, viewer: 0} {
+			open := b.get("/jobs/1").document(t).Find("[aria-labelledby=job-backfills]")
+			if text := strings.Join(strings.Fields(open.Text()), " "); open.Find("progress").AttrOr("max", "") != "3" || open.Find("form").Length() != forms || open.Find("a").AttrOr("href", "") != "/jobs/1/backfill" ||
+				!strings.Contains(text, "2026-03-01 00:00:00 – 2026-03-04 00:00:00 Paused 0 succeeded, 0 failed, 0 under way, 3 left") {
+				t.Errorf("%d forms and %q", open.Find("form").Length(), text)
+			}
+		}
+		// What goes on comes before a new one.
+		if page := admin.get("/jobs/1/backfill").body; strings.Index(page, `id="backfills"`) > strings.Index(page, `name="at_once"`) {
+			t.Error("the backfill that goes on stands below the form")
+		}
+		if got := admin.post("/jobs/1/backfill/1/stop", url.Values{"next": {"/jobs/1"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != "/jobs/1" {
+			t.Errorf("stop: %d to %q", got.status, got.header.Get("Location"))
+		}
+		if got := admin.get("/jobs/1").document(t).Find("[aria-labelledby=job-backfills]"); got.Length() != 0 {
+			t.Errorf("of what is over: %s", got.Text())
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/backfills"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -65,12 +66,7 @@ func (c *backfillPages) page(ec echo.Context, status int, jobID int64, page back
 	if err != nil {
 		return err
 	}
-	for _, b := range rows {
-		page.Rows = append(page.Rows, backfills.Row{
-			ID: b.ID, State: b.State, Ended: b.EndedAt != 0, Failed: b.Kind == backfill.OfFailed, From: moment(b.FromAt, zone), Until: moment(b.UntilAt, zone),
-			Total: b.Total, Sent: b.Sent, Good: b.Succeeded, Bad: b.Failed, By: b.MadeBy, At: c.at(page.Page, time.UnixMilli(b.MadeAt)),
-		})
-	}
+	page.Rows = c.backfillRows(page.Page, rows, zone)
 	held, err := c.pauses.Of(ctx, p, j)
 	if err != nil {
 		return err
@@ -87,6 +83,16 @@ func (c *backfillPages) page(ec echo.Context, status int, jobID int64, page back
 		{Value: backfillNewest, Label: page.T("backfill.order.newest"), Selected: page.Values.Order == backfillNewest},
 	}
 	return renderPart(ec, status, backfills.List(page), backfills.FragmentList)
+}
+
+func (c *frame) backfillRows(page layout.Page, rows []db.Backfill, zone *time.Location) (drawn []backfills.Row) {
+	for _, b := range rows {
+		drawn = append(drawn, backfills.Row{
+			ID: b.ID, State: b.State, Ended: b.EndedAt != 0, Failed: b.Kind == backfill.OfFailed, From: moment(b.FromAt, zone), Until: moment(b.UntilAt, zone),
+			Total: b.Total, Sent: b.Sent, Good: b.Succeeded, Bad: b.Failed, By: b.MadeBy, At: c.at(page, time.UnixMilli(b.MadeAt)),
+		})
+	}
+	return drawn
 }
 
 // zoneOf is the zone of a job's times, in which ranges are typed.
@@ -178,6 +184,6 @@ func (c *backfillPages) deed(do func(s *manage.Backfills, ctx context.Context, p
 		if err := do(c.backfills, ec.Request().Context(), who(ec), jobID, backfillID); err != nil {
 			return err
 		}
-		return c.goTo(ec, link.JobBackfill(jobID), done("backfill.flash.done"))
+		return c.goTo(ec, cmp.Or(link.Local(ec.FormValue(ui.FieldBackTo)), link.JobBackfill(jobID)), done("backfill.flash.done"))
 	}
 }

@@ -98,7 +98,7 @@ func New(cfg Config) *Console {
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
 	told := &timelines{frame: f, runs: m.Runs, jobs: m.Jobs, audit: m.Audit}
-	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, figures: m.Dashboard, pauses: m.Pauses, saved: views, keys: m.Secrets, audit: m.Audit}
+	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, figures: m.Dashboard, pauses: m.Pauses, saved: views, keys: m.Secrets, audit: m.Audit, backfills: m.Backfills}
 	people := &userPages{frame: f, users: m.Users, directories: m.Directories, factors: cfg.Factors}
 	return &Console{
 		frame: f, sessions: cfg.Sessions,

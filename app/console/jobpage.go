@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/backfills"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -38,6 +39,13 @@ const (
 	pageChanges = 6
 	pageFields  = 4
 )
+
+// openBackfills are the backfills of a job that go on, or are paused.
+func (c *jobPage) openBackfills(ctx context.Context, page layout.Page, p auth.Principal, j db.Job) (backfills.Page, error) {
+	rows, err := c.backfills.Of(ctx, p, j.ID)
+	rows = slices.DeleteFunc(rows, func(b db.Backfill) bool { return b.EndedAt != 0 })
+	return backfills.Page{Page: page, JobID: j.ID, CanRun: p.Can(j.JobGroup, auth.RightRun), Rows: c.backfillRows(page, rows, c.zoneOf(j.TimeZone))}, err
+}
 
 func (c *jobPage) jobDetail(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
@@ -64,6 +72,9 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	} else if ok {
 		page.Row.Deadline = c.drawnDeadline(page.Page, s, c.zoneOf(j.TimeZone))
+	}
+	if page.Backfills, err = c.openBackfills(ctx, page.Page, p, j); err != nil {
+		return err
 	}
 	marked, err := c.jobs.Favourites(ctx, p, []int64{j.ID})
 	if err != nil {

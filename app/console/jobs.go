@@ -34,6 +34,8 @@ type jobPages struct {
 	saved   *savedViews
 	keys    *manage.Secrets
 	audit   *manage.Audit
+
+	backfills *manage.Backfills
 }
 
 func (c *jobPages) routes(g *echo.Group) {

@@ -84,6 +84,9 @@ func (p Page) open() bool {
 	return false
 }
 
+// goesOn says that the page is about what goes on, before it is about a new one: nobody has begun to fill the form in.
+func (p Page) goesOn() bool { return p.open() && p.Plan == nil && len(p.Errors) == 0 }
+
 // every is how often the list is drawn anew, in ms: as long as something goes on, often.
 func every(p Page) string {
 	if p.open() {

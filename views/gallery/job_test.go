@@ -71,6 +71,8 @@ func (f fakes) jobHealthy() jobs.DetailPage {
 	p := jobs.DetailPage{Page: f.page("/jobs/7"), Row: f.jobs().Rows[0], CanCopy: true}
 	p.Executors = &f.groups().Rows[1]
 	p.Row.Last.LogID, p.Row.Tags = 89990, []string{"money", "night"}
+	p.Backfills = f.backfills(false)
+	p.Backfills.Rows = p.Backfills.Rows[:2]
 	p.Runs = f.bars(50, 24*time.Hour, 84*time.Second, map[int]runstate.State{17: runstate.Failed, 18: runstate.Skipped})
 	p.Good = f.T("job.good.of", "Count", 50, "Good", 48, "N", 50)
 	p.Usual = jobs.Usual{P50: f.T("time.unit.s", "N", 84), P95: f.T("time.unit.min", "N", 2), Runs: 197}

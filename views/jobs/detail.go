@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
+	"github.com/punctual-job/punctual/views/backfills"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
@@ -28,10 +29,11 @@ type DetailPage struct {
 	Runs        ui.RunBars
 	Good        string // "48 of 50" of the runs shown
 	Usual       Usual
-	Open        []RunLine // under way, newest first
-	Turn        ui.Turn   // for which one of them waits
-	Failures    []RunLine // the latest, newest first
-	Quiet       *Quiet    // of the runs shown; nil: none
+	Open        []RunLine      // under way, newest first
+	Turn        ui.Turn        // for which one of them waits
+	Backfills   backfills.Page // that are not over
+	Failures    []RunLine      // the latest, newest first
+	Quiet       *Quiet         // of the runs shown; nil: none
 	When        When
 	MayChain    bool // a flow can be made of it and its children
 	MayUnchain  bool // it is a flow that was made so, which can be undone
