@@ -255,7 +255,7 @@ func (f fakes) pages() []page {
 		{"webhook-form", "/webhooks/new", webhooks.Form(f.webhookForm())},
 		{"webhook-secret", "/webhooks/2/secret", webhooks.Made(webhooks.MadePage{Page: f.page("/webhooks/2/secret"), ID: 2, Name: "hub", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", Rotated: true})},
 		{"webhook-delete", "/webhooks/2/delete", webhooks.Delete(webhooks.DeletePage{Page: f.page("/webhooks/2/delete"), ID: 2, Name: "hub", Waiting: "12"})},
-		{"pauses-empty", "/pauses?empty", pauses.List(pauses.ListPage{Page: f.page("/pauses")})},
+		{"pauses-empty", "/pauses?empty", pauses.List(f.pausesNone())},
 		{"teams", "/teams", users.Teams(f.teams())},
 		{"teams-empty", "/teams", users.Teams(users.TeamsPage{Page: f.page("/teams")})},
 		{"team-edit", "/teams/2/edit", users.TeamForm(f.teamEdit())},

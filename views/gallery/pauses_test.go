@@ -24,3 +24,9 @@ func (f fakes) pauses() pauses.ListPage {
 	}
 	return p
 }
+
+func (f fakes) pausesNone() pauses.ListPage {
+	p := f.pauses()
+	p.Rows, p.Errors = nil, nil
+	return p
+}
