@@ -207,8 +207,11 @@ func (w *window) visit(path string) {
 func holds(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		err := executortest.Within(ctx, patience/2, func() error {
+			// A browser may owe the answer to a question that came while a page went; the next page knows it.
+			ask, cancel := context.WithTimeout(ctx, patience/6)
+			defer cancel()
 			var is bool
-			if err := chromedp.Evaluate(`document.readyState === "complete" && !!(`+expression+`)`, &is).Do(ctx); err != nil {
+			if err := chromedp.Evaluate(`document.readyState === "complete" && !!(`+expression+`)`, &is).Do(ask); err != nil {
 				return err
 			}
 			if !is {
