@@ -15,6 +15,7 @@ type compiler struct {
 	def    *Definition
 	plan   *Plan
 	index  map[string]int // steps by their ids
+	circle bool           // steps need each other, so what comes before what is not known
 	faults Faults
 }
 
@@ -55,9 +56,7 @@ func (c *compiler) definition() {
 	for i := range def.Steps {
 		c.needs(i)
 	}
-	if !c.sortSteps() {
-		return // what comes before what is not known
-	}
+	c.circle = !c.sortSteps()
 	for i := range def.Steps {
 		c.kind(&def.Steps[i])
 		c.expressions(i)

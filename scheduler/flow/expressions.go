@@ -83,6 +83,9 @@ func isSecret(inside string) bool {
 }
 
 func (c *compiler) readsBefore(i int, field, text string, reads []string) {
+	if c.circle {
+		return
+	}
 	for _, id := range reads {
 		if j, ok := c.plan.Index(id); ok && !slices.Contains(c.plan.steps[i].ancestors, j) {
 			c.fault(c.plan.steps[i].Step, field, CodeNotBefore, "Value", id, "Expression", shown(text))

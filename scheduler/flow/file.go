@@ -55,8 +55,21 @@ func read(tree document.Node) (*Definition, error) {
 	for i, f := range r.Faults {
 		faults[i] = Fault{Step: in[i], Line: f.Line, Field: f.Field}
 	}
+	faults = append(faults, expressionFaults(def)...)
 	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
 	return nil, faults
+}
+
+// expressionFaults are those of the expressions of a definition that could be read in part: what was not read is not missed. Where an id was
+// not, nobody knows which steps there are.
+func expressionFaults(def *Definition) Faults {
+	if len(def.Steps) == 0 || slices.ContainsFunc(def.Steps, func(s Step) bool { return s.ID == "" }) {
+		return nil
+	}
+	_, faults := Compile(def)
+	return slices.DeleteFunc(faults, func(f Fault) bool {
+		return !strings.HasPrefix(f.Key, CodeExpr) && !strings.HasPrefix(f.Key, CodePlanned) && f.Key != CodeMoment
+	})
 }
 
 // readSteps takes a definition from a document. What is wrong with it the reader has, and in says in which step each of the reader's faults is.
