@@ -514,7 +514,7 @@ func (f fakes) steps(beats ...beat) []runs.Step {
 	var steps []runs.Step
 	for i, b := range beats {
 		s := runs.Step{Name: b.name, State: b.state, Detail: b.detail}
-		if b.state != runs.StepActive && b.state != runs.StepPending {
+		if b.state != runs.StepActive && b.state != runs.StepPending && b.state != runs.StepWaiting {
 			s.At = format.Clock(base.Add(b.after), base)
 			if i > 0 {
 				s.Delta = format.Delta(f.Printer, b.after-beats[i-1].after)

@@ -214,7 +214,8 @@ func (f fakes) runRetry() runs.DetailPage {
 	s.At, s.Planned, s.CanKill, s.SendNote = f.at(4*time.Minute), f.at(4*time.Minute), true, nil
 	s.Advice = f.T("advice.retrywaits", "At", s.At.Absolute)
 	s.Steps = f.steps(beat{runs.StepClaimed, runs.StepDone, -5 * time.Minute, f.T("runs.step.by", "Name", "admin-1")}, beat{runs.StepPlanned, runs.StepDone, 0, ""},
-		beat{runs.StepRouted, runs.StepActive, 0, ""}, beat{runs.StepSent, runs.StepPending, 0, ""}, beat{runs.StepAnswered, runs.StepPending, 0, ""}, beat{runs.StepCalledBack, runs.StepPending, 0, ""})
+		beat{runs.StepWaitsTime, runs.StepWaiting, 0, ""},
+		beat{runs.StepRouted, runs.StepPending, 0, ""}, beat{runs.StepSent, runs.StepPending, 0, ""}, beat{runs.StepAnswered, runs.StepPending, 0, ""}, beat{runs.StepCalledBack, runs.StepPending, 0, ""})
 	return runs.DetailPage{Page: f.page("/runs/90433"), Timeline: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
 }
 
