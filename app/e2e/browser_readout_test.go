@@ -10,20 +10,22 @@ import (
 	"github.com/punctual-job/punctual/views/link"
 )
 
+// over puts the pointer on something, once the page has scrolled there.
+func over(selector string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		var at struct{ X, Y float64 }
+		if err := chromedp.Evaluate(`(() => { const e = document.querySelector(`+"`"+selector+"`"+`); e.scrollIntoView({ block: "center" }); return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => { const r = e.getBoundingClientRect(); done({ x: r.x + r.width / 2, y: r.y + r.height / 2 }); }))); })()`, &at, awaited).Do(ctx); err != nil {
+			return err
+		}
+		return input.DispatchMouseEvent(input.MouseMoved, at.X, at.Y).Do(ctx)
+	})
+}
+
 // TestBrowserReadout puts the pointer on a day of a calendar: what it is on is said at once, once, and no more
 // when the pointer has left.
 func TestBrowserReadout(t *testing.T) {
 	works(t)
 	n := startNight(t, desk)
-	over := func(selector string) chromedp.Action {
-		return chromedp.ActionFunc(func(ctx context.Context) error {
-			var at struct{ X, Y float64 }
-			if err := chromedp.Evaluate(`(() => { const e = document.querySelector(`+"`"+selector+"`"+`); e.scrollIntoView({ block: "center" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`, &at).Do(ctx); err != nil {
-				return err
-			}
-			return input.DispatchMouseEvent(input.MouseMoved, at.X, at.Y).Do(ctx)
-		})
-	}
 	const box = `document.querySelector(".readout")`
 	n.visit(link.Calendar("cn", 2026))
 	n.do(
