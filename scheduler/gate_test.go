@@ -279,3 +279,18 @@ func TestWhoIsInNoLineIsBehindNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestALineHasNoMoreOfAJobThanItMay start beside what it has, however many of it are in it.
+func TestALineHasNoMoreOfAJobThanItMay(t *testing.T) {
+	t.Parallel()
+	l := &line{room: make(map[int64]int64)}
+	limited, free := db.ListWaitingRunsOfGroupRow{JobID: 1, Most: 3, Running: 1}, db.ListWaitingRunsOfGroupRow{JobID: 2}
+	for i, want := range []bool{false, false, true, true} {
+		if got := l.full(limited); got != want || l.full(free) {
+			t.Errorf("number %d: %v, want %v, or the job without a limit has as many as it may", i, got, want)
+		}
+	}
+	if !slices.Equal(l.next.ButJobs, []int64{1}) {
+		t.Errorf("left out are %v", l.next.ButJobs)
+	}
+}
