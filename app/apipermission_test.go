@@ -35,7 +35,7 @@ var apiNeeds = map[string]need{
 	"listGroupNotes": view, "createGroupNote": run, "listJobNotes": view, "createJobNote": run, "listRunNotes": view, "createRunNote": run, "deleteNote": run,
 	"listSecrets": edit, "setSecret": {login: true, right: auth.RightEdit | auth.RightGlue}, "deleteSecret": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"listPauses": user, "getPause": view, "createPause": sched, "endPause": sched,
-	"listRuns": user, "searchOutput": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "rerunRuns": user, "repeatSteps": run, "listStepItems": view, "approveStep": run, "rejectStep": run, "skipStep": run, "succeedStep": run, "clearRuns": edit,
+	"listRuns": user, "searchOutput": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "rerunRuns": user, "killRuns": user, "repeatSteps": run, "listStepItems": view, "approveStep": run, "rejectStep": run, "skipStep": run, "succeedStep": run, "clearRuns": edit,
 	"listNodes": admin, "watchNodes": admin, "watchJobs": user, "watchAddresses": view, "watchBackfills": view, "watchAlarmMessages": admin, "listAudit": audits,
 	// A token of somebody else does not exist.
 	"listTokens": user, "getToken": user, "revokeToken": user, "whoAmI": user,

@@ -99,7 +99,7 @@ var routeNeeds = map[string]need{
 	"GET /runs/clear": {login: true, anyEdit: true}, "POST /runs/clear": edit, "GET /runs/clear/progress": {login: true, anyEdit: true},
 	"POST /runs/clear/:id/stop": edit,
 	// Each job of a bulk is judged for itself; see where the people are refused.
-	"GET /jobs/bulk": user, "POST /jobs/bulk": user, "GET /runs/rerun": user, "POST /runs/rerun": user,
+	"GET /jobs/bulk": user, "POST /jobs/bulk": user, "GET /runs/rerun": user, "POST /runs/rerun": user, "GET /runs/kill": user, "POST /runs/kill": user,
 	// An export holds what somebody may see; each job of an import is judged for itself.
 	"GET /jobs/export": user, "GET /jobs/export/file": user, "GET /jobs/import": {login: true, anyEdit: true}, "POST /jobs/import": {login: true, anyEdit: true},
 	"GET /jobs/import/crontab": {login: true, anyEdit: true}, "POST /jobs/import/crontab": {login: true, anyEdit: true},

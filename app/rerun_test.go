@@ -110,3 +110,81 @@ func TestManyRunsAreRunAgainOverHTTP(t *testing.T) {
 		}
 	})
 }
+
+// TestManyRunsAreEndedOverHTTP picks runs that wait in the list, and all that match its filter, looks at what would happen, and does it.
+func TestManyRunsAreEndedOverHTTP(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		b := open(t, a).mustLogin()
+		var made struct{ ID int }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"settle","author":"a","handler":"nobody","max_concurrent":1}`)
+		ctx := t.Context()
+		var ids []string
+		for range 5 { // somebody else has given them no slot yet
+			res, err := a.pool.ExecContext(ctx, "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code, owner_node, trigger_type, planned_at) VALUES (1, ?, 0, 0, -1, 'MANUAL', 1)", made.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, err := res.LastInsertId()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, fmt.Sprint(id))
+		}
+		killed := func(want int) {
+			t.Helper()
+			var n int
+			if err := a.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_log WHERE job_id = ? AND outcome = 6", made.ID).Scan(&n); err != nil || n != want {
+				t.Errorf("%d are ended, %v, want %d", n, err, want)
+			}
+		}
+		values := func(doc *goquery.Document) url.Values {
+			v := url.Values{}
+			doc.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+			return v
+		}
+		list := b.get(fmt.Sprintf("/runs?state=waiting&range=all&job=%d", made.ID)).document(t)
+		if list.Find(`#bulk button[formaction="/runs/kill"]`).Length() != 1 || list.Find(`tbody .pick[form="bulk"]`).Length() != 5 {
+			t.Errorf("the list has no way to end its runs: %s", list.Find("main").Text())
+		}
+		doc := b.get("/runs/kill?id=" + ids[0] + "&id=999999").document(t)
+		if doc.Find(".bulk-items .good").Length() != 1 || doc.Find(".bulk-items .bad").Length() != 1 || doc.Find("button.danger").Length() != 1 {
+			t.Errorf("preview: %s", doc.Find("main").Text())
+		}
+		killed(0)
+		if done := b.post("/runs/kill", values(doc)); done.status != http.StatusOK || done.document(t).Find(".bulk-items .good").Length() != 1 {
+			t.Errorf("done: %d %s", done.status, done.body)
+		}
+		killed(1)
+
+		var got struct {
+			Done  bool
+			Items []struct {
+				Run   int64
+				Ended bool
+				Code  string
+			}
+		}
+		body := fmt.Sprintf(`{"runs":[%s,%s,999999]}`, ids[0], ids[1])
+		for i, path := range []string{"/runs/kill?dry_run=true", "/runs/kill"} {
+			c.json(200, &got, "POST", path, body)
+			if got.Done != (i == 1) || len(got.Items) != 3 || got.Items[0].Code != "run.notrunning" || !got.Items[1].Ended || got.Items[2].Code != "run.gone" {
+				t.Errorf("%s: %+v", path, got)
+			}
+			killed(1 + i)
+		}
+		if got := c.do("POST", "/runs/kill", `{"runs":[]}`); got.status != 422 && got.status != 400 {
+			t.Errorf("no runs: %d", got.status)
+		}
+
+		every := b.get(fmt.Sprintf("/runs/kill?all=1&state=waiting&range=all&job=%d", made.ID)).document(t)
+		if !strings.Contains(every.Find("h1").Text(), "3") || every.Find(`input[name=set]`).Length() != 1 {
+			t.Fatalf("all: %s", every.Text())
+		}
+		if done := b.post("/runs/kill", values(every)); done.status != http.StatusOK {
+			t.Errorf("all done: %d %s", done.status, done.body)
+		}
+		killed(5)
+	})
+}

@@ -92,7 +92,7 @@ var families = withTables(map[string][]string{
 	"cron.error.":        append(typed("scheduler/cron", "Reason"), written("scheduler/jobspec", `cronError \+ "(\w+)"`)...),
 
 	"dashboard.":           and(named("views/dashboard", "Failing|Late|Long|Lost|Alarms|Running"), ".none"),
-	"jobs.bulk.":           and(append(typed("app/manage", "BulkDo"), "rerun"), ".title", ".done"),
+	"jobs.bulk.":           append(and(append(typed("app/manage", "BulkDo"), "rerun", "kill"), ".title", ".done"), "rerun.text", "kill.text"),
 	"jobs.state.":          offered("views/jobs", "jobs.state."),
 	"jobs.show.":           named("views/link", "Show(Failing|Late|Due|Mine)"),
 	"runs.show.":           named("views/link", "Show(Late|Long)"),

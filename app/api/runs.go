@@ -136,6 +136,14 @@ func (a *API) runs() {
 			out, err := a.rerunMany(ctx, p, in.Body, in.Dry)
 			return &struct{ Body rerunAnswer }{out}, err
 		})
+	add(a, op{method: http.MethodPost, path: "/runs/kill", id: "killRuns", tag: tag, summary: "End many runs, each for itself", text: "What cannot be ended at once is said of its run; each run that is ended is in the audit log."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			DryRun
+			Body killBody
+		}) (*struct{ Body killAnswer }, error) {
+			out, err := a.killMany(ctx, p, in.Body.Runs, in.Dry)
+			return &struct{ Body killAnswer }{out}, err
+		})
 	add(a, op{method: http.MethodGet, path: "/runs/{id}/script", id: "getTriedScript", tag: tag, also: []int{http.StatusConflict}, summary: "Get the script that a trial ran"},
 		func(ctx context.Context, p auth.Principal, in *RunID) (*struct{ Body triedScript }, error) {
 			return a.triedScript(ctx, p, in.ID)
@@ -304,6 +312,41 @@ func (a *API) rerunMany(ctx context.Context, p auth.Principal, body rerunBody, d
 			told.Code, told.Detail = doc.Code, doc.Detail
 		} else if item.Was != "" {
 			told.NewRun, _ = strconv.ParseInt(item.Was, 10, 64) // a use case wrote it
+		}
+		out.Items = append(out.Items, told)
+	}
+	return out, err
+}
+
+type killBody struct {
+	Runs []int64 `json:"runs" minItems:"1" maxItems:"100" doc:"The numbers of the runs."`
+}
+
+// killAnswer says of each run what became of it.
+type killAnswer struct {
+	Done  bool       `json:"done" doc:"False for a dry run."`
+	Items []killItem `json:"items"`
+}
+
+type killItem struct {
+	Run    int64  `json:"run"`
+	Ended  bool   `json:"ended" doc:"It is ended, or would be."`
+	Code   string `json:"code,omitempty" doc:"Why it is not ended, for programs: it has ended by itself, its executor does not answer, it is ended later, …"`
+	Detail string `json:"detail,omitempty" doc:"The same in the language of Accept-Language."`
+}
+
+func (a *API) killMany(ctx context.Context, p auth.Principal, ids []int64, dry bool) (killAnswer, error) {
+	do := a.Manage.Runs.KillMany
+	if dry {
+		do = a.Manage.Runs.PreviewKill
+	}
+	items, err := do(ctx, p, ids)
+	out := killAnswer{Done: !dry, Items: make([]killItem, 0, len(items))}
+	for _, item := range items {
+		told := killItem{Run: item.ID, Ended: item.Changes}
+		if item.Err != nil {
+			doc := newProblem(requestOf(ctx).printer, item.Err, nil)
+			told.Code, told.Detail = doc.Code, doc.Detail
 		}
 		out.Items = append(out.Items, told)
 	}

@@ -412,8 +412,8 @@ func TestWhatPeopleWroteStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	const planned = "2026-03-05T02:00:00+08:00"
 	url := admin(t, map[string]string{
-		"GET /api/v1/runs":         `{"items":[{"id":1,"parameter":"` + planned + `","message":"` + planned + `"}]}`,
-		"POST /api/v1/runs/1/kill": `!{"title":"The executor refused","detail":"it says: \u001b[2Jok\u202dko","errors":[{"field":"a\u001b[1m","detail":"b\u0007"}]}`,
+		"GET /api/v1/runs":       `{"items":[{"id":1,"parameter":"` + planned + `","message":"` + planned + `"}]}`,
+		"POST /api/v1/runs/kill": `!{"title":"The executor refused","detail":"it says: \u001b[2Jok\u202dko","errors":[{"field":"a\u001b[1m","detail":"b\u0007"}]}`,
 	})
 	if out, _, err := do(t, "", "runs", "-o", "wide", "--url", url, "--token", "pnc_good"); err != nil || strings.Count(out, planned) != 2 {
 		t.Errorf("%s %v", out, err)
@@ -470,5 +470,32 @@ func TestNamesThatMoveACursorAreNotSuggested(t *testing.T) {
 	url := admin(t, map[string]string{"GET /api/v1/jobs": `{"items":[` + pulse + `,` + closeDay + `]}`})
 	if got := Suggest(t.Context(), "jobs", Admin{URL: url, Token: "pnc_good"}, ""); len(got) != 1 || got[0] != "日终结算" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestRunsAreEndedByTheirNumbersOrTheirState: what matches is ended in parts, and each run that is not is told of.
+func TestRunsAreEndedByTheirNumbersOrTheirState(t *testing.T) {
+	t.Parallel()
+	url := admin(t, map[string]string{
+		"GET /api/v1/jobs/7":                      `{"id":7}`,
+		"GET /api/v1/runs?job_id=7&state=waiting": `{"items":[{"id":4},{"id":5}]}`,
+		"GET /api/v1/runs?result=open":            `{"items":[]}`,
+		"POST /api/v1/runs/kill?dry_run=true":     `{"items":[{"run":4,"ended":true},{"run":5,"ended":false,"detail":"It has ended."}]}`,
+		"POST /api/v1/runs/kill":                  `{"done":true,"items":[{"run":4,"ended":true}]}`,
+	})
+	for _, c := range []struct{ args, said, err string }{
+		{"4", "run 4: is being ended\n", ""},
+		{"4 5 --dry-run", "run 4: would be ended\n", "run 5: It has ended."},
+		{"--state waiting --job 7", "2 runs match\nrun 4: is being ended\n", ""},
+		{"--state open", "0 runs match\n", ""},
+		{"", "", "name the runs"},
+		{"--job 7", "", "name the runs"},
+		{"4 --state open", "", "name the runs"},
+		{"4 --job 7", "", "name the runs"},
+	} {
+		_, said, err := do(t, "", append(append([]string{"runs", "kill"}, strings.Fields(c.args)...), "--url", url, "--token", "pnc_good")...)
+		if said != c.said || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %q, %v", c.args, said, err)
+		}
 	}
 }

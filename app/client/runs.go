@@ -269,39 +269,26 @@ func jobOf(i item) string {
 	return i.text("job_id")
 }
 
-type runsList struct {
-	Target
-	Job    jobRef    `help:"Only runs of this job: its number, or its whole description."`
-	Group  groupRef  `complete:"groups" help:"Only runs of jobs of this group of executors: its number, or its app name."`
-	Result string    `enum:"success,failed,final,open,skipped,any" default:"any" help:"success, failed, final (failed, and not tried again), open, skipped or any."`
-	State  string    `enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped,any" default:"any" help:"Only runs in this state, such as lost, timeout or sendfailed."`
-	Text   string    `help:"Only runs with this in their address, their parameter or a message, or with this number."`
-	Since  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
-	Until  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or before."`
-	Limit  limit     `default:"50" help:"How many at most; 0 for all."`
+// runsNarrowed narrows to some runs.
+type runsNarrowed struct {
+	Job   jobRef    `help:"Only runs of this job: its number, or its whole description."`
+	Group groupRef  `complete:"groups" help:"Only runs of jobs of this group of executors: its number, or its app name."`
+	Text  string    `help:"Only runs with this in their address, their parameter or a message, or with this number."`
+	Since time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
+	Until time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or before."`
 }
 
-func (c runsList) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
+func (c runsNarrowed) query(ctx context.Context, a *api) (url.Values, error) {
 	query := make(url.Values)
 	if c.Job != "" {
 		id, err := c.Job.find(ctx, a)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		query.Set("job_id", strconv.FormatInt(id, 10))
 	}
 	if err := c.Group.narrow(ctx, a, query); err != nil {
-		return err
-	}
-	if c.Result != "any" {
-		query.Set("result", c.Result)
-	}
-	if c.State != "any" {
-		query.Set("state", c.State)
+		return nil, err
 	}
 	if c.Text != "" {
 		query.Set("text", c.Text)
@@ -310,6 +297,32 @@ func (c runsList) Run(ctx context.Context, s Streams) error {
 		if !at.IsZero() {
 			query.Set(name, at.Format(time.RFC3339))
 		}
+	}
+	return query, nil
+}
+
+type runsList struct {
+	Target
+	runsNarrowed
+	Result string `enum:"success,failed,final,open,skipped,any" default:"any" help:"success, failed, final (failed, and not tried again), open, skipped or any."`
+	State  string `enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped,any" default:"any" help:"Only runs in this state, such as lost, timeout or sendfailed."`
+	Limit  limit  `default:"50" help:"How many at most; 0 for all."`
+}
+
+func (c runsList) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	query, err := c.query(ctx, a)
+	if err != nil {
+		return err
+	}
+	if c.Result != "any" {
+		query.Set("result", c.Result)
+	}
+	if c.State != "any" {
+		query.Set("state", c.State)
 	}
 	items, err := a.list(ctx, "/runs", query, int(c.Limit))
 	if err != nil {
@@ -418,23 +431,82 @@ func (c runsLogs) Run(ctx context.Context, s Streams) error {
 
 type runsKill struct {
 	Target
-	IDs []int64 `arg:"" name:"id" help:"The numbers of the runs."`
+	runsNarrowed
+	IDs    []int64 `arg:"" optional:"" name:"id" help:"The numbers of the runs."`
+	State  string  `enum:"waiting,sent,open,none" default:"none" help:"In place of numbers: all runs that wait, that are sent, or both (open), as far as the other flags allow."`
+	DryRun bool    `help:"Only say which runs would be ended."`
 }
 
+// killsAtOnce is how many runs the admin ends for one request.
+const killsAtOnce = 100
+
 func (c runsKill) Run(ctx context.Context, s Streams) error {
+	byNumber := len(c.IDs) > 0
+	if wanted := c.runsNarrowed != (runsNarrowed{}); byNumber == (c.State != "none") || byNumber && wanted {
+		return errors.New("name the runs, or say with --state which to end: waiting, sent or open")
+	}
 	a, err := c.api()
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, id := range c.IDs {
-		if _, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/runs/%d/kill", id), nil, nil); err != nil {
-			errs = append(errs, fmt.Errorf("run %d: %w", id, err))
-			continue
+	if !byNumber {
+		if c.IDs, err = c.matching(ctx, a); err != nil {
+			return err
 		}
-		fmt.Fprintf(s.Err, "run %d: is being ended\n", id)
+		fmt.Fprintf(s.Err, "%d runs match\n", len(c.IDs))
+	}
+	query := make(url.Values)
+	what := "is being ended"
+	if c.DryRun {
+		query.Set("dry_run", "true")
+		what = "would be ended"
+	}
+	var errs []error
+	for part := range slices.Chunk(c.IDs, killsAtOnce) {
+		raw, err := a.do(ctx, http.MethodPost, "/runs/kill", query, map[string]any{"runs": part})
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		var answer struct {
+			Items []struct {
+				Run          int64
+				Ended        bool
+				Code, Detail string
+			}
+		}
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			return err
+		}
+		for _, i := range answer.Items {
+			if i.Ended {
+				fmt.Fprintf(s.Err, "run %d: %s\n", i.Run, what)
+			} else {
+				errs = append(errs, fmt.Errorf("run %d: %w", i.Run, &RefusedError{Title: i.Detail, Code: i.Code}))
+			}
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// matching are the runs in a state that the flags allow.
+func (c runsKill) matching(ctx context.Context, a *api) ([]int64, error) {
+	query, err := c.query(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if c.State == "open" {
+		query.Set("result", "open")
+	} else {
+		query.Set("state", c.State)
+	}
+	rows, err := a.list(ctx, "/runs", query, 0)
+	ids := make([]int64, len(rows))
+	for i := 0; err == nil && i < len(rows); i++ {
+		var r struct{ ID int64 }
+		err = json.Unmarshal(rows[i], &r)
+		ids[i] = r.ID
+	}
+	return ids, err
 }
 
 type runsRerun struct {

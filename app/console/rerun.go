@@ -15,8 +15,30 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-// rerunForm shows which of the runs that are picked, or of all under a filter, would be run again.
-func (c *runPages) rerunForm(ec echo.Context) error {
+// runDeed is something that is done to many runs.
+type runDeed struct {
+	name        string
+	preview, do func(context.Context, auth.Principal, manage.Rerun) ([]manage.BulkItem, error)
+}
+
+func (c *runPages) rerunDeed() runDeed {
+	return runDeed{manage.BulkRerun, c.jobs.PreviewRerun, c.jobs.Rerun}
+}
+
+func (c *runPages) killDeed() runDeed {
+	return runDeed{
+		manage.BulkKill,
+		func(ctx context.Context, p auth.Principal, in manage.Rerun) ([]manage.BulkItem, error) {
+			return c.runs.PreviewKill(ctx, p, in.IDs)
+		},
+		func(ctx context.Context, p auth.Principal, in manage.Rerun) ([]manage.BulkItem, error) {
+			return c.runs.KillMany(ctx, p, in.IDs)
+		},
+	}
+}
+
+// bulkForm shows to which of the runs that are picked, or of all under a filter, it would be done.
+func (c *runPages) bulkForm(ec echo.Context, deed runDeed) error {
 	in := readRerun(ec)
 	in.Batch = manage.NewBatch()
 	all := ec.QueryParam(jobs.FieldAll) != ""
@@ -26,7 +48,7 @@ func (c *runPages) rerunForm(ec echo.Context) error {
 			return err
 		}
 	}
-	page, err := c.rerunPage(ec, in, c.jobs.PreviewRerun)
+	page, err := c.bulkPage(ec, in, deed.name, deed.preview)
 	if err != nil {
 		return err
 	}
@@ -36,8 +58,8 @@ func (c *runPages) rerunForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.Bulk(page), ui.FragmentDialog)
 }
 
-// rerun does it: to those that are named, or to the next of those that a preview named.
-func (c *runPages) rerun(ec echo.Context) error {
+// bulk does it: to those that are named, or to the next of those that a preview named.
+func (c *runPages) bulk(ec echo.Context, deed runDeed) error {
 	in := readRerun(ec)
 	form := ec.Request().Form
 	in.Batch = form.Get(jobs.FieldBatch)
@@ -52,11 +74,11 @@ func (c *runPages) rerun(ec echo.Context) error {
 			return problem.New(problem.Malformed, "problem.rerun.none")
 		}
 		in.IDs = nil
-		for _, one := range set[:min(len(set), rerunPart)] {
+		for _, one := range set[:min(len(set), runsPart)] {
 			in.IDs = append(in.IDs, one.ID)
 		}
 	}
-	page, err := c.rerunPage(ec, in, c.jobs.Rerun)
+	page, err := c.bulkPage(ec, in, deed.name, deed.do)
 	if err != nil {
 		return err
 	}
@@ -69,16 +91,16 @@ func (c *runPages) rerun(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
 }
 
-// rerunPart is how many runs are run again at once, so that their progress is seen.
-const rerunPart = 50
+// runsPart is to how many runs it is done at once, so that their progress is seen.
+const runsPart = 50
 
 func readRerun(ec echo.Context) manage.Rerun {
 	_ = ec.Request().ParseForm() // a body that cannot be read has been refused
 	return manage.Rerun{Type: jobspec.TriggerManual, IDs: picked(ec.Request().Form)}
 }
 
-func (c *runPages) rerunPage(ec echo.Context, in manage.Rerun, do func(context.Context, auth.Principal, manage.Rerun) ([]manage.BulkItem, error)) (jobs.BulkPage, error) {
-	page := jobs.BulkPage{Page: c.Page(ec), Do: manage.BulkRerun, Batch: in.Batch}
+func (c *runPages) bulkPage(ec echo.Context, in manage.Rerun, name string, do func(context.Context, auth.Principal, manage.Rerun) ([]manage.BulkItem, error)) (jobs.BulkPage, error) {
+	page := jobs.BulkPage{Page: c.Page(ec), Do: name, Batch: in.Batch}
 	items, err := do(ec.Request().Context(), who(ec), in)
 	if err != nil {
 		return page, err

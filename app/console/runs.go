@@ -40,8 +40,10 @@ func (c *runPages) routes(g *echo.Group) {
 	g.GET("/runs", c.runList)
 	g.GET("/runs/events", c.runListEvents)
 	g.GET(link.SearchPath, c.outputSearch)
-	g.GET(link.RunsRerun, c.rerunForm)
-	g.POST(link.RunsRerun, c.rerun)
+	for path, deed := range map[string]runDeed{link.RunsRerun: c.rerunDeed(), link.RunsKill: c.killDeed()} {
+		g.GET(path, func(ec echo.Context) error { return c.bulkForm(ec, deed) })
+		g.POST(path, func(ec echo.Context) error { return c.bulk(ec, deed) })
+	}
 	g.GET("/runs/:id", c.runDetail)
 	g.GET("/runs/:id/log", c.runLog)
 	g.GET("/runs/:id/events", c.runEvents)

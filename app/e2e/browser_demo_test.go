@@ -181,6 +181,7 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "run-success", path: link.Run(d.lastRun(t, d.script))},
 		{name: "forecast", path: link.ForecastPath},
 		{name: "wall", path: link.WallPath},
+		{name: "runs-kill", path: fmt.Sprintf("%s?id=%d", link.RunsKill, d.lastRun(t, d.fails))},
 		{name: "runs-rerun", path: fmt.Sprintf("%s?id=%d", link.RunsRerun, d.lastRun(t, d.fails))},
 		{name: "jobs-mine", path: link.Jobs(link.JobFilter{Show: link.ShowMine})},
 		{name: "timeline", path: link.TimelinePath},

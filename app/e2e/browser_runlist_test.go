@@ -88,7 +88,10 @@ func (n *night) leavesFilter(running string) {
 	id := running[len("/runs/"):]
 	n.visit("/runs?result=running&q=" + id)
 	row := `document.querySelector("#run-` + id + `")`
-	n.do(holds(row), chromedp.Evaluate(`window.same = true`, nil))
+	n.do(holds(row), chromedp.Evaluate(`window.same = true`, nil),
+		// Picked, it can be ended with others.
+		click(`#run-`+id+` .pick`), click(`#bulk [formaction$="/runs/kill"]`), holds(`document.querySelector("dialog[open] .danger")?.disabled === false`),
+		keys(kb.Escape), holds(`!document.querySelector("dialog").open`))
 	// Somebody else ends it.
 	n.must(n.t, link.Run(lastID(n.t, running, `(\d+)`))+"/kill", nil)
 	n.do(holds(`!` + row + ` && window.same`))

@@ -134,9 +134,13 @@ func (s *Jobs) byID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.
 
 // NamesOf are what those of the jobs are called that the principal may see.
 func (s *Jobs) NamesOf(ctx context.Context, p auth.Principal, ids []int64) (map[int64]string, error) {
+	return namesOf(ctx, s.queries, s.cfg.Pool, p, ids)
+}
+
+func namesOf(ctx context.Context, queries *db.Queries, pool *db.Pool, p auth.Principal, ids []int64) (map[int64]string, error) {
 	names := make(map[int64]string, len(ids))
 	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(ids))), readAtOnce) {
-		rows, err := s.queries.ListJobTitles(ctx, s.cfg.Pool, part)
+		rows, err := queries.ListJobTitles(ctx, pool, part)
 		if err != nil {
 			return nil, fmt.Errorf("read the names of jobs: %w", db.Error(err))
 		}

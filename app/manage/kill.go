@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -62,27 +63,90 @@ func (s *Runs) KillAll(ctx context.Context, p auth.Principal, ids []int64) (ende
 			return 0, err
 		}
 	}
-	faults := make([]error, len(ids))
-	var work errgroup.Group
-	work.SetLimit(killsAtOnce)
-	for i, id := range ids {
-		work.Go(func() error {
-			if faults[i] = s.Kill(ctx, p, id); errors.Is(faults[i], scheduler.ErrRunNotRunning) {
-				faults[i] = nil
-			}
-			return nil
-		})
-	}
-	_ = work.Wait() // each has its own fault
+	faults := s.killEach(ctx, p, ids)
 	for _, fault := range faults {
 		switch {
-		case fault == nil:
+		case fault == nil, errors.Is(fault, scheduler.ErrRunNotRunning):
 			ended++
 		case err == nil:
 			err = fault
 		}
 	}
 	return ended, err
+}
+
+// killEach ends runs and says why each was not, as many at a time as may be.
+func (s *Runs) killEach(ctx context.Context, p auth.Principal, ids []int64) []error {
+	faults := make([]error, len(ids))
+	var work errgroup.Group
+	work.SetLimit(killsAtOnce)
+	for i, id := range ids {
+		work.Go(func() error {
+			faults[i] = s.Kill(ctx, p, id)
+			return nil
+		})
+	}
+	_ = work.Wait() // each has its own fault
+	return faults
+}
+
+// BulkKill ends runs. As with [BulkRerun] its items are runs.
+const BulkKill = "kill"
+
+// PreviewKill says of each of at most MaxMatching runs whether it would be ended, and why not.
+func (s *Runs) PreviewKill(ctx context.Context, p auth.Principal, ids []int64) ([]BulkItem, error) {
+	return s.killItems(ctx, p, ids, MaxMatching)
+}
+
+// KillMany ends each of at most MaxKill runs, for itself: one that cannot be ended, or ended by itself meanwhile, keeps no other from it.
+func (s *Runs) KillMany(ctx context.Context, p auth.Principal, ids []int64) ([]BulkItem, error) {
+	items, err := s.killItems(ctx, p, ids, MaxKill)
+	if err != nil {
+		return nil, err
+	}
+	var ends []int64
+	var of []*BulkItem
+	for i := range items {
+		if items[i].Err == nil {
+			ends, of = append(ends, items[i].ID), append(of, &items[i])
+		}
+	}
+	for i, fault := range s.killEach(ctx, p, ends) {
+		of[i].Err, of[i].Changes = fault, fault == nil
+	}
+	return items, ctx.Err()
+}
+
+func (s *Runs) killItems(ctx context.Context, p auth.Principal, ids []int64, most int) ([]BulkItem, error) {
+	stored, jobs, err := readRuns(ctx, s.queries, s.cfg.Pool, ids, most)
+	if err != nil {
+		return nil, err
+	}
+	names, err := namesOf(ctx, s.queries, s.cfg.Pool, p, jobs)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]BulkItem, 0, len(ids))
+	seen := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		r, ok := stored[id]
+		item := BulkItem{ID: id, Name: names[r.JobID]}
+		switch {
+		case !ok, !p.CanUseGroup(r.JobGroup):
+			item.Name, item.Err = "", problem.New(problem.NotFound, "problem.run.gone")
+		case !p.Can(r.JobGroup, auth.RightRun):
+			item.Err = forbidden()
+		case !runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, string(r.HandleMsg)).Open():
+			item.Err = scheduler.ErrRunNotRunning
+		}
+		item.Changes = item.Err == nil
+		items = append(items, item)
+	}
+	return items, nil
 }
 
 // Awaits says whether an open run waits for the report of its call's target.

@@ -154,3 +154,56 @@ func TestTheWishForAKillIsKnown(t *testing.T) {
 		}
 	})
 }
+
+// TestManyRunsAreEndedEachForItself: a preview says of which this can be done, and what cannot be ended keeps no other from it.
+func TestManyRunsAreEndedEachForItself(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		mine, hidden := b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed })
+		waits := insertRun(t, pool, b.group, mine, b.now, 0, 0, "")
+		runs := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
+		quicker := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
+		ended := insertRun(t, pool, b.group, mine, b.now, 200, 200, "")
+		secret := insertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
+		ids := []int64{waits, runs, quicker, ended, secret, secret + 1000, runs}
+		told := func(items []BulkItem) (list []string) {
+			for _, item := range items {
+				what := "ended"
+				if item.Err != nil {
+					what = kind(problem.From(item.Err))
+				}
+				if item.Changes != (item.Err == nil) || (item.Name == "") != (item.ID >= secret) {
+					t.Errorf("item %+v", item)
+				}
+				list = append(list, what)
+			}
+			return list
+		}
+		const over, gone = "409 problem.run.notrunning", "404 problem.run.gone"
+		preview, err := b.Runs.PreviewKill(ctx, b.user, ids)
+		if diff := cmp.Diff([]string{"ended", "ended", "ended", over, gone, gone}, told(preview)); err != nil || diff != "" || len(b.engine.killed) != 0 {
+			t.Errorf("preview: %v, %v are ended (-want +got):\n%s", err, b.engine.killed, diff)
+		}
+		b.engine.unkilled = map[int64]error{quicker: scheduler.ErrRunNotRunning}
+		done, err := b.Runs.KillMany(ctx, b.user, ids)
+		slices.Sort(b.engine.killed)
+		if diff := cmp.Diff([]string{"ended", "ended", over, over, gone, gone}, told(done)); err != nil || diff != "" || !slices.Equal(b.engine.killed, []int64{waits, runs}) {
+			t.Errorf("done: %v, %v are ended (-want +got):\n%s", err, b.engine.killed, diff)
+		}
+		var audited int
+		if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_audit WHERE action = 'kill'").Scan(&audited); err != nil || audited != 2 {
+			t.Errorf("%d are in the audit log, %v", audited, err)
+		}
+		reader := auth.NewPrincipal(3, "eve", auth.RoleUser, "").Grant(b.group, auth.RightView)
+		if items, err := b.Runs.KillMany(ctx, reader, []int64{runs}); err != nil || kind(problem.From(items[0].Err)) != "403" || len(b.engine.killed) != 2 {
+			t.Errorf("who may only read: %+v, %v", items, err)
+		}
+		for _, bad := range [][]int64{nil, make([]int64, MaxKill+1)} {
+			if _, err := b.Runs.KillMany(ctx, b.user, bad); problem.From(err).Kind != problem.Malformed {
+				t.Errorf("%d runs: %v", len(bad), err)
+			}
+		}
+	})
+}

@@ -84,23 +84,9 @@ type fireOf struct {
 }
 
 func (s *Jobs) rerunItems(ctx context.Context, p auth.Principal, ids []int64, most int) ([]BulkItem, map[int64]db.ListRunsByIDRow, error) {
-	if len(ids) == 0 {
-		return nil, nil, problem.New(problem.Malformed, "problem.rerun.none")
-	}
-	if len(ids) > most {
-		return nil, nil, problem.New(problem.Malformed, "problem.rerun.many", "Max", most)
-	}
-	stored := make(map[int64]db.ListRunsByIDRow, len(ids))
-	var jobs []int64
-	for part := range slices.Chunk(ids, 1000) {
-		rows, err := s.queries.ListRunsByID(ctx, s.cfg.Pool, part)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read runs: %w", db.Error(err))
-		}
-		for _, r := range rows {
-			stored[r.ID] = r
-			jobs = append(jobs, r.JobID)
-		}
+	stored, jobs, err := readRuns(ctx, s.queries, s.cfg.Pool, ids, most)
+	if err != nil {
+		return nil, nil, err
 	}
 	byID, err := s.byID(ctx, s.cfg.Pool, jobs)
 	if err != nil {
@@ -131,6 +117,29 @@ func (s *Jobs) rerunItems(ctx context.Context, p auth.Principal, ids []int64, mo
 		items = append(items, item)
 	}
 	return items, stored, nil
+}
+
+// readRuns reads those of so many runs at most that there are, by their ids, and says of which jobs they are.
+func readRuns(ctx context.Context, queries *db.Queries, pool *db.Pool, ids []int64, most int) (map[int64]db.ListRunsByIDRow, []int64, error) {
+	if len(ids) == 0 {
+		return nil, nil, problem.New(problem.Malformed, "problem.rerun.none")
+	}
+	if len(ids) > most {
+		return nil, nil, problem.New(problem.Malformed, "problem.rerun.many", "Max", most)
+	}
+	stored := make(map[int64]db.ListRunsByIDRow, len(ids))
+	var jobs []int64
+	for part := range slices.Chunk(ids, 1000) {
+		rows, err := queries.ListRunsByID(ctx, pool, part)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read runs: %w", db.Error(err))
+		}
+		for _, r := range rows {
+			stored[r.ID] = r
+			jobs = append(jobs, r.JobID)
+		}
+	}
+	return stored, jobs, nil
 }
 
 // rerunItem says whether a run may be run again.

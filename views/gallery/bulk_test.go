@@ -58,6 +58,14 @@ func (f fakes) rerun() jobs.BulkPage {
 	return p
 }
 
+// killMany asks before runs are ended.
+func (f fakes) killMany() jobs.BulkPage {
+	p := f.bulk("kill")
+	p.Page = f.page("/runs/kill")
+	p.Items[2].Problem, p.Items[3].Problem = f.T("problem.run.notrunning"), f.T("problem.run.notrunning")
+	return p
+}
+
 // rerunDone is what became of them.
 func (f fakes) rerunDone() jobs.BulkPage {
 	p := f.rerun()

@@ -118,6 +118,7 @@ func (f fakes) pages() []page {
 		{"jobs-bulk-tag", "/jobs/bulk?do=tag", jobs.Bulk(f.bulk("tag"))},
 		{"jobs-bulk-all", "/jobs/bulk?do=stop&all=1", jobs.Bulk(f.bulkAll("stop", 0))},
 		{"runs-rerun", "/runs/rerun", jobs.Bulk(f.rerun())},
+		{"runs-kill", "/runs/kill", jobs.Bulk(f.killMany())},
 		{"runs-rerun-done", "/runs/rerun", jobs.BulkDone(f.rerunDone())},
 		{"jobs-bulk-goes-on", "/jobs/bulk", jobs.BulkGoesOn(f.bulkAll("stop", 309))},
 		{"jobs-bulk-done", "/jobs/bulk", jobs.BulkDone(f.bulk("stop"))},

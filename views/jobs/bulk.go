@@ -16,7 +16,7 @@ import (
 // ui.FragmentDialog). The words are the messages "jobs.bulk.<Do>" and so on.
 type BulkPage struct {
 	layout.Page
-	Do     string // start, stop, pause, move, tag, edit, spread, delete; rerun
+	Do     string // start, stop, pause, move, tag, edit, spread, delete; rerun, kill
 	Items  []BulkItem
 	Count  int         // how many of them change, or have changed
 	Groups []ui.Option // of a move
@@ -46,26 +46,34 @@ type BulkPage struct {
 	Batch string
 }
 
-// deedRerun is done to runs; the others are done to jobs.
-const deedRerun = "rerun"
+// deedRerun and deedKill are done to runs; the others are done to jobs.
+const (
+	deedRerun = "rerun"
+	deedKill  = "kill"
+)
+
+func (p BulkPage) ofRuns() bool { return p.Do == deedRerun || p.Do == deedKill }
 
 func (p BulkPage) path() string {
-	if p.Do == deedRerun {
+	switch p.Do {
+	case deedRerun:
 		return link.RunsRerun
+	case deedKill:
+		return link.RunsKill
 	}
 	return link.JobsBulk
 }
 
 // list is where the page comes from.
 func (p BulkPage) list() string {
-	if p.Do == deedRerun {
+	if p.ofRuns() {
 		return link.RunsPath
 	}
 	return link.JobsPath
 }
 
 func (p BulkPage) nav() layout.Nav {
-	if p.Do == deedRerun {
+	if p.ofRuns() {
 		return layout.NavRuns
 	}
 	return layout.NavJobs
@@ -78,7 +86,7 @@ var itemWords = map[string][2]string{
 }
 
 func (p BulkPage) word(name string) string {
-	if p.Do == deedRerun {
+	if p.Do == deedRerun || p.Do == deedKill && name != "halt" {
 		return itemWords[name][1]
 	}
 	return itemWords[name][0]

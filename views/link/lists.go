@@ -24,6 +24,9 @@ const JobsBulk = JobsPath + "/bulk"
 // RunsRerun asks (GET) and runs many runs again (POST).
 const RunsRerun = RunsPath + "/rerun"
 
+// RunsKill asks (GET) and ends many runs (POST).
+const RunsKill = RunsPath + "/kill"
+
 // SchedulePreviewOf is the preview for a job's form; the job itself does not count among those that fire at the same time.
 func SchedulePreviewOf(jobID int64) string {
 	q := url.Values{}

@@ -30,9 +30,9 @@ func (p ListPage) jobOptions() []ui.Option {
 	return append([]ui.Option{{Value: format.Digits(p.Filter.Job), Label: "#" + format.Digits(p.Filter.Job), Selected: true}}, p.Jobs...)
 }
 
-func (p ListPage) canRerun() bool {
-	return slices.ContainsFunc(p.Rows, func(r Row) bool { return r.CanRerun })
-}
+func (p ListPage) canPick() bool { return slices.ContainsFunc(p.Rows, Row.canPick) }
+
+func (r Row) canPick() bool { return r.CanRerun || r.CanKill }
 
 // others says whether more runs match than the page shows.
 func (p ListPage) others() bool {
