@@ -65,7 +65,7 @@ func TestJobsAreExportedIntoAFolder(t *testing.T) {
 		if out, err := punctual(t, "diff", "-f", filepath.Join(dir, "orders.yaml"), "--source", "git", "--url", c.base, "--token", c.token); err != nil || !strings.Contains(out, "1 as they are") {
 			t.Errorf("diff: %v %s", err, out)
 		}
-		if out, err := export(c.token, "--executor", "orders", "--format", "json"); err != nil || !strings.Contains(out, "1 jobs in 1 files") || !strings.Contains(files(), "orders.json") {
+		if out, err := export(c.token, "--executor", "orders", "--format", "json"); err != nil || !strings.Contains(out, "1 job in 1 file") || !strings.Contains(files(), "orders.json") {
 			t.Errorf("one alone: %v %s: %s", err, out, files())
 		}
 		if out, err := export(c.token, "--tag", "night"); err == nil {

@@ -195,7 +195,7 @@ func TestKeptOutputIsSearched(t *testing.T) {
 
 		// The command line.
 		out, err := punctual(t, "runs", "search", "timeout</b> OF BAD", "--group", "1", "--url", b.base, "--token", b.token)
-		if err != nil || !strings.Contains(out, b.bad[1]+":") || !strings.Contains(out, "ERROR <b>Timeout</b> of bad two") || !strings.Contains(out, "2 of 3 kept outputs have it") {
+		if err != nil || !strings.Contains(out, b.bad[1]+":") || !strings.Contains(out, "ERROR <b>Timeout</b> of bad two") || !strings.Contains(out, "Found in 2 of 3 kept outputs") {
 			t.Errorf("punctual runs search: %v\n%s", err, out)
 		}
 		if out, err := punctual(t, "runs", "search", "error", "--job", "job 1", "--limit", "2", "-o", "name", "--url", b.base, "--token", b.token); err != nil || !strings.HasPrefix(out, b.bad[1]+"\n"+b.bad[0]+"\n") || !strings.Contains(out, "older ones were not looked at") {

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/backfills"
@@ -43,7 +44,7 @@ const (
 // openBackfills are the backfills of a job that go on, or are paused.
 func (c *jobPage) openBackfills(ctx context.Context, page layout.Page, p auth.Principal, j db.Job) (backfills.Page, error) {
 	rows, err := c.backfills.Of(ctx, p, j.ID)
-	rows = slices.DeleteFunc(rows, func(b db.Backfill) bool { return b.EndedAt != 0 })
+	rows = slices.DeleteFunc(rows, func(b db.Backfill) bool { return b.EndedAt != 0 || b.State == backfill.Stopped })
 	return backfills.Page{Page: page, JobID: j.ID, CanRun: p.Can(j.JobGroup, auth.RightRun), Rows: c.backfillRows(page, rows, c.zoneOf(j.TimeZone))}, err
 }
 
