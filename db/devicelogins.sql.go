@@ -194,17 +194,18 @@ func (q *Queries) InsertDeviceLogin(ctx context.Context, db DBTX, arg InsertDevi
 }
 
 const takeDeviceLogin = `-- name: TakeDeviceLogin :execrows
-UPDATE punctual_device_login SET state = 3 WHERE id = ? AND state = 1 AND expires_at > ?
+UPDATE punctual_device_login SET state = 3 WHERE id = ? AND state = 1 AND user_id = ? AND expires_at > ?
 `
 
 type TakeDeviceLoginParams struct {
-	ID    string
-	NowMs int64
+	ID     string
+	UserID int64
+	NowMs  int64
 }
 
-// Whoever changes the row has the token.
+// Whoever changes the row has the token: of who was read as its owner, and has not been forgotten since (ForgetWhoLetIn).
 func (q *Queries) TakeDeviceLogin(ctx context.Context, db DBTX, arg TakeDeviceLoginParams) (int64, error) {
-	result, err := db.ExecContext(ctx, takeDeviceLogin, arg.ID, arg.NowMs)
+	result, err := db.ExecContext(ctx, takeDeviceLogin, arg.ID, arg.UserID, arg.NowMs)
 	if err != nil {
 		return 0, err
 	}

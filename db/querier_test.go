@@ -125,7 +125,7 @@ var argValues = map[string]any{
 	"ListWaitingRunsOfGroup.ButJobs": []int64{0}, "ListWaitingRunsOfGroup.AfterLine": int64(-9), "ListWaitingRunsOfGroup.AfterMs": int64(0), "ListWaitingRunsOfGroup.AfterID": int64(0),
 	"InsertFavourite.UserID": int64(50), "ListFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "ListTrialsWithoutRun.MadeBefore": int64(100),
 	"InsertCallback.LogID": int64(100), "InsertCallback.Token": "new", "GetCallback": "token1", "EndCallbacks": []int64{1}, "NoteProgress.Token": "token1", "NoteProgress.Progress": "changed", "DeleteCallbacksBefore": int64(100),
-	"GetDeviceLogin": "id1", "InsertDeviceLogin.ID": "new", "InsertDeviceLogin.Code": "new", "DeleteDeviceLoginsBefore": int64(100), "TakeDeviceLogin.ID": "id2", "TakeDeviceLogin.NowMs": int64(0),
+	"GetDeviceLogin": "id1", "InsertDeviceLogin.ID": "new", "InsertDeviceLogin.Code": "new", "DeleteDeviceLoginsBefore": int64(100), "TakeDeviceLogin.ID": "id2", "TakeDeviceLogin.UserID": int64(2), "TakeDeviceLogin.NowMs": int64(0),
 	"AnswerDeviceLogin.NowMs": int64(0), "AnswerDeviceLogin.State": int64(1), "FindDeviceLogin.NowMs": int64(0), "CountDeviceLogins.NowMs": int64(0),
 
 	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyTag": int64(1), "Status": int64(-1),

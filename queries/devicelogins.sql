@@ -26,8 +26,8 @@ UPDATE punctual_device_login SET state = sqlc.arg(state), user_id = sqlc.arg(use
 WHERE code = sqlc.arg(code) AND state = 0 AND expires_at > sqlc.arg(now_ms);
 
 -- name: TakeDeviceLogin :execrows
--- Whoever changes the row has the token.
-UPDATE punctual_device_login SET state = 3 WHERE id = sqlc.arg(id) AND state = 1 AND expires_at > sqlc.arg(now_ms);
+-- Whoever changes the row has the token: of who was read as its owner, and has not been forgotten since (ForgetWhoLetIn).
+UPDATE punctual_device_login SET state = 3 WHERE id = sqlc.arg(id) AND state = 1 AND user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now_ms);
 
 -- name: DeleteDeviceLoginsBefore :execrows
 DELETE FROM punctual_device_login WHERE expires_at <= ?;

@@ -153,8 +153,8 @@ func (s *DeviceLogins) Take(ctx context.Context, secret string) (state DeviceSta
 	owner := auth.Principal{UserID: row.UserID, Name: row.Username, Address: row.Address}
 	in := APITokenInput{Name: row.Name, Rights: auth.Rights(row.Rights & 0xff), Admin: row.Admin != 0, Groups: auth.GroupIDs(row.GroupIds), Days: int(row.Days)}
 	err = s.cfg.Pool.InTurn(ctx, ObjectAPIToken, func(ctx context.Context, tx *sql.Tx) error {
-		state, token = DeviceExpired, "" // somebody else took it, since the try before if there was one
-		n, err := s.queries.TakeDeviceLogin(ctx, tx, db.TakeDeviceLoginParams{ID: id, NowMs: now})
+		state, token = DeviceExpired, "" // somebody else took it, since the try before if there was one, or who let it in has ended that
+		n, err := s.queries.TakeDeviceLogin(ctx, tx, db.TakeDeviceLoginParams{ID: id, UserID: owner.UserID, NowMs: now})
 		if err != nil || n == 0 {
 			return err
 		}

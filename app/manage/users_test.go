@@ -768,3 +768,47 @@ func fillRow(t *testing.T, pool *db.Pool, table string, userID int64) (column st
 	}
 	return column
 }
+
+// TestAProgramThatComesWhileSessionsEnd gets no token: its owner was read before these ended.
+func TestAProgramThatComesWhileSessionsEnd(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL) // the embedded database lets writers in one after the other
+	b := userBundle(t, pool)
+	ctx := t.Context()
+	id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "robbed", Password: "correct horse battery", Rights: map[int64]auth.Rights{b.group: auth.AllRights}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	robbed := auth.NewPrincipal(id, "robbed", auth.RoleUser, db.Text(fmt.Sprint(b.group)))
+	d, secret, err := b.Devices.Begin(ctx, "192.0.2.1", "punctual")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Devices.LetIn(ctx, robbed, d.Code, APITokenInput{Name: "thief", Rights: auth.RightView, Days: 7}); err != nil {
+		t.Fatal(err)
+	}
+	ends, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ends.Rollback() }()
+	dbtest.Hold(t, pool, ends)
+	if err := b.Users.endSessions(ctx, ends, id, ""); err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan error, 1)
+	go func() {
+		state, token, err := b.Devices.Take(db.Patient(ctx), secret)
+		if err == nil && (state == DeviceLetIn || token != "") {
+			err = fmt.Errorf("the program is %q, with a token: %v", state, token != "")
+		}
+		taken <- err
+	}()
+	dbtest.AwaitStatement(t, pool, "UPDATE punctual_device_login SET state = 3")
+	if err := ends.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-taken; err != nil {
+		t.Error(err)
+	}
+}
