@@ -49,7 +49,7 @@ type backfillsRun struct {
 	AtOnce int       `default:"1" placeholder:"N" help:"How many planned times are under way at a time."`
 	Digest string    `placeholder:"TEXT" help:"What a dry run printed as DIGEST: run it only if its times and parameters are still these."`
 	DryRun bool      `help:"Say what would run."`
-	Wait   bool      `help:"Wait for the end. Exit code 0: all succeeded, 1: not all."`
+	Wait   bool      `help:"Wait for the end. Exit code 0: all succeeded, 1: not all, 125: no admin answered."`
 }
 
 // backfillLook is how often a backfill that somebody waits for is asked about.

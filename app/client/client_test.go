@@ -87,6 +87,8 @@ func admin(t *testing.T, answers map[string]string) string {
 			refuse(401, `{"title":"The token does not count","detail":"It has expired.","code":"unauthenticated","status":401}`)
 		case !ok:
 			refuse(404, `{"title":"Not found","detail":"There is no `+key+`","code":"not_found","status":404}`)
+		case answer == "405":
+			refuse(405, `{"title":"This cannot be done that way","code":"method_not_allowed"}`)
 		case strings.HasPrefix(answer, "!"):
 			refuse(422, answer[1:])
 		default:
@@ -480,6 +482,7 @@ func TestRunsAreEndedByTheirNumbersOrTheirState(t *testing.T) {
 		"GET /api/v1/jobs/7":                      `{"id":7}`,
 		"GET /api/v1/runs?job_id=7&state=waiting": `{"items":[{"id":4},{"id":5}]}`,
 		"GET /api/v1/runs?result=open":            `{"items":[]}`,
+		"GET /api/v1/runs?state=sent":             `{"items":[{"id":4}]}`,
 		"POST /api/v1/runs/kill?dry_run=true":     `{"items":[{"run":4,"ended":true},{"run":5,"ended":false,"detail":"It has ended."}]}`,
 		"POST /api/v1/runs/kill":                  `{"done":true,"items":[{"run":4,"ended":true}]}`,
 	})
@@ -488,6 +491,7 @@ func TestRunsAreEndedByTheirNumbersOrTheirState(t *testing.T) {
 		{"4 5 --dry-run", "run 4: would be ended\n", "run 5: It has ended."},
 		{"--state waiting --job 7", "2 runs match\nrun 4: is being ended\n", ""},
 		{"--state open", "0 runs match\n", ""},
+		{"--state sent", "1 run matches\nrun 4: is being ended\n", ""},
 		{"", "", "name the runs"},
 		{"--job 7", "", "name the runs"},
 		{"4 --state open", "", "name the runs"},
@@ -497,5 +501,25 @@ func TestRunsAreEndedByTheirNumbersOrTheirState(t *testing.T) {
 		if said != c.said || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %q, %v", c.args, said, err)
 		}
+	}
+}
+
+// TestAnAdminOfAnEarlierVersionEndsRunsOneByOne: of /runs/kill it knows nothing, and takes that for a run.
+func TestAnAdminOfAnEarlierVersionEndsRunsOneByOne(t *testing.T) {
+	t.Parallel()
+	url := admin(t, map[string]string{
+		"POST /api/v1/runs/kill":   "405",
+		"POST /api/v1/runs/4/kill": `{}`,
+		"POST /api/v1/runs/5/kill": `!{"title":"It has ended."}`,
+		"POST /api/v1/runs/6/kill": `{}`,
+
+		"POST /api/v1/runs/kill?dry_run=true": "405",
+	})
+	_, said, err := do(t, "", "runs", "kill", "4", "5", "6", "--url", url, "--token", "pnc_good")
+	if said != "run 4: is being ended\nrun 6: is being ended\n" || err == nil || err.Error() != "run 5: It has ended." {
+		t.Errorf("%q, %v", said, err)
+	}
+	if _, said, err := do(t, "", "runs", "kill", "4", "--dry-run", "--url", url, "--token", "pnc_good"); err == nil || said != "" {
+		t.Errorf("a dry run ends it: %q, %v", said, err)
 	}
 }

@@ -170,7 +170,7 @@ const pollEvery = 500 * time.Millisecond
 
 // waiting is how a command waits for runs.
 type waiting struct {
-	Wait    bool          `help:"Wait until the run has ended, its retries included, and end with a code that says how: 0 success, 1 failure, 2 not run, 124 timed out, 130 interrupted."`
+	Wait    bool          `help:"Wait until the run has ended, its retries included, and end with a code that says how: 0 success, 1 failure, 2 not run, 124 timed out, 125 no admin answered, 130 interrupted."`
 	Follow  bool          `short:"f" help:"Show the output as it comes, and wait."`
 	Timeout time.Duration `placeholder:"DURATION" help:"Wait no longer than this, as in 10m; the run goes on. The code is then 124."`
 }
@@ -453,7 +453,7 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 		if c.IDs, err = c.matching(ctx, a); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Err, "%d runs match\n", len(c.IDs))
+		fmt.Fprintf(s.Err, "%s\n", counted(len(c.IDs), "run matches", "runs match"))
 	}
 	query := make(url.Values)
 	what := "is being ended"
@@ -464,6 +464,10 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 	var errs []error
 	for part := range slices.Chunk(c.IDs, killsAtOnce) {
 		raw, err := a.do(ctx, http.MethodPost, "/runs/kill", query, map[string]any{"runs": part})
+		if refused, is := errors.AsType[*RefusedError](err); is && refused.Status == http.StatusMethodNotAllowed && !c.DryRun {
+			errs = append(errs, killOneByOne(ctx, a, s, part)) // an admin of an earlier version
+			continue
+		}
 		if err != nil {
 			return errors.Join(append(errs, err)...)
 		}
@@ -484,6 +488,18 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 				errs = append(errs, fmt.Errorf("run %d: %w", i.Run, &RefusedError{Title: i.Detail, Code: i.Code}))
 			}
 		}
+	}
+	return errors.Join(errs...)
+}
+
+func killOneByOne(ctx context.Context, a *api, s Streams, ids []int64) error {
+	var errs []error
+	for _, id := range ids {
+		if _, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/runs/%d/kill", id), nil, nil); err != nil {
+			errs = append(errs, fmt.Errorf("run %d: %w", id, err))
+			continue
+		}
+		fmt.Fprintf(s.Err, "run %d: is being ended\n", id)
 	}
 	return errors.Join(errs...)
 }
