@@ -59,7 +59,7 @@ func TestLinesAreDrawnAsTheyWerePrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `<li id="L7" value="7"><span>  &lt;b&gt; <span class="red">red</span><span class="bold">bold</span>  end </span></li>` +
-		`<li id="L8" value="8" class="w"><span>WARN <a class="link" href="http://x.example/?a&amp;b" target="_blank" rel="noopener noreferrer nofollow">http://x.example/?a&amp;b</a></span></li><li id="L9" value="9"><span></span></li>`
+		`<li id="L8" value="8" class="w"><span>WARN <a class="link" href="http://x.example/?a&amp;b" target="_blank" rel="noopener noreferrer nofollow" dir="ltr">http://x.example/?a&amp;b</a></span></li><li id="L9" value="9"><span></span></li>`
 	if got := out.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

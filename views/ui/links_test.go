@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,5 +22,14 @@ func TestStretchesOfNotes(t *testing.T) {
 		if got := Stretches(tt.text); !slices.Equal(got, tt.want) {
 			t.Errorf("%q: %v, want %v", tt.text, got, tt.want)
 		}
+	}
+}
+
+// TestALinkReadsAsItLeads also behind a mark that turns the direction of writing around, as a note may have one.
+func TestALinkReadsAsItLeads(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := Away("", "https://a.example").Render(t.Context(), &b); err != nil || !strings.Contains(b.String(), ` dir="ltr">https://a.example</a>`) {
+		t.Errorf("%s, %v", &b, err)
 	}
 }
