@@ -9,6 +9,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/executortest"
 )
 
@@ -186,5 +187,28 @@ func TestManyRunsAreEndedOverHTTP(t *testing.T) {
 			t.Errorf("all done: %d %s", done.status, done.body)
 		}
 		killed(5)
+
+		// A page of the list may have twice as many rows as are ended in one go.
+		picks := ""
+		for range manage.MaxKill + 1 {
+			res, err := a.pool.ExecContext(ctx, "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code, owner_node, trigger_type, planned_at) VALUES (1, ?, 0, 0, -1, 'MANUAL', 1)", made.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, err := res.LastInsertId()
+			if err != nil {
+				t.Fatal(err)
+			}
+			picks += fmt.Sprintf("&id=%d", id)
+		}
+		form := values(b.get("/runs/kill?" + picks[1:]).document(t))
+		for parts := 0; len(form) > 0 && parts < 5; parts++ {
+			done := b.post("/runs/kill", form)
+			if done.status != http.StatusOK {
+				t.Fatalf("a page of picks: %d %s", done.status, done.body)
+			}
+			form = values(done.document(t))
+		}
+		killed(5 + manage.MaxKill + 1)
 	})
 }

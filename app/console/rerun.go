@@ -52,7 +52,7 @@ func (c *runPages) bulkForm(ec echo.Context, deed runDeed) error {
 	if err != nil {
 		return err
 	}
-	if all {
+	if all || len(in.IDs) > runsPart {
 		page.Fix(false)
 	}
 	return renderPart(ec, http.StatusOK, jobs.Bulk(page), ui.FragmentDialog)
