@@ -83,8 +83,8 @@ func TestTheNodesPageTellsOfLostLinesOfTheLog(t *testing.T) {
 		}
 		lost.Store(1204)
 		for lang, want := range map[string][]string{
-			"en":    {"since its start: 1,204.", "its disk is full", "since its start: 77.", "21885 runs are unsent", "no sockets or memory left to call executors with for 19 s", "LimitNOFILE"},
-			"zh-CN": {"丢失的日志行数：1,204。", "磁盘是否已满", "丢失的日志行数：77。", "尚有 21885 次运行未发送", "19 秒", "LimitNOFILE"},
+			"en":    {"since its start: 1,204.", "its disk is full", "since its start: 77.", "21,885 runs are unsent", "no sockets or memory left to call executors with for 19 s", "LimitNOFILE"},
+			"zh-CN": {"丢失的日志行数：1,204。", "磁盘是否已满", "丢失的日志行数：77。", "尚有 21,885 次运行未发送", "19 秒", "LimitNOFILE"},
 			"zh-TW": {"遺失的日誌行數：1,204。", "磁碟是否已滿", "遺失的日誌行數：77。", "19 秒", "LimitNOFILE"},
 		} {
 			doc := b.do("GET", "/nodes", nil, "Accept-Language", lang).document(t)

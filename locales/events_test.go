@@ -124,7 +124,7 @@ func TestWhatAnEventIsToldAs(t *testing.T) {
 		event  event.Event
 		en, zh string
 	}{
-		{event.New(at, event.StandsFor, 1000, true, at.Add(-time.Hour), at), "Stands for more than 1000 fires planned from 2026-01-02 02:04:05 to 2026-01-02 03:04:05", "补执行 1000+ 次错过的触发（2026-01-02 02:04:05 至 2026-01-02 03:04:05）"},
+		{event.New(at, event.StandsFor, 1000, true, at.Add(-time.Hour), at), "Stands for more than 1,000 fires planned from 2026-01-02 02:04:05 to 2026-01-02 03:04:05", "补执行 1,000+ 次错过的触发（2026-01-02 02:04:05 至 2026-01-02 03:04:05）"},
 		{event.New(at, event.StandsFor, 1, false, at, at), "Stands for the fire planned for 2026-01-02 03:04:05, which passed unseen", "补执行 1 次错过的触发（2026-01-02 03:04:05）"},
 		{event.New(at, event.Sent, "http://a/", 1500*time.Millisecond, 200, ""), "Sent to http://a/, answer after 1.5 s: 200", "已发送到 http://a/，1.5 秒后应答：200"},
 		{event.New(at, event.Unreachable, "http://a/", time.Millisecond, wire.FaultRefused, ""), "Not sent: http://a/ cannot be reached, nobody listens there (1 ms)", "未发送：无法连接 http://a/，对方没有程序监听该端口（耗时 1 毫秒）"},

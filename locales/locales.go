@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -159,8 +160,9 @@ func (p *Printer) List(words []string) string { return strings.Join(words, p.T("
 // Gap stands between two sentences: a blank, which Chinese does without.
 func (p *Printer) Gap() string { return p.T("list.sentence", "First", "", "Then", "") }
 
-// T says the message of a key. The arguments are pairs of a name and its value; the value named Count also chooses the
-// plural form, and the one named User is said as [Printer.Who] does. A key that does not exist is shown as !key!, which the view tests look for.
+// T says the message of a key. The arguments are pairs of a name and its value. What is counted is named Count, N, All, Running, Waiting
+// or Limit, and written with separators; the number named Count also chooses the plural form. The value named User is said as [Printer.Who]
+// does. A key that does not exist is shown as !key!, which the view tests look for.
 func (p *Printer) T(key string, args ...any) string {
 	if s, ok := p.plain[key]; ok {
 		return s
@@ -174,6 +176,9 @@ func (p *Printer) T(key string, args ...any) string {
 			switch name {
 			case "Count":
 				config.PluralCount = args[i+1]
+				data[name] = grouped(args[i+1])
+			case "N", "All", "Running", "Waiting", "Limit":
+				data[name] = grouped(args[i+1])
 			case "User":
 				if who, ok := args[i+1].(string); ok {
 					data[name] = p.Who(who)
@@ -185,6 +190,26 @@ func (p *Printer) T(key string, args ...any) string {
 	s, err := p.localizer.Localize(config)
 	if err != nil {
 		return "!" + key + "!"
+	}
+	return s
+}
+
+// grouped is a value with separators, if it is a whole number.
+func grouped(value any) any {
+	if n, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err == nil {
+		return Number(n)
+	}
+	return value
+}
+
+// Number groups the digits of n: 12,345. All languages of the console write it so.
+func Number(n int64) string {
+	if n < 0 {
+		return "−" + Number(-n)
+	}
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
 	}
 	return s
 }

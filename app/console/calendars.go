@@ -161,7 +161,7 @@ func (c *calendarPages) save(ec echo.Context) error {
 		return c.drawList(ec, http.StatusUnprocessableEntity, page)
 	}
 	if left > 0 {
-		return c.goTo(ec, link.Calendar(k.Name, 0), done("calendars.flash.left", "Name", k.Name, "Left", strconv.Itoa(left)))
+		return c.goTo(ec, link.Calendar(k.Name, 0), done("calendars.flash.left", "Name", k.Name, "Left", format.Number(int64(left))))
 	}
 	return c.goTo(ec, link.Calendar(k.Name, 0), done("calendars.flash.saved", "Name", k.Name))
 }

@@ -179,7 +179,7 @@ func (v *flowView) step(i int) runs.FlowStep {
 		s.Text, s.Param = s.Param, ""
 	case def.Foreach != nil:
 		s.RunID = 0
-		if s.Items = v.page.T("flow.items", "Count", row.Total, "Ended", strconv.FormatInt(row.Succeeded+row.Failed+row.Cancelled, 10), "All", strconv.FormatInt(row.Total, 10)); row.Attempt > 0 {
+		if s.Items = v.page.T("flow.items", "Count", row.Total, "Ended", format.Number(row.Succeeded+row.Failed+row.Cancelled), "All", row.Total); row.Attempt > 0 {
 			s.ItemsURL = link.RunStep(row.FlowLogID, def.ID, 0)
 		}
 	}

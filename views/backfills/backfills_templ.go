@@ -971,9 +971,9 @@ func row(p Page, r Row) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var52 string
-		templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("backfill.progress", "Good", r.Good, "Bad", r.Bad, "Open", r.Sent-r.Done(), "Left", r.Total-r.Sent))
+		templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("backfill.progress", "Good", format.Number(r.Good), "Bad", format.Number(r.Bad), "Open", format.Number(r.Sent-r.Done()), "Left", format.Number(r.Total-r.Sent)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/backfills/backfills.templ`, Line: 160, Col: 109}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/backfills/backfills.templ`, Line: 160, Col: 169}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var52))
 		if templ_7745c5c3_Err != nil {
@@ -1182,9 +1182,9 @@ func Open(p Page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var64 string
-			templ_7745c5c3_Var64, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("backfill.progress", "Good", r.Good, "Bad", r.Bad, "Open", r.Sent-r.Done(), "Left", r.Total-r.Sent))
+			templ_7745c5c3_Var64, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("backfill.progress", "Good", format.Number(r.Good), "Bad", format.Number(r.Bad), "Open", format.Number(r.Sent-r.Done()), "Left", format.Number(r.Total-r.Sent)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/backfills/backfills.templ`, Line: 197, Col: 129}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/backfills/backfills.templ`, Line: 197, Col: 189}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var64))
 			if templ_7745c5c3_Err != nil {

@@ -660,7 +660,7 @@ func Show(p ShowPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Missing > 0 {
-				templ_7745c5c3_Err = ui.Notice("warning", p.T("calendars.missing.text", "Year", strconv.Itoa(p.Missing), "Jobs", p.Jobs)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("warning", p.T("calendars.missing.text", "Year", strconv.Itoa(p.Missing), "Jobs", format.Number(p.Jobs))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

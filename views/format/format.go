@@ -127,17 +127,8 @@ func Weekday(p *locales.Printer, t time.Time) string {
 // Digits is a number as addresses and identifiers have it, without separators.
 func Digits(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Number groups the digits of n: 12,345. All languages of the console write it so.
-func Number(n int64) string {
-	if n < 0 {
-		return "−" + Number(-n)
-	}
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+// Number groups the digits of n, see [locales.Number].
+func Number(n int64) string { return locales.Number(n) }
 
 // Bytes writes how many bytes something has, in two or three digits.
 func Bytes(n int64) string {
