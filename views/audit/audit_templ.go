@@ -112,7 +112,7 @@ func List(p ListPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Search("q", p.Filter.Text, p.T("audit.filter.text")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Search("q", p.Filter.Text, p.T("audit.filter.text"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

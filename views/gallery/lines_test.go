@@ -53,6 +53,13 @@ func TestLinesHold(t *testing.T) {
 			}
 		}
 	})
+	mux.HandleFunc("GET /english/{name}", func(w http.ResponseWriter, r *http.Request) {
+		for _, p := range (fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: f.now}).pages() {
+			if p.name == r.PathValue("name") {
+				render(w, r, 200, p.component, "")
+			}
+		}
+	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		p := f.dashboard(true)
 		for i := range p.Troubles[1:] {
@@ -131,7 +138,25 @@ func TestLinesHold(t *testing.T) {
 	}
 	see(1440, "/timeline", `(all => all.length > 3 && all.every(a => a.offsetHeight >= 24))([...document.querySelectorAll(".time-name a")])`)
 	see(390, "/jobs", ready, `document.documentElement.scrollWidth <= 390`)
-	see(390, "/jobs/7", `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)
+	for _, path := range []string{"/jobs/7", "/english/job", "/english/job-failing"} {
+		see(390, path, `(at => at(".page-head .menu") < at(".page-head [data-key=e]") + 20)(s => document.querySelector(s).getBoundingClientRect().top)`)
+	}
+	// What a field is for can be read in it, to its end.
+	for path, width := range map[string]int64{"/english/runs": 1265, "/page/runs": 1265, "/english/run-live": 1280, "/english/run-failed": 1180} {
+		see(width, path, `(all => all.length && all.every(e => {
+			const style = getComputedStyle(e), pen = document.createElement("canvas").getContext("2d");
+			pen.font = style.font;
+			return pen.measureText(e.placeholder).width <= e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+		}))([...document.querySelectorAll("main input[type=search]")].filter(e => e.checkVisibility()))`)
+	}
+	// The long answer of a receiver takes no more lines than other words, until somebody opens it.
+	for width, most := range map[int64]string{1280: "2", 390: "3"} {
+		see(width, "/page/webhook", lines("td.message .clip", most), `(all => all.length && all.every(e => {
+			const before = e.offsetHeight;
+			e.click();
+			return e.offsetHeight > before && e.scrollHeight <= e.clientHeight;
+		}))([...document.querySelectorAll("td.message .clip")].slice(-1))`)
+	}
 	// Who was called for an approval sees what is asked on the first screen of a phone, however high the picture of the flow is.
 	see(390, "/page/run-flow", fmt.Sprintf(box, `box("[data-awaited]").bottom < 780 && box("[data-awaited]").bottom < box("#flow-picture-title").top`))
 	// What may be done about a failure keeps apart, since each leads elsewhere.

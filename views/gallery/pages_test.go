@@ -243,7 +243,7 @@ func (f fakes) pages() []page {
 		}})},
 		{"slowest-none", "/jobs/slowest?by=slower", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), Filter: link.SlowFilter{By: link.SlowGrown, Days: 30}, Days: 7, Usage: jobs.Usage{From: "2026-02-03", Until: "2026-03-04", Kept: "2025-11-25", Days: 100}})},
 		{"calendars", "/calendars", calendars.List(calendars.ListPage{Page: f.page("/calendars"), Form: new(calendars.Form), Rows: []calendars.Row{
-			{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027}, {Name: "plant", Title: f.zh("工厂", "Plant"), Changed: "2026-11-02 10:04:00, jonas"},
+			{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027}, {Name: "plant", Title: f.zh("工厂", "Plant"), Changed: f.T("calendars.by", "Time", "2026-11-02 10:04:00", "User", "jonas")},
 		}})},
 		{"calendar", "/calendars/cn", calendars.Show(calendars.ShowPage{Page: f.page("/calendars/cn"), Row: calendars.Row{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027},
 			Week: f.zh("周一、周二", "Mon, Tue"), Year: 2026, Years: []ui.Option{{Value: link.Calendar("cn", 2025), Label: "2025"}, {Value: link.Calendar("cn", 2026), Label: "2026", Selected: true}}, Source: "国办发明电〔2025〕7号", Form: new(calendars.Form), Deletes: true, Months: f.months(),

@@ -80,7 +80,7 @@ func (f fakes) glueWaiting(other bool) glue.WaitingPage {
 	return glue.WaitingPage{
 		Trial: trial,
 		Page:  f.page("/jobs/7/glue/waiting"), JobID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Type: "GLUE_SHELL", Author: "jonas", Remark: f.zh("改用新的网关", "use the new gateway"),
-		At: f.at(-20 * time.Minute), Old: "#!/bin/bash\necho old\n", New: "#!/bin/bash\necho new\n", Version: "x", MayApprove: other,
+		At: f.at(-20 * time.Minute), Old: "#!/bin/bash\necho old\n", New: "#!/bin/bash\necho new\n", Version: "x", MayApprove: other, Nonce: galleryNonce,
 		Lines: []glue.Line{{Kind: glue.LineSame, LeftNumber: 1, RightNumber: 1, Left: "#!/bin/bash", Right: "#!/bin/bash"}, {Kind: glue.LineChanged, LeftNumber: 2, RightNumber: 2, Left: "echo old", Right: "echo new"}},
 	}
 }

@@ -114,7 +114,7 @@ func Front(p FrontPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Search("q", p.Text, p.T("docs.search")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Search("q", p.Text, p.T("docs.search"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -644,7 +644,7 @@ func Read(p ReadPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Search("q", "", p.T("docs.search")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Search("q", "", p.T("docs.search"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

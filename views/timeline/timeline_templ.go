@@ -378,7 +378,7 @@ func filters(p Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Search("q", p.Filter.Text, p.T("timeline.filter.text")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Search("q", p.Filter.Text, p.T("timeline.filter.text"), "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

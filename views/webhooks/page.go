@@ -80,7 +80,7 @@ func (r *Row) only(p layout.Page) string {
 func because(p layout.Page, reason string, status int64) string {
 	why := p.Word("webhooks.reason.", reason)
 	if status > 0 {
-		why += " (" + format.Digits(status) + ")"
+		why = p.T("webhooks.because", "Why", why, "Status", status)
 	}
 	return why
 }
