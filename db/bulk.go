@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -344,8 +345,9 @@ func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt i
 		}
 		parts[guard] = append(parts[guard], f)
 	}
-	for guard, part := range parts {
-		n, err := finishRuns(ctx, tx, handleTime, finishedAt, guard, part)
+	// In one order, or two admins with the same runs would wait for each other.
+	for _, guard := range slices.SortedFunc(maps.Keys(parts), func(a, b finishGuard) int { return cmp.Compare(a.order(), b.order()) }) {
+		n, err := finishRuns(ctx, tx, handleTime, finishedAt, guard, parts[guard])
 		if err != nil {
 			return 0, err
 		}
@@ -358,6 +360,13 @@ func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt i
 type finishGuard struct {
 	owner  int64 // and not recorded as sent
 	unread bool
+}
+
+func (g finishGuard) order() int64 {
+	if g.unread {
+		return 2*g.owner + 1
+	}
+	return 2 * g.owner
 }
 
 func finishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt int64, guard finishGuard, finishes []Finish) (affected int64, err error) {

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -34,11 +36,11 @@ func (e *Engine) unread(f *finishing) (r db.ListRunsToEndRow, ok bool) {
 
 // readUnread takes the runs out of ids whose rows need not be read, and gives these.
 func (w *ending) readUnread(ctx context.Context, tx *sql.Tx) (rows []db.ListRunsToEndRow, ids []int64, err error) {
-	var jobs []int64
+	heeds := make(map[int64]bool) // by job, once it is known
 	for _, id := range w.ids {
 		f := w.byID[id]
 		if r, ok := w.e.unread(f); ok && !w.reread {
-			rows, jobs, f.unread = append(rows, r), append(jobs, r.JobID), true
+			rows, heeds[r.JobID], f.unread = append(rows, r), false, true
 		} else {
 			ids = append(ids, id)
 		}
@@ -46,16 +48,15 @@ func (w *ending) readUnread(ctx context.Context, tx *sql.Tx) (rows []db.ListRuns
 	if len(rows) == 0 {
 		return nil, ids, nil
 	}
-	heeded, err := w.e.queries.ListHeededJobs(ctx, tx, jobs)
+	heeded, err := w.e.queries.ListHeededJobs(ctx, tx, slices.Sorted(maps.Keys(heeds)))
 	if err != nil {
 		return nil, nil, err
 	}
-	has := make(map[int64]bool, len(heeded))
 	for _, id := range heeded {
-		has[id] = true
+		heeds[id] = true
 	}
 	for i := range rows {
-		if has[rows[i].JobID] {
+		if heeds[rows[i].JobID] {
 			rows[i].HeededBy = rows[i].JobID
 		}
 	}

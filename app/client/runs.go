@@ -434,6 +434,7 @@ type runsKill struct {
 	runsNarrowed
 	IDs    []int64 `arg:"" optional:"" name:"id" help:"The numbers of the runs."`
 	State  string  `enum:"waiting,sent,open,none" default:"none" help:"In place of numbers: all runs that wait, that are sent, or both (open), as far as the other flags allow."`
+	All    bool    `help:"With --state and nothing that narrows it: of all jobs that the token may end runs of."`
 	DryRun bool    `help:"Only say which runs would be ended."`
 }
 
@@ -444,6 +445,8 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 	byNumber := len(c.IDs) > 0
 	if wanted := c.runsNarrowed != (runsNarrowed{}); byNumber == (c.State != "none") || byNumber && wanted {
 		return errors.New("name the runs, or say with --state which to end: waiting, sent or open")
+	} else if !byNumber && !wanted && !c.All && !c.DryRun {
+		return errors.New("this ends such runs of all jobs: narrow it, with --job or --group for example, look with --dry-run, or say --all")
 	}
 	a, err := c.api()
 	if err != nil {
