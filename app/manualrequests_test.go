@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,14 +26,15 @@ func asked(t *testing.T, dir, command string, env ...string) string {
 	return string(out)
 }
 
-// TestTheRequestsOfOperations runs those of docs/operations.md, for programs that were written for XXL-JOB: what they name is there.
-func TestTheRequestsOfOperations(t *testing.T) {
+// TestTheRequestsOfXXLJobsPrograms runs those of docs/operations.md and docs/migration.md, for programs that were written for XXL-JOB: what they name
+// is there.
+func TestTheRequestsOfXXLJobsPrograms(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is missing")
 	}
-	for _, page := range []string{"operations.md", "zh-CN/operations.md"} {
-		t.Run(page, func(t *testing.T) {
+	for _, folder := range []string{"", "zh-CN/"} {
+		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			a, c := apiCaller(t, testOptions(t))
 			for i := range 7 {
@@ -42,7 +44,7 @@ func TestTheRequestsOfOperations(t *testing.T) {
 			if got := open(t, a).mustLogin().post("/users", form); got.status != http.StatusSeeOther {
 				t.Fatalf("create user: %d %s", got.status, got.body)
 			}
-			commands, dir := curls(t, page), t.TempDir()
+			commands, dir := slices.Concat(curls(t, folder+"operations.md"), curls(t, folder+"migration.md")), t.TempDir()
 			if len(commands) != 4 {
 				t.Fatalf("%d requests were found: %q", len(commands), commands)
 			}

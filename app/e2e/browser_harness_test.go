@@ -199,7 +199,13 @@ func (w *window) photograph() {
 // visit opens a page and waits until it is drawn and its scripts have run.
 func (w *window) visit(path string) {
 	w.t.Helper()
-	w.do(chromedp.Navigate(w.origin+path), holds("true"))
+	w.do(chromedp.ActionFunc(func(ctx context.Context) error {
+		err := chromedp.Navigate(w.origin + path).Do(ctx)
+		if err != nil && strings.Contains(err.Error(), "net::ERR_ABORTED") { // a download that was just saved was still under way as one to a page
+			err = chromedp.Navigate(w.origin + path).Do(ctx)
+		}
+		return err
+	}), holds("true"))
 }
 
 // holds waits for an expression to be true of a page whose scripts have run: what is typed before goes nowhere. It asks from

@@ -99,7 +99,8 @@ func examplesOf(t *testing.T) (all []example) {
 var elsewhere = []struct{ page, begins, test string }{
 	{"api.md", "curl ", "TestTheRequestsOfTheManual"},
 	{"webhooks.md", "curl ", "TestTheRequestsOfTheManual"},
-	{"operations.md", "curl ", "TestTheRequestsOfOperations"},
+	{"operations.md", "curl ", "TestTheRequestsOfXXLJobsPrograms"},
+	{"migration.md", "curl ", "TestTheRequestsOfXXLJobsPrograms"},
 	{"http-jobs.md", "curl ", "TestTheReportOfTheManual"},
 	{"cli.md", "punctual ", "TestTheCommandsOfTheManual"},
 	{"runbooks.md", "punctual ", "TestTheRunbooks"},
