@@ -161,8 +161,8 @@ func (p *Printer) List(words []string) string { return strings.Join(words, p.T("
 func (p *Printer) Gap() string { return p.T("list.sentence", "First", "", "Then", "") }
 
 // T says the message of a key. The arguments are pairs of a name and its value. What is counted is named Count, N, All, Running, Waiting
-// or Limit, and written with separators; the number named Count also chooses the plural form. The value named User is said as [Printer.Who]
-// does. A key that does not exist is shown as !key!, which the view tests look for.
+// or Limit, or Max after Count, and written with separators; the number named Count also chooses the plural form. The value named User is
+// said as [Printer.Who] does. A key that does not exist is shown as !key!, which the view tests look for.
 func (p *Printer) T(key string, args ...any) string {
 	if s, ok := p.plain[key]; ok {
 		return s
@@ -179,6 +179,10 @@ func (p *Printer) T(key string, args ...any) string {
 				data[name] = grouped(args[i+1])
 			case "N", "All", "Running", "Waiting", "Limit":
 				data[name] = grouped(args[i+1])
+			case "Max":
+				if config.PluralCount != nil { // of what is counted
+					data[name] = grouped(args[i+1])
+				}
 			case "User":
 				if who, ok := args[i+1].(string); ok {
 					data[name] = p.Who(who)

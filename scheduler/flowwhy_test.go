@@ -143,8 +143,8 @@ func TestWhatIsWrongInADefinitionIsTheCauseOfItsRun(t *testing.T) {
 		each.Foreach = &flow.Foreach{Items: "1..10001"}
 		long := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{each}}, nil))
 		for language, want := range map[string]string{
-			"en":    "Step each failed: items (line 1): The list has 10001 items, and at most 10000 are allowed.",
-			"zh-TW": "步驟 each 失敗：items（第 1 行）：清單有 10001 項，最多允許 10000 項。",
+			"en":    "Step each failed: items (line 1): The list has 10,001 items, and at most 10,000 are allowed.",
+			"zh-TW": "步驟 each 失敗：items（第 1 行）：清單有 10,001 項，最多允許 10,000 項。",
 		} {
 			if _, got := b.whyOfRun(long, language); got != want {
 				t.Errorf("%s: it is told as %q, want %q", language, got, want)
