@@ -13,6 +13,13 @@ import (
 
 // DecodeRun reads the body of /run and /trigger.
 func DecodeRun(body []byte) (RunRequest, error) {
+	if r, ok := quickRun(body); ok {
+		return r, nil
+	}
+	return decodeRun(body)
+}
+
+func decodeRun(body []byte) (RunRequest, error) {
 	var r RunRequest
 	err := json.Unmarshal(body, &r)
 	if err == nil {
@@ -127,6 +134,13 @@ type callbackItem struct {
 // DecodeCallbacks reads the body of /api/callback: an array, or era J4's object with callbackList. Where handleCode is
 // absent or zero the older executeResult counts (docs/compat.md §1.5).
 func DecodeCallbacks(body []byte) ([]Callback, error) {
+	if callbacks, ok := quickCallbacks(body); ok {
+		return callbacks, nil
+	}
+	return decodeCallbacks(body)
+}
+
+func decodeCallbacks(body []byte) ([]Callback, error) {
 	items, err := callbackItems(body)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		// 2.1.1 writes the low byte of each character, which can put raw control characters into strings.

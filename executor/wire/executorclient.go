@@ -64,11 +64,7 @@ func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (A
 	if to.Dialect == DialectTooOld {
 		return Answer{}, &CallError{Stage: StageDial, Err: ErrTooOld}
 	}
-	body, err := encode(req)
-	if err != nil {
-		return Answer{}, &CallError{Stage: StageDial, Err: err}
-	}
-	return c.runGathered(ctx, to, req, body)
+	return c.runGathered(ctx, to, req, encodeRun(req))
 }
 
 // runAlone asks for a run, of which body is all, in a request of its own.

@@ -152,18 +152,11 @@ func (r *OutputReader) Decode(body []byte) ([]PushedOutput, error) {
 	return kept, nil
 }
 
+var pushNames = []string{"logId", "head", "tail", "leftLines", "leftFaults"}
+
 // quickPushHead reads the line before a text as encoding/json does.
 func quickPushHead(line []byte) (h pushHead, ok bool) {
-	var seen [5]bool
-	ok = quickMembers(line, func(name string, value []byte) bool {
-		at, ok := oneOf(name, "logId", "head", "tail", "leftLines", "leftFaults")
-		if !ok || at >= 0 && seen[at] {
-			return false
-		}
-		if at < 0 {
-			return true
-		}
-		seen[at] = true
+	ok = quickFields(line, pushNames, func(at int, value []byte) bool {
 		n, ok := quickInt(value)
 		switch at {
 		case 0:

@@ -21,15 +21,40 @@ type quick struct {
 	i int
 }
 
-// quickMembers calls each with the members of the object that b is, in their order, until it returns false. Names have no escapes.
-func quickMembers(b []byte, each func(name string, value []byte) bool) bool {
+// quickFields calls set with the members of the object that b is and that have one of some names, in their order, until it returns false.
+func quickFields(b []byte, names []string, set func(at int, value []byte) bool) bool {
+	q := &quick{b: b}
+	var seen uint64
+	q.space()
+	ok := q.object(quickDepth, func(name, value []byte) bool {
+		at, ok := oneOf(name, names)
+		if !ok || at < 0 {
+			return ok
+		}
+		if seen&(1<<at) != 0 {
+			return false
+		}
+		seen |= 1 << at
+		return set(at, value)
+	})
+	q.space()
+	return ok && q.i == len(b)
+}
+
+// quickItems is what stands in the list that b is. Its parts are parts of b.
+func quickItems(b []byte) (items []json.RawMessage, ok bool) {
 	q := &quick{b: b}
 	q.space()
-	if !q.object(quickDepth, each) {
-		return false
-	}
+	ok = q.list('[', ']', func() bool {
+		from := q.i
+		if !q.value(quickDepth) {
+			return false
+		}
+		items = append(items, q.b[from:q.i:q.i])
+		return true
+	})
 	q.space()
-	return q.i == len(b)
+	return items, ok && q.i == len(b)
 }
 
 func (q *quick) space() {
@@ -53,7 +78,7 @@ func (q *quick) take(c byte) bool {
 }
 
 // object goes past an object; each may be nil.
-func (q *quick) object(depth int, each func(name string, value []byte) bool) bool {
+func (q *quick) object(depth int, each func(name, value []byte) bool) bool {
 	return q.list('{', '}', func() bool {
 		from := q.i
 		if !q.text() {
@@ -69,7 +94,7 @@ func (q *quick) object(depth int, each func(name string, value []byte) bool) boo
 		if !q.value(depth - 1) {
 			return false
 		}
-		return each == nil || bytes.IndexByte(name, '\\') < 0 && each(string(name), q.b[from:q.i])
+		return each == nil || bytes.IndexByte(name, '\\') < 0 && each(name, q.b[from:q.i])
 	})
 }
 
@@ -187,6 +212,16 @@ func quickInt(value []byte) (n int, ok bool) {
 	return n, err == nil
 }
 
+func quickInt64(value []byte) (n int64, ok bool) {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	return n, err == nil
+}
+
+func quickBool(value []byte) (yes, ok bool) {
+	yes = string(value) == "true"
+	return yes, yes || string(value) == "false"
+}
+
 // escapes are what the letters after a backslash stand for.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
@@ -222,41 +257,44 @@ func quickText(value []byte) (text string, ok bool) {
 	return string(append(out, value...)), true
 }
 
-// oneOf says which of some names a name is, and whether encoding/json would agree: it takes a name in other letters too.
-func oneOf(name string, names ...string) (at int, ok bool) {
+// oneOf says which of some names a name is; -1: none. It is not ok where encoding/json would say otherwise: that takes a name in other
+// letters too.
+func oneOf(name []byte, names []string) (at int, ok bool) {
 	for i, n := range names {
-		if name == n {
+		if string(name) == n {
 			return i, true
 		}
 	}
-	for i := range len(name) {
-		if name[i] >= utf8.RuneSelf {
+	for _, c := range name {
+		if c >= utf8.RuneSelf {
 			return 0, false
 		}
 	}
 	for _, n := range names {
-		if strings.EqualFold(name, n) {
+		if len(n) == len(name) && strings.EqualFold(string(name), n) {
 			return 0, false
 		}
 	}
 	return -1, true
 }
 
+var (
+	answerNames   = []string{"code", "msg", "content", "data"}
+	logNames      = []string{"fromLineNum", "toLineNum", "logContent", "isEnd", "remembers"}
+	callbackNames = []string{"logId", "logDateTim", "logDateTime", "handleCode", "handleMsg", "executeResult", "undone", "outputs", "outputPushed", "waitedMs"}
+	runsNames     = []string{"runs"}
+	runNames      = []string{"jobId", "executorHandler", "executorParams", "executorBlockStrategy", "executorTimeout", "logId", "logDateTime", "glueType", "glueSource",
+		"glueUpdatetime", "broadcastIndex", "broadcastTotal", "environment", "masks", "plannedAt", "keepOutput", "node", "traceparent"}
+)
+
 // quickAnswer reads an answer as [decodeAnswer] does. Its value is a part of body.
 func quickAnswer(body []byte) (a Answer, ok bool) {
 	var content, data []byte
-	var seen [4]bool
-	ok = quickMembers(body, func(name string, value []byte) bool {
-		at, ok := oneOf(name, "code", "msg", "content", "data")
-		if !ok || at >= 0 && seen[at] {
-			return false
-		}
-		if at < 0 {
-			return true
-		}
-		seen[at] = true
-		switch at {
+	coded := false
+	ok = quickFields(body, answerNames, func(at int, value []byte) (ok bool) {
+		switch ok = true; at {
 		case 0:
+			coded = true
 			a.Code, ok = quickInt(value)
 		case 1:
 			a.Msg, ok = quickText(value)
@@ -267,7 +305,7 @@ func quickAnswer(body []byte) (a Answer, ok bool) {
 		}
 		return ok
 	})
-	if !ok || !seen[0] {
+	if !ok || !coded {
 		return Answer{}, false
 	}
 	if a.Data = data; isNull(a.Data) {
@@ -281,16 +319,7 @@ func quickAnswer(body []byte) (a Answer, ok bool) {
 
 // quickLogResult reads the value of an answer to /log as encoding/json does.
 func quickLogResult(value []byte) (r LogResult, ok bool) {
-	var seen [5]bool
-	ok = quickMembers(value, func(name string, value []byte) bool {
-		at, ok := oneOf(name, "fromLineNum", "toLineNum", "logContent", "isEnd", "remembers")
-		if !ok || at >= 0 && seen[at] {
-			return false
-		}
-		if at < 0 {
-			return true
-		}
-		seen[at] = true
+	ok = quickFields(value, logNames, func(at int, value []byte) (ok bool) {
 		switch at {
 		case 0:
 			r.FromLineNum, ok = quickInt(value)
@@ -299,14 +328,120 @@ func quickLogResult(value []byte) (r LogResult, ok bool) {
 		case 2:
 			r.LogContent, ok = quickText(value)
 		case 3:
-			r.IsEnd = string(value) == "true"
-			ok = r.IsEnd || string(value) == "false"
+			r.IsEnd, ok = quickBool(value)
 		case 4:
-			var n int
-			n, ok = quickInt(value)
-			r.Remembers = int64(n)
+			r.Remembers, ok = quickInt64(value)
 		}
 		return ok
 	})
 	return r, ok
+}
+
+// quickRun reads the body of /run as encoding/json does.
+func quickRun(body []byte) (r RunRequest, ok bool) {
+	var block, glue string
+	ok = quickFields(body, runNames, func(at int, value []byte) (ok bool) {
+		switch at {
+		case 0:
+			r.JobID, ok = quickInt64(value)
+		case 1:
+			r.ExecutorHandler, ok = quickText(value)
+		case 2:
+			r.ExecutorParams, ok = quickText(value)
+		case 3:
+			block, ok = quickText(value)
+		case 4:
+			r.TimeoutSeconds, ok = quickInt(value)
+		case 5:
+			r.LogID, ok = quickInt64(value)
+		case 6:
+			r.LogDateTime, ok = quickInt64(value)
+		case 7:
+			glue, ok = quickText(value)
+		case 8:
+			r.GlueSource, ok = quickText(value)
+		case 9:
+			r.GlueUpdateTime, ok = quickInt64(value)
+		case 10:
+			r.BroadcastIndex, ok = quickInt(value)
+		case 11:
+			r.BroadcastTotal, ok = quickInt(value)
+		case 12:
+			ok = json.Unmarshal(value, &r.Environment) == nil
+		case 13:
+			ok = json.Unmarshal(value, &r.Masks) == nil
+		case 14:
+			r.PlannedAt, ok = quickInt64(value)
+		case 15:
+			ok = json.Unmarshal(value, &r.KeepOutput) == nil
+		case 16:
+			r.Node, ok = quickInt64(value)
+		case 17:
+			r.TraceParent, ok = quickText(value)
+		}
+		return ok
+	})
+	if !ok {
+		return RunRequest{}, false
+	}
+	r.BlockStrategy, r.GlueType = Block(block), Glue(glue)
+	return r, true
+}
+
+// quickRuns reads the body of /runs as encoding/json does.
+func quickRuns(body []byte) (r RunsRequest, ok bool) {
+	ok = quickFields(body, runsNames, func(_ int, value []byte) (ok bool) {
+		r.Runs, ok = quickItems(value)
+		return ok
+	})
+	if !ok {
+		return RunsRequest{}, false
+	}
+	return r, true
+}
+
+// quickCallbacks reads the body of /api/callback, a list, as [DecodeCallbacks] does.
+func quickCallbacks(body []byte) (callbacks []Callback, ok bool) {
+	items, ok := quickItems(body)
+	if !ok {
+		return nil, false
+	}
+	callbacks = make([]Callback, len(items))
+	for i, item := range items {
+		if callbacks[i], ok = quickCallback(item); !ok {
+			return nil, false
+		}
+	}
+	return callbacks, true
+}
+
+func quickCallback(item []byte) (c Callback, ok bool) {
+	var undone string
+	ok = quickFields(item, callbackNames, func(at int, value []byte) (ok bool) {
+		switch at {
+		case 0:
+			c.LogID, ok = quickInt64(value)
+		case 1:
+			c.LogDateTim, ok = quickInt64(value)
+		case 2:
+			c.LogDateTime, ok = quickInt64(value)
+		case 3:
+			c.HandleCode, ok = quickInt(value)
+		case 4:
+			c.HandleMsg, ok = quickText(value)
+		case 6:
+			undone, ok = quickText(value)
+		case 8:
+			c.Pushed, ok = quickBool(value)
+		case 9:
+			c.Waited, ok = quickInt64(value)
+		}
+		return ok // neither of what the eras before J2 say, nor of values for a flow
+	})
+	if !ok || c.HandleCode == 0 {
+		return Callback{}, false
+	}
+	at := max(c.LogDateTim, c.LogDateTime)
+	c.LogDateTim, c.LogDateTime, c.Undone, c.Waited = at, at, Undone(undone), min(max(c.Waited, 0), MaxWaited)
+	return c, true
 }

@@ -48,10 +48,14 @@ type RunsRequest struct {
 }
 
 // DecodeRuns reads the body of /runs.
+//
+// They may be parts of body.
 func DecodeRuns(body []byte) ([]json.RawMessage, error) {
-	var r RunsRequest
-	if err := json.Unmarshal(body, &r); err != nil {
-		return nil, err
+	r, ok := quickRuns(body)
+	if !ok {
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, err
+		}
 	}
 	if len(r.Runs) > MaxRuns {
 		return nil, fmt.Errorf("%d runs in one request, and at most %d are taken", len(r.Runs), MaxRuns)
@@ -263,11 +267,9 @@ func (c *ExecutorClient) sendBatch(to Target, b *batch) {
 	answer, err := c.post(b.ctx, baseURL(to.Address)+"/runs", to.Token, to.AppName, body, maxLogAnswer)
 	var each []json.RawMessage
 	if err == nil && answer.OK() {
-		if err = json.Unmarshal(answer.Data, &each); err == nil && len(each) != len(b.runs) {
-			err = fmt.Errorf("%w: %d for %d", errRunsAnswer, len(each), len(b.runs))
-		}
-		if err != nil {
-			err = &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
+		var ok bool
+		if each, ok = quickItems(answer.Data); !ok || len(each) != len(b.runs) {
+			err = &CallError{Stage: StageDecode, MaybeDelivered: true, Err: fmt.Errorf("%w: %d for %d", errRunsAnswer, len(each), len(b.runs))}
 		}
 	}
 	taken := err == nil && answer.OK()
