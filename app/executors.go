@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -69,8 +70,36 @@ func (x executors) IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBe
 	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.of(to).IdleBeat(ctx, to, req) })
 }
 
-func (x executors) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
-	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.of(to).Run(ctx, to, req) })
+func (x executors) Takes(to wire.Target) bool { return x.of(to).Takes(to) }
+
+// RunAll asks for runs. Those of them that are refused with the one token are asked for with the other.
+func (x executors) RunAll(ctx context.Context, to wire.Target, reqs []*wire.RunRequest) []wire.Told {
+	told := make([]wire.Told, len(reqs))
+	left := make([]int, len(reqs)) // what is not told yet, or refused
+	for i := range left {
+		left[i] = i
+	}
+	answer, err := x.try(to, func(to wire.Target) (wire.Answer, error) {
+		asked := make([]*wire.RunRequest, len(left))
+		for i, n := range left {
+			asked[i] = reqs[n]
+		}
+		for i, t := range x.of(to).RunAll(ctx, to, asked) {
+			told[left[i]] = t
+		}
+		first := told[left[0]]
+		left = slices.DeleteFunc(left, func(n int) bool { return told[n].Err != nil || !told[n].Answer.WrongToken() })
+		if len(left) > 0 {
+			first = told[left[0]]
+		}
+		return first.Answer, first.Err
+	})
+	if len(left) == len(reqs) { // none was asked for, or all are refused
+		for i := range told {
+			told[i] = wire.Told{Answer: answer, Err: err}
+		}
+	}
+	return told
 }
 
 func (x executors) Kill(ctx context.Context, to wire.Target, req wire.KillRequest) (wire.Answer, error) {

@@ -3,15 +3,22 @@ package scheduler
 import (
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
-// addressQueues queue runs by executor address. Each address has a bound on calls at a time, and inside it each job has one, and
+// addressQueues queue runs by executor address. Each address has a bound on calls at a time, and inside it each job has one on its runs, and
 // waiting jobs take turns: so a slow address delays only its own runs, and a slow job at an address only itself. This is
 // what upstream's fast and slow pools are for (docs/compat.md §4.5), decided by where a run goes instead of by its past.
+//
+// Runs that may share a call go at once while few such calls are under way. Then they wait for others, until there is a call's worth of
+// them or one of those calls ends: a moment's runs are few calls, and a run that comes alone waits for nobody.
 type addressQueues struct {
 	perAddress, perJob int
-	run                func(*addressQueue, *dispatch) // sends one run; called in a goroutine of its own
-	low                int                            // when only so many wait for an address, drained is called; it must not come back here
+	run                func(*addressQueue, []*dispatch) // sends runs in one call; called in a goroutine of its own
+	share              func(*dispatch) int              // how many bytes a run takes of a call that it may share; 0: it has one of its own
+	low                int                              // when only so many wait for an address, drained is called; it must not come back here
 	drained            func()
 
 	mu      sync.Mutex
@@ -21,10 +28,23 @@ type addressQueues struct {
 	sends   sync.WaitGroup // runs being sent; grows under mu and only while not stopped
 }
 
+const (
+	// sharedAhead is how many shared calls are under way before runs wait for each other.
+	sharedAhead = 4
+	// sharedFor is how long a call counts as one that others wait for. Then it hangs.
+	sharedFor = 200 * time.Millisecond
+	// sharedRuns bounds the runs of an address that shared calls are under way for.
+	sharedRuns = 10 * wire.MaxRuns
+	// sharedBytes bounds the body of a shared call.
+	sharedBytes = 47 << 10
+)
+
 // addressQueue is one address's queue. Its fields are guarded by addressQueues.mu.
 type addressQueue struct {
 	address  string
-	inFlight int
+	calls    int // under way
+	shared   int // of these, such that others wait for
+	inFlight int // runs
 	queued   int
 	jobs     map[int64]*jobQueue
 	ready    []*jobQueue // jobs with something queued and below their bound, in turn
@@ -37,8 +57,8 @@ type jobQueue struct {
 	listed   bool // stands in ready
 }
 
-func newAddressQueues(perAddress, perJob int, run func(*addressQueue, *dispatch)) *addressQueues {
-	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, byAddr: make(map[string]*addressQueue), drained: func() {}}
+func newAddressQueues(perAddress, perJob int, run func(*addressQueue, []*dispatch), share func(*dispatch) int) *addressQueues {
+	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, share: share, byAddr: make(map[string]*addressQueue), drained: func() {}}
 }
 
 // add queues a run for the address. It reports false when they are stopped or limit runs wait for the address already:
@@ -75,39 +95,95 @@ func (l *addressQueues) list(aq *addressQueue, q *jobQueue) {
 	}
 }
 
-// pump starts as many sends as the bounds allow.
+// pump starts as many calls as the bounds allow.
 func (l *addressQueues) pump(aq *addressQueue) {
-	for !l.stopped && aq.inFlight < l.perAddress && len(aq.ready) > 0 {
-		q := aq.ready[0]
-		aq.ready[0] = nil
-		aq.ready = aq.ready[1:]
-		q.listed = false
-		d := q.waiting[0]
-		q.waiting[0] = nil
-		q.waiting = q.waiting[1:]
-		l.queued--
-		if aq.queued--; aq.queued == l.low {
-			l.drained()
+	for !l.stopped && aq.calls < l.perAddress && len(aq.ready) > 0 {
+		size := l.share(aq.next())
+		if size > 0 && (aq.inFlight >= sharedRuns || aq.shared >= sharedAhead && aq.queued < wire.MaxRuns) {
+			return
 		}
-		aq.inFlight++
-		q.inFlight++
-		l.list(aq, q)
-		l.sends.Go(func() { l.work(aq, q, d) })
+		c := &call{aq: aq}
+		for aq.calls++; ; {
+			l.take(c)
+			if size == 0 || len(c.runs) == wire.MaxRuns || len(aq.ready) == 0 || aq.next().job.group != c.runs[0].job.group {
+				break
+			}
+			more := l.share(aq.next())
+			if size += more; more == 0 || size > sharedBytes {
+				break
+			}
+		}
+		if size > 0 {
+			aq.shared++
+			c.waited = time.AfterFunc(sharedFor, func() { l.hangs(c) })
+		}
+		l.sends.Go(func() { l.work(c) })
 	}
 }
 
-func (l *addressQueues) work(aq *addressQueue, q *jobQueue, d *dispatch) {
-	l.run(aq, d)
+// call is a call that is under way. Its fields are guarded by addressQueues.mu but for runs, which do not change.
+type call struct {
+	aq     *addressQueue
+	jobs   []*jobQueue // of its runs, in their order
+	runs   []*dispatch
+	waited *time.Timer // ends others' waiting for it; nil: none waits
+}
+
+// next is the run whose turn it is.
+func (aq *addressQueue) next() *dispatch { return aq.ready[0].waiting[0] }
+
+// take has the next run go with a call.
+func (l *addressQueues) take(c *call) {
+	aq := c.aq
+	q := aq.ready[0]
+	aq.ready[0] = nil
+	aq.ready = aq.ready[1:]
+	q.listed = false
+	c.jobs, c.runs = append(c.jobs, q), append(c.runs, q.waiting[0])
+	q.waiting[0] = nil
+	q.waiting = q.waiting[1:]
+	l.queued--
+	if aq.queued--; aq.queued == l.low {
+		l.drained()
+	}
+	aq.inFlight++
+	q.inFlight++
+	l.list(aq, q)
+}
+
+// hangs lets no others wait for a call any more.
+func (l *addressQueues) hangs(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	aq.inFlight--
-	q.inFlight--
-	if q.inFlight == 0 && len(q.waiting) == 0 {
-		delete(aq.jobs, d.job.id)
+	l.waitNoMore(c)
+	l.pump(c.aq)
+}
+
+func (l *addressQueues) waitNoMore(c *call) {
+	if c.waited != nil {
+		c.waited.Stop()
+		c.waited = nil
+		c.aq.shared--
 	}
-	l.list(aq, q)
+}
+
+func (l *addressQueues) work(c *call) {
+	l.run(c.aq, c.runs)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	aq := c.aq
+	aq.calls--
+	l.waitNoMore(c)
+	for i, q := range c.jobs {
+		aq.inFlight--
+		q.inFlight--
+		if q.inFlight == 0 && len(q.waiting) == 0 {
+			delete(aq.jobs, c.runs[i].job.id)
+		}
+		l.list(aq, q)
+	}
 	l.pump(aq)
-	if aq.inFlight == 0 && aq.queued == 0 && l.byAddr[aq.address] == aq {
+	if aq.calls == 0 && aq.queued == 0 && l.byAddr[aq.address] == aq {
 		delete(l.byAddr, aq.address)
 	}
 }

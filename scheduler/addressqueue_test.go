@@ -12,8 +12,10 @@ import (
 // sending is a fake of what address queues do with a run: it takes a time by address, and counts.
 type sending struct {
 	takes map[string]time.Duration // by address; a second when it is not here
+	size  int                      // of a call that runs share; 0: they have their own
 
 	mu      sync.Mutex
+	calls   []int // of how many runs each
 	order   []int64
 	done    []time.Time
 	now     map[string]int // by address, and by address and job
@@ -23,7 +25,7 @@ type sending struct {
 
 func newSending(perAddress, perJob int) (*addressQueues, *sending) {
 	s := &sending{takes: map[string]time.Duration{}, now: map[string]int{}, most: map[string]int{}, address: map[int64]string{}}
-	return newAddressQueues(perAddress, perJob, s.run), s
+	return newAddressQueues(perAddress, perJob, s.run, func(*dispatch) int { return s.size }), s
 }
 
 func (s *sending) count(by int, keys ...string) {
@@ -33,12 +35,18 @@ func (s *sending) count(by int, keys ...string) {
 	}
 }
 
-func (s *sending) run(aq *addressQueue, d *dispatch) {
-	job := aq.address + " job " + strconv.FormatInt(d.job.id, 10)
+func (s *sending) run(aq *addressQueue, runs []*dispatch) {
+	keys := []string{aq.address}
 	s.mu.Lock()
-	s.order = append(s.order, d.id)
-	s.address[d.id] = aq.address
-	s.count(1, aq.address, job)
+	for _, d := range runs {
+		s.order = append(s.order, d.id)
+		s.address[d.id] = aq.address
+		if job := aq.address + " job " + strconv.FormatInt(d.job.id, 10); !slices.Contains(keys, job) {
+			keys = append(keys, job)
+		}
+	}
+	s.calls = append(s.calls, len(runs))
+	s.count(1, keys...)
 	takes, ok := s.takes[aq.address]
 	s.mu.Unlock()
 	if !ok {
@@ -46,7 +54,7 @@ func (s *sending) run(aq *addressQueue, d *dispatch) {
 	}
 	time.Sleep(takes) // of the bubble's time: how long the executor takes
 	s.mu.Lock()
-	s.count(-1, aq.address, job)
+	s.count(-1, keys...)
 	s.done = append(s.done, time.Now())
 	s.mu.Unlock()
 }
@@ -158,8 +166,8 @@ func TestASlowJobDelaysNoOtherAtItsAddress(t *testing.T) {
 		var l *addressQueues
 		var mu sync.Mutex
 		done := map[int64]int{}
-		l = newAddressQueues(4, 2, func(_ *addressQueue, d *dispatch) {
-			takes := time.Millisecond
+		l = newAddressQueues(4, 2, func(_ *addressQueue, runs []*dispatch) {
+			d, takes := runs[0], time.Millisecond
 			if d.job.id == 1 {
 				takes = time.Hour
 			}
@@ -167,7 +175,7 @@ func TestASlowJobDelaysNoOtherAtItsAddress(t *testing.T) {
 			mu.Lock()
 			done[d.job.id]++
 			mu.Unlock()
-		})
+		}, func(*dispatch) int { return 0 })
 		for id := range int64(50) {
 			l.add("a", run(id, 1), unlimited)
 			l.add("a", run(100+id, 2), unlimited)

@@ -49,27 +49,35 @@ func (g *group) know(known []db.Executor) {
 	}
 }
 
-// run asks an executor for a run, in the other dialect as well when it does not understand the first.
-func (e *Engine) run(ctx context.Context, d *dispatch, req *wire.RunRequest) (wire.Answer, error) {
+// run asks an executor for runs, and says of each what came of it: in the other dialect as well when it does not understand the first.
+func (e *Engine) run(ctx context.Context, runs []leaving) []wire.Told {
+	d := runs[0].d
 	to := e.target(d.job.group, d.address)
-	answer, err := e.cfg.Executors.Run(ctx, to, req)
-	if errors.Is(err, wire.ErrTooOld) && to.Dialect != wire.DialectTooOld {
+	reqs := make([]*wire.RunRequest, len(runs))
+	for i := range runs {
+		reqs[i] = &runs[i].req
+	}
+	told := e.cfg.Executors.RunAll(ctx, to, reqs)
+	if errors.Is(told[0].Err, wire.ErrTooOld) && to.Dialect != wire.DialectTooOld {
 		e.noteDialect(ctx, to.AppName, d.address, wire.DialectTooOld)
 	}
-	if err != nil || !answer.OtherDialect() {
-		return answer, err
+	for i := range told {
+		if told[i].Err != nil || !told[i].Answer.OtherDialect() {
+			continue
+		}
+		other := to
+		other.Dialect = wire.DialectTrigger
+		if to.Dialect == wire.DialectTrigger {
+			other.Dialect = wire.DialectRun
+		}
+		second := e.cfg.Executors.RunAll(ctx, other, reqs[i:i+1])[0]
+		if second.Err == nil && second.Answer.OtherDialect() {
+			continue // it understands neither: a wrong token, or no executor. The first answer is the better clue.
+		}
+		e.noteDialect(ctx, to.AppName, d.address, other.Dialect)
+		told[i] = second
 	}
-	other := to
-	other.Dialect = wire.DialectTrigger
-	if to.Dialect == wire.DialectTrigger {
-		other.Dialect = wire.DialectRun
-	}
-	second, err := e.cfg.Executors.Run(ctx, other, req)
-	if err == nil && second.OtherDialect() {
-		return answer, nil // it understands neither: a wrong token, or no executor. The first answer is the better clue.
-	}
-	e.noteDialect(ctx, to.AppName, d.address, other.Dialect)
-	return second, err
+	return told
 }
 
 // noteDialect is [Engine.SawDialect] where nobody can do anything about an error.

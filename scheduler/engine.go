@@ -28,7 +28,10 @@ import (
 type Executors interface {
 	Beat(ctx context.Context, to wire.Target) (wire.Answer, error)
 	IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBeatRequest) (wire.Answer, error)
-	Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error)
+	// Takes says whether an executor takes several runs at once, up to [wire.MaxRuns].
+	Takes(to wire.Target) bool
+	// RunAll asks for a run, or for several where the executor takes them, and says of each what came of it.
+	RunAll(ctx context.Context, to wire.Target, reqs []*wire.RunRequest) []wire.Told
 	Kill(ctx context.Context, to wire.Target, req wire.KillRequest) (wire.Answer, error)
 	Log(ctx context.Context, to wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error)
 }
@@ -283,7 +286,7 @@ func New(cfg Config) (*Engine, error) {
 	e.directory = newDirectory(e)
 	e.pauses = newPauses(e)
 	e.timer = newTimer(e.now, e.fire)
-	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued)
+	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued, e.share)
 	e.crowd = newCrowd(e)
 	e.queues.low, e.queues.drained = e.crowdedAt()/2, e.crowd.drained
 	e.recorder = newBatcher(db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)

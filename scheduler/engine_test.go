@@ -38,6 +38,8 @@ type fakeExecutors struct {
 	log  func(address string) error                                                           // nil: answers
 	kill func(req wire.KillRequest) (wire.Answer, error)                                      // nil: yes
 
+	takes     bool          // several runs at once
+	calls     []int         // of how many runs each, if it does
 	remembers time.Duration // for how long, as ours say; 0: they do not say
 }
 
@@ -66,7 +68,22 @@ func (f *fakeExecutors) IdleBeat(_ context.Context, to wire.Target, _ wire.IdleB
 	return yes, nil
 }
 
-func (f *fakeExecutors) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+func (f *fakeExecutors) Takes(wire.Target) bool { return f.takes }
+
+func (f *fakeExecutors) RunAll(ctx context.Context, to wire.Target, reqs []*wire.RunRequest) []wire.Told {
+	if f.takes {
+		f.mu.Lock()
+		f.calls = append(f.calls, len(reqs))
+		f.mu.Unlock()
+	}
+	told := make([]wire.Told, len(reqs))
+	for i, req := range reqs {
+		told[i].Answer, told[i].Err = f.one(ctx, to, req)
+	}
+	return told
+}
+
+func (f *fakeExecutors) one(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
 	answer, err := yes, error(nil)
 	if f.call != nil {
 		answer, err = f.call(ctx, to, req)

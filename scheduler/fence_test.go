@@ -58,7 +58,7 @@ func TestP3ARunOfAnEarlierIDDoesNotLeave(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.New(t, db.SQLite), alone, addressA)
 	for owner, want := range map[int64]bool{b.engine.node.ID(): true, b.engine.node.ID() - 1: false} {
-		if got := b.engine.mayReach(&dispatch{owner: owner})(); got != want {
+		if got := b.engine.mayReach([]leaving{{d: &dispatch{owner: owner}}})(); got != want {
 			t.Errorf("a run of %d may leave node %d: %v", owner, b.engine.node.ID(), got)
 		}
 	}

@@ -94,7 +94,7 @@ func (e *Engine) publishState() {
 	}
 	gauge("timer_runs", "Claimed runs waiting for their time.", func() float64 { return float64(e.timer.len()) })
 	gauge("send_queue_runs", "Runs waiting for an executor's queue.", func() float64 { q, _ := e.queues.depth(); return float64(q) })
-	gauge("sends_in_flight", "Calls to executors under way.", func() float64 { _, n := e.queues.depth(); return float64(n) })
+	gauge("sends_in_flight", "Runs that are being sent to executors.", func() float64 { _, n := e.queues.depth(); return float64(n) })
 	gauge("record_queue", "Outcomes waiting to be written.", func() float64 { return float64(len(e.recorder.items) + e.carrier.len()) })
 	gauge("callback_queue", "Results waiting to be written.", func() float64 { return float64(len(e.finisher.items)) })
 	gauge("unsent_runs", "Runs of this admin that are committed and not recorded as sent.", func() float64 { return float64(e.pending.len()) })

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -16,6 +17,8 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/route"
+	"github.com/punctual-job/punctual/scheduler/secret"
+	"github.com/punctual-job/punctual/scheduler/tracing"
 )
 
 // lateAfter is how late a run must be for its message to say so.
@@ -92,44 +95,93 @@ func (e *Engine) candidates(d *dispatch) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(a string) bool { return slices.Contains(d.avoid, a) })
 }
 
-// sendQueued sends one run; the address queues call it in a goroutine of its own.
-func (e *Engine) sendQueued(aq *addressQueue, d *dispatch) {
-	if !e.maySend(d) {
-		return
+// leaving is a run that may be sent, and the request for it.
+type leaving struct {
+	d     *dispatch
+	req   wire.RunRequest
+	place tracing.Place
+}
+
+// sendQueued sends runs in one call; the address queues call it in a goroutine of its own. They have one address and group.
+func (e *Engine) sendQueued(aq *addressQueue, runs []*dispatch) {
+	ready := make([]leaving, 0, len(runs))
+	for _, d := range runs {
+		if e.settled(aq, d) {
+			continue
+		}
+		l := leaving{d: d}
+		if e.prepare(e.work, d, &l.req) {
+			ready = append(ready, l)
+		}
 	}
+	ready = slices.DeleteFunc(ready, func(l leaving) bool { return !e.maySend(l.d) }) // all that came before may have taken any time
+	if len(ready) > 0 {
+		e.send(e.work, ready)
+	}
+}
+
+// settled does what there is to do before a run is sent, and reports whether it is not to be.
+func (e *Engine) settled(aq *addressQueue, d *dispatch) bool {
 	ctx := e.work
+	if !e.maySend(d) {
+		return true
+	}
 	if d.waiting {
 		if e.admit(ctx, d) {
 			e.fire(d)
 		}
-		return
+		return true
 	}
 	if !d.unanswered.IsZero() {
 		e.settleUnanswered(ctx, d)
-		return
+		return true
 	}
 	if d.taken {
 		if !e.settleTaken(ctx, d) || !e.maySend(d) { // asking takes time, in which the lease may have run out
-			return
+			return true
 		}
 	}
 	if user, ok := e.pending.killed(d.id); ok && !d.taken {
 		if d.called.IsZero() {
 			e.endKilled(d, user)
-			return
+			return true
 		}
 		d.unanswered = d.called // it was to be sent again: has it come meanwhile?
 		e.settleUnanswered(ctx, d)
-		return
+		return true
 	}
 	if d.address == "" && !e.find(ctx, d) {
-		return
+		return true
 	}
 	if at := e.queueOf(d); at != aq.address {
 		e.queue(at, d)
-		return
+		return true
 	}
-	e.send(ctx, d)
+	return false
+}
+
+// share is how many bytes a run takes of a call for several; 0: its executor takes none, or what is to be done before it leaves may take
+// any time, and others must not wait for it.
+func (e *Engine) share(d *dispatch) int {
+	if d.address == "" || d.waiting || d.taken || d.recheck || !d.unanswered.IsZero() || !d.called.IsZero() || len(secret.Names(d.param)) > 0 {
+		return 0
+	}
+	size := 512 + len(d.job.handler) + len(d.param)
+	if d.job.glue != wire.GlueBean {
+		text, ok := e.sources.has(d.job)
+		if !ok || d.trigger == jobspec.TriggerTrial || len(secret.InSource(text)) > 0 {
+			return 0
+		}
+		size += len(text)
+	}
+	to := wire.Target{Address: d.address}
+	if g := e.directory.get(d.job.group); g != nil {
+		to.AppName = g.appName
+	}
+	if !e.cfg.Executors.Takes(to) {
+		return 0
+	}
+	return size
 }
 
 // maySend reports whether this node may send a run now. When it may not, the run waits, or is another node's.
@@ -147,10 +199,13 @@ func (e *Engine) maySend(d *dispatch) bool {
 	return true
 }
 
-// mayReach is asked when the first byte of a run is about to leave. Whatever stopped this process after maySend had said yes,
-// the run is another node's if it took too long.
-func (e *Engine) mayReach(d *dispatch) func() bool {
-	return func() bool { return e.node.MayAct() && e.node.ID() == d.owner }
+// mayReach is asked when the first byte of a call is about to leave. Whatever stopped this process after maySend had said yes,
+// a run is another node's if it took too long.
+func (e *Engine) mayReach(runs []leaving) func() bool {
+	return func() bool {
+		node := e.node.ID()
+		return e.node.MayAct() && !slices.ContainsFunc(runs, func(l leaving) bool { return l.d.owner != node })
+	}
 }
 
 // find chooses the executor of a run whose strategy asks first. It reports false when it ended the run, or put it back.
@@ -233,9 +288,9 @@ func (e *Engine) probe(ctx context.Context, d *dispatch, address string) (wire.A
 	return e.cfg.Executors.Beat(ctx, to)
 }
 
-// send makes the one call that a run is about and hands its outcome to the recorder.
-func (e *Engine) send(ctx context.Context, d *dispatch) {
-	req := wire.RunRequest{
+// prepare fills the request of a run that is about to leave. It reports false when it ended the run, or put it back.
+func (e *Engine) prepare(ctx context.Context, d *dispatch, req *wire.RunRequest) bool {
+	*req = wire.RunRequest{
 		JobID: calledJob(d.trigger, d.job.id, d.id), ExecutorHandler: d.job.handler, ExecutorParams: d.param, BlockStrategy: d.job.block,
 		TimeoutSeconds: d.job.timeoutSeconds, LogID: d.id, LogDateTime: d.planned.UnixMilli(), GlueType: d.job.glue,
 		GlueUpdateTime: d.job.glueUpdated, BroadcastIndex: d.shard.Index, BroadcastTotal: max(1, d.shard.Total),
@@ -249,38 +304,55 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		source, updated, err := e.scriptOf(ctx, d)
 		if err != nil {
 			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoSource, because(err)))
-			return
+			return false
 		}
 		if source == "" { // a new one waits for a second person, and an empty program would succeed
 			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoScript))
-			return
+			return false
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
 	}
-	if why, ok := e.fillIn(ctx, d, &req); !ok {
+	if why, ok := e.fillIn(ctx, d, req); !ok {
 		e.fail(d, d.address, event.NotSent, why)
-		return
+		return false
 	}
 	if d.recheck && !e.stillNeeded(ctx, d) {
-		return
+		return false
 	}
-	if e.endStale(d) || !e.maySend(d) { // all that came before may have taken any time
-		return
-	}
-	// A call that is still under way when another admin takes the run over would be asked about too early.
-	call, cancel := context.WithTimeout(wire.WithGate(ctx, e.mayReach(d)), min(e.cfg.Limits().CallTimeout, e.node.Left()))
+	return !e.endStale(d)
+}
+
+// send makes the one call that runs are about, and hands its outcome for each to the recorder.
+func (e *Engine) send(ctx context.Context, runs []leaving) {
+	// A call that is still under way when another admin takes a run over would be asked about too early.
+	call, cancel := context.WithTimeout(wire.WithGate(ctx, e.mayReach(runs)), min(e.cfg.Limits().CallTimeout, e.node.Left()))
 	defer cancel()
-	if req.KeepOutput != nil {
-		e.outputs.awaits(d)
-	}
 	began := e.now()
-	place := e.cfg.Traces.Place(d.id, d.planned.UnixMilli())
-	req.TraceParent = place.Header
-	observe(e.metrics.lateness, began.Sub(d.planned), place)
-	observe(e.measured.of(d.job.group, d.job.id).lateness, began.Sub(d.planned), place)
-	e.pulse.add(began, began.Sub(d.planned))
-	e.rates.sent.Add(1)
-	answer, err := e.run(call, d, &req)
+	for i := range runs {
+		l := &runs[i]
+		if l.req.KeepOutput != nil {
+			e.outputs.awaits(l.d)
+		}
+		l.place = e.cfg.Traces.Place(l.d.id, l.d.planned.UnixMilli())
+		l.req.TraceParent = l.place.Header
+		late := began.Sub(l.d.planned)
+		observe(e.metrics.lateness, late, l.place)
+		observe(e.measured.of(l.d.job.group, l.d.job.id).lateness, late, l.place)
+		e.pulse.add(began, late)
+	}
+	e.rates.sent.Add(int64(len(runs)))
+	var unsettled sync.WaitGroup
+	for i, told := range e.run(call, runs) {
+		d := runs[i].d
+		if !e.answered(d, began, told.Answer, told.Err) {
+			unsettled.Go(func() { e.settleUnanswered(ctx, d) })
+		}
+	}
+	unsettled.Wait()
+}
+
+// answered says what a call has come to for one of its runs. It reports false for a run of which that is uncertain.
+func (e *Engine) answered(d *dispatch, began time.Time, answer wire.Answer, err error) bool {
 	took := e.now().Sub(began)
 	switch {
 	case err == nil && answer.OK():
@@ -298,13 +370,14 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	case e.shortage.own(err):
 		e.later(d)
 	default:
-		e.uncertain(ctx, d, began, took, err)
+		return e.silent(d, began, took, err)
 	}
+	return true
 }
 
-// uncertain begins to settle a call that brought no answer. Where the request may have arrived, the executor is asked before
-// the run is called anything: a failed run may be retried, and must not then run twice.
-func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
+// silent notes a call that brought no answer. It reports false where the request may have arrived: then the executor is asked before
+// the run is called anything, since a failed run may be retried, and must not then run twice.
+func (e *Engine) silent(d *dispatch, began time.Time, took time.Duration, err error) bool {
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
 	}
@@ -315,14 +388,14 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 			why = event.New(began, event.Silent, d.address, silent.Since)
 		}
 		e.sent(d, began, "unreachable", wire.CodeFail, event.NotSent, why)
-		return
+		return true
 	}
 	d.events = append(d.events, event.New(began, event.Unanswered, d.address, took, wire.FaultOf(err), err))
 	d.unanswered, d.pinned = began, true // whoever may have it is asked, also when the group changes
 	if d.called.IsZero() {
 		d.called = began
 	}
-	e.settleUnanswered(ctx, d)
+	return false
 }
 
 // knows asks an executor whether it has received a run: whether it has a log of it (docs/compat.md §4.14).

@@ -24,21 +24,26 @@ const maxSourceBytes = 32 << 20
 
 func newSourceCache() *sourceCache { return &sourceCache{byJob: make(map[int64]source)} }
 
+// has gives a job's source where it is kept.
+func (c *sourceCache) has(j *job) (text string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.byJob[j.id]
+	return s.text, ok && s.updated == j.glueUpdated
+}
+
 // source gives a job's source and its version. The version sent is that of the text sent, also when it was saved anew
 // after the run was claimed.
 func (e *Engine) source(ctx context.Context, j *job) (text string, updated int64, err error) {
 	c := e.sources
-	c.mu.Lock()
-	s, ok := c.byJob[j.id]
-	c.mu.Unlock()
-	if ok && s.updated == j.glueUpdated {
-		return s.text, s.updated, nil
+	if text, ok := c.has(j); ok {
+		return text, j.glueUpdated, nil
 	}
 	row, err := e.queries.GetJobSource(ctx, e.cfg.Pool, j.id)
 	if err != nil {
 		return "", 0, db.Error(err)
 	}
-	s = source{text: string(row.GlueSource)}
+	s := source{text: string(row.GlueSource)}
 	if row.GlueUpdateTime.Valid {
 		s.updated = e.cfg.Pool.FromWall(row.GlueUpdateTime.Time).UnixMilli()
 	}

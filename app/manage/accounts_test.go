@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,8 +304,9 @@ func (obliging) Beat(context.Context, wire.Target) (wire.Answer, error) { return
 func (obliging) IdleBeat(context.Context, wire.Target, wire.IdleBeatRequest) (wire.Answer, error) {
 	return fine, nil
 }
-func (obliging) Run(context.Context, wire.Target, *wire.RunRequest) (wire.Answer, error) {
-	return fine, nil
+func (obliging) Takes(wire.Target) bool { return false }
+func (obliging) RunAll(_ context.Context, _ wire.Target, reqs []*wire.RunRequest) []wire.Told {
+	return slices.Repeat([]wire.Told{{Answer: fine}}, len(reqs))
 }
 func (obliging) Kill(context.Context, wire.Target, wire.KillRequest) (wire.Answer, error) {
 	return fine, nil

@@ -36,13 +36,13 @@ type traceParentKey struct{}
 // ExecutorClient calls executors. It may be used by many goroutines; the context bounds each call.
 type ExecutorClient struct {
 	caller
-	gathers *gatherer
+	takers *takers
 }
 
 // NewExecutorClient makes a client on top of client (nil: one of [NewHTTPClient] with 64 connections a peer).
 // Redirects are never followed, whatever client says.
 func NewExecutorClient(client *http.Client) *ExecutorClient {
-	return &ExecutorClient{caller: newCaller(client), gathers: newGatherer()}
+	return &ExecutorClient{caller: newCaller(client), takers: newTakers()}
 }
 
 // Close lets go of the connections that are not in use.
@@ -58,16 +58,19 @@ func (c *ExecutorClient) IdleBeat(ctx context.Context, to Target, req IdleBeatRe
 	return c.send(ctx, to, "/idleBeat", req, maxAnswer)
 }
 
-// Run asks for a run, where the executor takes several together with others that are asked for at the same time. The executor answers when
-// it has queued it. One that is too old is not asked: the error is [ErrTooOld].
+// Run asks for a run. The executor answers when it has queued it. One that is too old is not asked: the error is [ErrTooOld].
 func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (Answer, error) {
 	if to.Dialect == DialectTooOld {
 		return Answer{}, &CallError{Stage: StageDial, Err: ErrTooOld}
 	}
-	return c.runGathered(ctx, to, req, encodeRun(req))
+	answer, err := c.runAlone(ctx, to, req, encodeRun(req))
+	if err == nil && answer.takesRuns != c.takers.has(to) {
+		c.takers.learn(to, answer.takesRuns)
+	}
+	return answer, err
 }
 
-// runAlone asks for a run, of which body is all, in a request of its own.
+// runAlone asks for a run, of which body is all.
 func (c *ExecutorClient) runAlone(ctx context.Context, to Target, req *RunRequest, body []byte) (Answer, error) {
 	path := "/run"
 	if to.Dialect == DialectTrigger {

@@ -98,317 +98,170 @@ func (r heldRequest) each() {
 	r.answer <- `{"code":200,"data":[` + strings.Join(answers, ",") + `]}`
 }
 
-// asked is what came of a run that was asked for.
-type asked struct {
-	answer Answer
-	err    error
-}
+var heldAt = Target{Address: "http://executor:9999", Token: "t", AppName: "orders"}
 
-// gathering is a client and an executor that is known to take several runs, with maxAhead requests under way.
-type gathering struct {
+// holding is a client, and an executor whose answers are the test's.
+type holding struct {
 	t        *testing.T
 	client   *ExecutorClient
 	executor *heldExecutor
-	ahead    []heldRequest
 }
 
-var gatheredAt = Target{Address: "http://executor:9999", Token: "t", AppName: "orders"}
+// inHolding runs a test with an executor that has said that it takes several runs, or has answered and not said so.
+func inHolding(t *testing.T, takes bool, test func(*testing.T, *holding)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := &holding{t: t, executor: &heldExecutor{requests: make(chan heldRequest, 1000), takes: takes}}
+		h.client = NewExecutorClient(&http.Client{Transport: h.executor})
+		if h.client.Takes(heldAt) {
+			t.Error("an executor that has not answered is taken for one that takes several runs")
+		}
+		first := h.ask(t.Context(), 1)
+		h.next("/run", 1).each()
+		<-first
+		if h.client.Takes(heldAt) != takes {
+			t.Fatalf("it takes several runs: %v, want %v", h.client.Takes(heldAt), takes)
+		}
+		test(t, h)
+	})
+}
 
-func newGathering(t *testing.T) *gathering {
-	g := &gathering{t: t, executor: &heldExecutor{requests: make(chan heldRequest, 1000), takes: true}}
-	g.client = NewExecutorClient(&http.Client{Transport: g.executor})
-	first := g.ask(t.Context(), RunRequest{LogID: 1})
-	(<-g.executor.requests).each()
-	<-first
-	for i := range maxAhead {
-		g.ask(t.Context(), RunRequest{LogID: int64(i) + 1})
-		g.ahead = append(g.ahead, <-g.executor.requests)
+// ask asks for runs, and returns when the client can do no more about it.
+func (h *holding) ask(ctx context.Context, ids ...int64) <-chan []Told {
+	reqs := make([]*RunRequest, len(ids))
+	for i, id := range ids {
+		reqs[i] = &RunRequest{LogID: id}
 	}
-	return g
-}
-
-// ask asks for a run, and returns when the client can do no more about it.
-func (g *gathering) ask(ctx context.Context, req RunRequest) <-chan asked {
-	done := make(chan asked, 1)
-	go func() {
-		answer, err := g.client.Run(ctx, gatheredAt, &req)
-		done <- asked{answer, err}
-	}()
+	done := make(chan []Told, 1)
+	go func() { done <- h.client.RunAll(ctx, heldAt, reqs) }()
 	synctest.Wait()
 	return done
 }
 
-func (g *gathering) askMany(ids ...int64) []<-chan asked {
-	done := make([]<-chan asked, len(ids))
-	for i, id := range ids {
-		done[i] = g.ask(g.t.Context(), RunRequest{LogID: id})
+// next is the request that has come, which must be this one.
+func (h *holding) next(path string, ids ...int64) heldRequest {
+	h.t.Helper()
+	if len(h.executor.requests) == 0 {
+		h.t.Fatalf("no request, want %s for %v", path, ids)
 	}
-	return done
-}
-
-// next is the request that follows when one of those under way ends.
-func (g *gathering) next() heldRequest {
-	g.ahead[0].each()
-	g.ahead = g.ahead[1:]
-	return <-g.executor.requests
-}
-
-// release answers all that are under way.
-func (g *gathering) release() {
-	for _, r := range g.ahead {
-		r.each()
+	r := <-h.executor.requests
+	if r.path != path || !slices.Equal(r.ids(), ids) {
+		h.t.Errorf("asked %s for %v, want %s for %v", r.path, r.ids(), path, ids)
 	}
+	return r
 }
 
-func inGathering(t *testing.T, test func(*testing.T, *gathering)) {
+func wantCodes(t *testing.T, told []Told, codes ...int) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		g := newGathering(t)
-		test(t, g)
-		g.release()
-	})
+	for i, got := range told {
+		if got.Err != nil || got.Answer.Code != codes[i] {
+			t.Errorf("of run %d: %+v, want %d", i, got, codes[i])
+		}
+	}
 }
 
-func TestRunsThatWaitGoInOneRequest(t *testing.T) {
+func TestRunsGoInOneRequest(t *testing.T) {
 	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		done := g.askMany(501, 502)
+	inHolding(t, true, func(t *testing.T, h *holding) {
 		const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-		done = append(done, g.ask(t.Context(), RunRequest{LogID: 503, TraceParent: parent}))
-		if n := len(g.executor.requests); n != 0 {
-			t.Fatalf("%d requests more than %d at a time", n, maxAhead)
-		}
-		r := g.next()
-		if r.path != "/runs" || !slices.Equal(r.ids(), []int64{501, 502, 503}) || r.runs[2].TraceParent != parent || r.trace != "" {
-			t.Fatalf("asked %s for %v, trace %q in the head and %q in the run", r.path, r.ids(), r.trace, r.runs[len(r.runs)-1].TraceParent)
+		done := make(chan []Told, 1)
+		go func() {
+			done <- h.client.RunAll(t.Context(), heldAt, []*RunRequest{{LogID: 501}, {LogID: 502, TraceParent: parent}})
+		}()
+		synctest.Wait()
+		r := h.next("/runs", 501, 502)
+		if r.runs[1].TraceParent != parent || r.trace != "" {
+			t.Errorf("trace %q in the head and %q in the run", r.trace, r.runs[1].TraceParent)
 		}
 		r.each()
-		for i, ch := range done {
-			if got := <-ch; got.err != nil || got.answer.Code != 501+i {
-				t.Errorf("run %d: %+v", 501+i, got)
-			}
-		}
-		// Nothing waits now, and fewer requests are under way: the next one goes alone.
-		ch := g.ask(t.Context(), RunRequest{LogID: 600})
-		alone := <-g.executor.requests
-		if alone.path != "/run" {
-			t.Errorf("a run that has nobody to wait for goes to %s", alone.path)
-		}
-		alone.each()
-		<-ch
+		wantCodes(t, <-done, 501, 502)
+		alone := h.ask(t.Context(), 600)
+		h.next("/run", 600).each()
+		wantCodes(t, <-alone, 600)
 	})
 }
 
-func TestOtherExecutorsAreAskedForEachRun(t *testing.T) {
+func TestOtherExecutorsTakeNoRunsTogether(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := &gathering{t: t, executor: &heldExecutor{requests: make(chan heldRequest, 100)}}
-		g.client = NewExecutorClient(&http.Client{Transport: g.executor})
-		for range 2 { // also when it has answered before
-			ids := make([]int64, 3*maxAhead)
-			for i := range ids {
-				ids[i] = int64(i) + 1
-			}
-			done := g.askMany(ids...)
-			if len(g.executor.requests) != len(ids) {
-				t.Fatalf("%d requests for %d runs", len(g.executor.requests), len(ids))
-			}
-			for range ids {
-				r := <-g.executor.requests
-				if r.path != "/run" {
-					t.Errorf("asked at %s", r.path)
-				}
-				r.each()
-			}
-			for _, ch := range done {
-				<-ch
-			}
-		}
-	})
+	inHolding(t, false, func(*testing.T, *holding) {})
 }
 
 // At the address of an executor that took several there may be one now that does not: what it does not know it has not done.
 func TestAnExecutorThatKnowsNoRunsIsAskedForEach(t *testing.T) {
 	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		done := g.askMany(501, 502)
-		r := g.next()
-		g.executor.takes = false
-		r.answer <- `{"code":500,"msg":"invalid request, uri-mapping(/runs) not found."}`
-		for range done {
-			r := <-g.executor.requests
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		done := h.ask(t.Context(), 501, 502)
+		h.executor.takes = false
+		h.next("/runs", 501, 502).answer <- `{"code":500,"msg":"invalid request, uri-mapping(/runs) not found."}`
+		for range 2 {
+			r := <-h.executor.requests
 			if r.path != "/run" || len(r.runs) != 1 {
 				t.Errorf("asked %s for %v", r.path, r.ids())
 			}
 			r.each()
 		}
-		for i, ch := range done {
-			if got := <-ch; got.err != nil || got.answer.Code != 501+i {
-				t.Errorf("run %d: %+v", 501+i, got)
+		wantCodes(t, <-done, 501, 502)
+		if h.client.Takes(heldAt) {
+			t.Error("it is to be asked for several again")
+		}
+	})
+}
+
+// What answered in place of the executor may have given it the runs: then it has them.
+func TestARunThatTheExecutorHasAlreadyIsOpen(t *testing.T) {
+	t.Parallel()
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		done := h.ask(t.Context(), 501, 502)
+		h.executor.takes = false
+		h.next("/runs", 501, 502).answer <- `{"code":500,"msg":"timed out"}`
+		for range 2 {
+			(<-h.executor.requests).answer <- `{"code":500,"msg":"repeat trigger job, logId:501"}`
+		}
+		for i, got := range <-done {
+			if !Delivered(got.Err) || !errors.Is(got.Err, errAnsweredFor) {
+				t.Errorf("of run %d: %+v", i, got)
 			}
 		}
-		g.askMany(601, 602, 603, 604, 605, 606)
-		for range 6 {
-			r := <-g.executor.requests
-			if r.path != "/run" {
-				t.Errorf("asked again at %s", r.path)
-			}
-			r.each()
-		}
 	})
 }
 
-func TestARequestHasBoundedRuns(t *testing.T) {
+func TestARequestForRunsThatIsCutLeavesTheirFateOpen(t *testing.T) {
 	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		ids := make([]int64, MaxRuns+1)
-		for i := range ids {
-			ids[i] = int64(1000 + i)
-		}
-		g.askMany(ids...)
-		script := strings.Repeat("x", maxRunsBytes/2)
-		for id := range int64(3) {
-			g.ask(t.Context(), RunRequest{LogID: 2000 + id, GlueSource: script})
-		}
-		var got []int
-		for n := 0; n < MaxRuns+4; {
-			r := g.next()
-			got, n = append(got, len(r.runs)), n+len(r.runs)
-			r.each()
-			g.ahead = append(g.ahead, heldRequest{path: "/run", runs: []RunRequest{{}}, answer: make(chan string, 1)})
-			if len(g.executor.requests) > 0 { // what followed this one
-				r := <-g.executor.requests
-				got, n = append(got, len(r.runs)), n+len(r.runs)
-				r.each()
-			}
-			synctest.Wait()
-		}
-		for _, n := range got {
-			if n > MaxRuns {
-				t.Errorf("%d runs in one request", n)
-			}
-		}
-		if got[0] != MaxRuns || len(got) < 4 {
-			t.Errorf("requests of %v runs: at most %d, and %d bytes", got, MaxRuns, maxRunsBytes)
-		}
-	})
-}
-
-// TestARunThatFillsARequestWaitsForNone: others could not go with it.
-func TestARunThatFillsARequestWaitsForNone(t *testing.T) {
-	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		began := time.Now()
-		ch := g.ask(t.Context(), RunRequest{LogID: 501, GlueSource: strings.Repeat("x", maxRunsBytes)})
-		r := <-g.executor.requests
-		if waited := time.Since(began); r.path != "/run" || waited != 0 {
-			t.Errorf("asked at %s after %v", r.path, waited)
-		}
-		r.each()
-		if got := <-ch; got.err != nil || got.answer.Code != 501 {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
-func TestRunsDoNotWaitForAnExecutorThatHangs(t *testing.T) {
-	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		began := time.Now()
-		ch := g.ask(t.Context(), RunRequest{LogID: 501})
-		r := <-g.executor.requests
-		if waited := time.Since(began); r.path != "/run" || waited != maxGathering {
-			t.Errorf("asked at %s after %v", r.path, waited)
-		}
-		r.each()
-		if got := <-ch; got.err != nil || got.answer.Code != 501 {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
-func TestARunThatEndsItsWaitSaysWhetherItMayHaveArrived(t *testing.T) {
-	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		first, leaveFirst := context.WithCancel(t.Context())
-		second, leaveSecond := context.WithCancel(t.Context())
-		third, leaveThird := context.WithCancel(t.Context())
-		a, b, c := g.ask(first, RunRequest{LogID: 501}), g.ask(second, RunRequest{LogID: 502}), g.ask(third, RunRequest{LogID: 503})
-		leaveFirst()
-		if got := <-a; Delivered(got.err) || !errors.Is(got.err, context.Canceled) {
-			t.Errorf("a run that had not left: %v", got.err)
-		}
-		r := g.next()
-		if !slices.Equal(r.ids(), []int64{502, 503}) {
-			t.Fatalf("asked for %v", r.ids())
-		}
-		leaveSecond()
-		if got := <-b; !Delivered(got.err) || !errors.Is(got.err, context.Canceled) {
-			t.Errorf("a run that was under way: %v", got.err)
-		}
-		if r.ctx.Err() != nil {
-			t.Error("the request ends although a run waits for it")
-		}
-		leaveThird()
-		<-c
-		synctest.Wait()
-		if r.ctx.Err() == nil {
-			t.Error("the request goes on although nobody waits for it")
-		}
-	})
-}
-
-// When a lease ends a call must not be under way any more.
-func TestARequestEndsWhenTheFirstOfItsRunsHasTo(t *testing.T) {
-	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		began := time.Now()
-		late, cancel := context.WithTimeout(t.Context(), time.Minute)
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		soon, end := context.WithTimeout(t.Context(), time.Second)
-		defer end()
-		a, b := g.ask(late, RunRequest{LogID: 501}), g.ask(soon, RunRequest{LogID: 502})
-		g.next()
-		for _, ch := range []<-chan asked{a, b} {
-			if got := <-ch; !errors.Is(got.err, context.DeadlineExceeded) || !Delivered(got.err) || time.Since(began) != time.Second {
-				t.Errorf("%v after %v", got.err, time.Since(began))
+		done := h.ask(ctx, 501, 502)
+		for i, got := range <-done {
+			if !errors.Is(got.Err, context.DeadlineExceeded) || !Delivered(got.Err) {
+				t.Errorf("of run %d: %v", i, got.Err)
+			}
+		}
+		if !h.client.Takes(heldAt) {
+			t.Error("whose time was over says nothing about what the executor takes")
+		}
+	})
+}
+
+func TestRunsThatGotNoConnectionAreNotSent(t *testing.T) {
+	t.Parallel()
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		h.executor.full = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for i, got := range <-h.ask(ctx, 501, 502) {
+			if !errors.Is(got.Err, context.DeadlineExceeded) || Delivered(got.Err) {
+				t.Errorf("of run %d: %v", i, got.Err)
 			}
 		}
 	})
 }
 
-// TestARunIsNotUnreachableForAnother: their request ended before it had left, since the first of them had to.
-func TestARunIsNotUnreachableForAnother(t *testing.T) {
+func TestNoRunLeavesWhenTheGateIsShut(t *testing.T) {
 	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		g.executor.full = true
-		soon, end := context.WithTimeout(t.Context(), time.Second)
-		defer end()
-		a, b := g.ask(t.Context(), RunRequest{LogID: 501}), g.ask(soon, RunRequest{LogID: 502})
-		r := g.next()
-		if r.path != "/run" || !slices.Equal(r.ids(), []int64{501}) {
-			t.Errorf("%s for %v", r.path, r.ids())
-		}
-		r.each()
-		if got := <-a; got.err != nil || got.answer.Code != 501 {
-			t.Errorf("%+v", got)
-		}
-		if got := <-b; !errors.Is(got.err, context.DeadlineExceeded) {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
-func TestNothingLeavesWhenAGateIsShut(t *testing.T) {
-	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		shut := WithGate(t.Context(), func() bool { return false })
-		a, b := g.ask(shut, RunRequest{LogID: 501}), g.ask(t.Context(), RunRequest{LogID: 502})
-		g.ahead[0].each()
-		g.ahead = g.ahead[1:]
-		for _, ch := range []<-chan asked{a, b} {
-			if got := <-ch; !errors.Is(got.err, ErrGate) || Delivered(got.err) {
-				t.Errorf("%v", got.err)
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		for i, got := range <-h.ask(WithGate(t.Context(), func() bool { return false }), 501, 502) {
+			if !errors.Is(got.Err, ErrGate) || Delivered(got.Err) {
+				t.Errorf("of run %d: %v", i, got.Err)
 			}
 		}
 	})
@@ -424,18 +277,18 @@ func TestAnAnswerThatIsNoneForEachRunLeavesTheirFateOpen(t *testing.T) {
 		`<html>`: "open",
 		`{"code":500,"msg":"The access token is wrong."}`: "500 refused",
 	} {
-		inGathering(t, func(t *testing.T, g *gathering) {
-			done := g.askMany(501, 502)
-			g.next().answer <- text
+		inHolding(t, true, func(t *testing.T, h *holding) {
+			done := h.ask(t.Context(), 501, 502)
+			h.next("/runs", 501, 502).answer <- text
 			var got []string
-			for _, ch := range done {
-				switch a := <-ch; {
-				case a.err != nil && Delivered(a.err):
+			for _, a := range <-done {
+				switch {
+				case a.Err != nil && Delivered(a.Err):
 					got = append(got, "open")
-				case a.err == nil && a.answer.WrongToken():
+				case a.Err == nil && a.Answer.WrongToken():
 					got = append(got, "500 refused")
 				default:
-					got = append(got, fmt.Sprint(a.answer.Code))
+					got = append(got, fmt.Sprint(a.Answer.Code))
 				}
 			}
 			if told := strings.Join(slices.Compact(got), " "); told != want {
@@ -448,55 +301,46 @@ func TestAnAnswerThatIsNoneForEachRunLeavesTheirFateOpen(t *testing.T) {
 // What stands between may let nothing through but the paths that XXL-JOB has. Runs are not to meet it again and again.
 func TestAWayThatTakesNoRunsIsLeftForAWhile(t *testing.T) {
 	t.Parallel()
-	inGathering(t, func(t *testing.T, g *gathering) {
-		meets := g.ask(t.Context(), RunRequest{LogID: 501})
-		wall := g.next()
-		waits := g.ask(t.Context(), RunRequest{LogID: 502})
-		wall.answer <- "<html>404</html>"
-		if got := <-meets; !Delivered(got.err) || got.err == nil {
-			t.Errorf("%+v", got)
-		}
-		for _, id := range []int64{502, 503, 504, 505, 506, 507} {
-			if id > 502 {
-				waits = g.ask(t.Context(), RunRequest{LogID: id})
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		h.executor.takes = false
+		meets := h.ask(t.Context(), 501, 502)
+		h.next("/runs", 501, 502).answer <- "<html>404</html>"
+		for _, got := range <-meets {
+			if !Delivered(got.Err) || got.Err == nil {
+				t.Errorf("%+v", got)
 			}
-			r := <-g.executor.requests
-			if r.path != "/run" || r.ids()[0] != id {
-				t.Fatalf("asked at %s for %v", r.path, r.ids())
-			}
-			r.each()
-			<-waits
 		}
-		g.release()
-		g.ahead = nil
+		h.executor.takes = true
+		again := h.ask(t.Context(), 503)
+		h.next("/run", 503).each()
+		<-again
+		if h.client.Takes(heldAt) {
+			t.Error("what is in between is met again at once")
+		}
 		<-time.After(shunFor)
-		for i := range maxAhead {
-			g.ask(t.Context(), RunRequest{LogID: int64(i) + 1})
-			g.ahead = append(g.ahead, <-g.executor.requests)
-		}
-		g.ask(t.Context(), RunRequest{LogID: 601})
-		if r := g.next(); r.path != "/runs" {
-			t.Errorf("asked at %s when the time was over", r.path)
-		} else {
-			r.each()
+		if !h.client.Takes(heldAt) {
+			t.Error("it is not tried again when the time is over")
 		}
 	})
 }
 
 func TestWhoIsNotCalledIsForgotten(t *testing.T) {
 	t.Parallel()
-	g := newGatherer()
+	k := newTakers()
 	long := time.Now().Add(-2 * forgetTaker)
-	g.takers[Target{Address: "gone"}] = &taker{used: long}
-	g.takers[Target{Address: "called"}] = &taker{used: long, ahead: 1}
-	g.learn(Target{Address: "new"}, true)
-	if len(g.takers) != 3 {
-		t.Errorf("%d executors are remembered before it is time to look", len(g.takers))
+	k.known[takerKey{"gone", ""}] = &taker{used: long}
+	k.known[takerKey{"called", ""}] = &taker{used: long}
+	if !k.has(Target{Address: "called"}) {
+		t.Error("one that is called late is not known")
 	}
-	g.swept = long
-	g.learn(Target{Address: "newer"}, true)
-	if len(g.takers) != 3 || g.takers[Target{Address: "gone"}] != nil {
-		t.Errorf("remembered: %v", g.takers)
+	k.learn(Target{Address: "new"}, true)
+	if len(k.known) != 3 {
+		t.Errorf("%d executors are remembered before it is time to look", len(k.known))
+	}
+	k.swept = long
+	k.learn(Target{Address: "newer"}, true)
+	if len(k.known) != 3 || k.known[takerKey{"gone", ""}] != nil {
+		t.Errorf("remembered: %v", k.known)
 	}
 }
 

@@ -47,12 +47,14 @@ func (f *fakeExecutors) IdleBeat(context.Context, wire.Target, wire.IdleBeatRequ
 	return yes, f.away()
 }
 
-func (f *fakeExecutors) Run(_ context.Context, _ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+func (f *fakeExecutors) Takes(wire.Target) bool { return false }
+
+func (f *fakeExecutors) RunAll(_ context.Context, _ wire.Target, reqs []*wire.RunRequest) []wire.Told {
 	if err := f.away(); err != nil {
-		return wire.Answer{}, err
+		return []wire.Told{{Err: err}}
 	}
-	f.sent <- req.LogID
-	return yes, nil
+	f.sent <- reqs[0].LogID
+	return []wire.Told{{Answer: yes}}
 }
 
 func (f *fakeExecutors) Kill(_ context.Context, _ wire.Target, req wire.KillRequest) (wire.Answer, error) {

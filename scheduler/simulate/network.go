@@ -145,26 +145,54 @@ func (n network) IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBeat
 	return <-done, nil
 }
 
-// Run asks for a run, and is where it is noted that one was sent.
-func (n network) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
-	r := *req
-	if wire.Pulls(to.Address) {
-		r.TraceParent = n.node.name // goes with the call to whoever hands it over
-		answer, err := n.pulledAnswer(ctx, func(c *wire.ExecutorClient) (wire.Answer, error) { return c.Run(ctx, to, &r) })
-		if err != nil && wire.Delivered(err) {
-			n.w.inDoubt(req.LogID)
-		}
-		return answer, err
+// Takes is true of our executors that are called.
+func (n network) Takes(to wire.Target) bool {
+	x := n.w.executors[to.Address]
+	return x != nil && x.kind == ours && !wire.Pulls(to.Address)
+}
+
+// RunAll asks for runs, and is where it is noted that they were sent.
+func (n network) RunAll(ctx context.Context, to wire.Target, reqs []*wire.RunRequest) []wire.Told {
+	told := make([]wire.Told, len(reqs))
+	runs := make([]wire.RunRequest, len(reqs))
+	for i, req := range reqs {
+		runs[i] = *req
 	}
-	done := make(chan wire.Answer, 1) // the answer may come when nobody waits any more
-	err := n.call(ctx, to.Address, func() { n.w.sent(n.node.name, to.Address, &r) }, func(x *executor) error {
-		done <- x.run(&r)
+	if wire.Pulls(to.Address) {
+		for i := range runs {
+			r := &runs[i]
+			r.TraceParent = n.node.name // goes with the call to whoever hands it over
+			told[i].Answer, told[i].Err = n.pulledAnswer(ctx, func(c *wire.ExecutorClient) (wire.Answer, error) { return c.Run(ctx, to, r) })
+			if told[i].Err != nil && wire.Delivered(told[i].Err) {
+				n.w.inDoubt(r.LogID)
+			}
+		}
+		return told
+	}
+	if len(runs) > 1 {
+		n.w.count("runs that shared a call")
+	}
+	done := make(chan []wire.Told, 1) // the answer may come when nobody waits any more
+	leaves := func() {
+		for i := range runs {
+			n.w.sent(n.node.name, to.Address, &runs[i])
+		}
+	}
+	err := n.call(ctx, to.Address, leaves, func(x *executor) error {
+		answers := make([]wire.Told, len(runs))
+		for i := range runs {
+			answers[i].Answer = x.run(&runs[i])
+		}
+		done <- answers
 		return nil
 	})
-	if err != nil {
-		return wire.Answer{}, err
+	if err == nil {
+		return <-done
 	}
-	return <-done, nil
+	for i := range told {
+		told[i].Err = err
+	}
+	return told
 }
 
 func (n network) Kill(ctx context.Context, to wire.Target, req wire.KillRequest) (wire.Answer, error) {

@@ -1,0 +1,229 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// inSharing runs a test with queues whose runs take so many bytes of a shared call, and whose calls take a second.
+func inSharing(t *testing.T, size int, test func(*testing.T, *addressQueues, *sending)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(256, 64)
+		s.size = size
+		test(t, l, s)
+		l.stop()
+		l.wait()
+		synctest.Wait()
+	})
+}
+
+// addRuns queues runs of as many jobs, from an id on.
+func (l *addressQueues) addRuns(from, n int64) {
+	for id := from; id < from+n; id++ {
+		l.add("a", run(id, id), unlimited)
+	}
+}
+
+func (s *sending) wantCalls(t *testing.T, when string, want ...int) {
+	t.Helper()
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.calls) // they are made at the same time
+	slices.Sort(want)
+	if !slices.Equal(s.calls, want) {
+		t.Errorf("%s: calls of %v runs, want %v", when, s.calls, want)
+	}
+}
+
+func TestAMomentsRunsShareFewCalls(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 100, func(t *testing.T, l *addressQueues, s *sending) {
+		s.takes["a"] = 10 * time.Millisecond
+		l.addRuns(0, 1000)
+		want := []int{1, 1, 1, 1, 100, 100, 100, 100, 100, 100, 100, 100, 100} // the last 96 are no call's worth
+		s.wantCalls(t, "at once", want...)
+		time.Sleep(10 * time.Millisecond)
+		s.wantCalls(t, "when one has ended", slices.Concat(want, []int{96})...)
+		time.Sleep(10 * time.Millisecond)
+		l.addRuns(2000, 1)
+		s.wantCalls(t, "one that comes alone", slices.Concat(want, []int{96, 1})...)
+		if queued, inFlight := l.depth(); queued != 0 || inFlight != 1 {
+			t.Errorf("%d queued and %d in flight", queued, inFlight)
+		}
+	})
+}
+
+// TestSharedCallsThatHangAreNotWaitedFor: an executor that hangs holds a bounded number of runs, and none waits for its calls longer than it takes to see that.
+func TestSharedCallsThatHangAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 100, func(t *testing.T, l *addressQueues, s *sending) {
+		s.takes["a"] = time.Hour
+		l.addRuns(0, 6)
+		s.wantCalls(t, "at once", 1, 1, 1, 1)
+		time.Sleep(sharedFor - time.Millisecond)
+		s.wantCalls(t, "while they may end", 1, 1, 1, 1)
+		time.Sleep(time.Millisecond)
+		s.wantCalls(t, "when they hang", 1, 1, 1, 1, 2)
+		l.addRuns(10, 3000)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		if _, inFlight := l.depth(); inFlight > sharedRuns+wire.MaxRuns {
+			t.Errorf("%d runs are in flight to an executor that hangs", inFlight)
+		}
+	})
+}
+
+func TestASharedCallIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	inSharing(t, sharedBytes/3, func(t *testing.T, l *addressQueues, s *sending) {
+		l.addRuns(0, 4+wire.MaxRuns)
+		s.wantCalls(t, "at once", 1, 1, 1, 1, 3)
+	})
+	inSharing(t, 2*sharedBytes, func(t *testing.T, l *addressQueues, s *sending) {
+		l.addRuns(0, 4+wire.MaxRuns)
+		s.wantCalls(t, "runs that fill one", 1, 1, 1, 1, 1)
+	})
+}
+
+// TestRunsOfTwoGroupsShareNoCall: they may have other tokens.
+func TestRunsOfTwoGroupsShareNoCall(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 100, func(t *testing.T, l *addressQueues, s *sending) {
+		l.addRuns(0, 4)
+		for id := range int64(6) {
+			d := run(10+id, 10+id)
+			d.job.group = id / 3
+			l.add("a", d, unlimited)
+		}
+		time.Sleep(sharedFor)
+		s.wantCalls(t, "when they may go", 1, 1, 1, 1, 3, 3)
+	})
+}
+
+func TestAJobsBoundHoldsInSharedCalls(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 100, func(t *testing.T, l *addressQueues, s *sending) {
+		for id := range int64(300) {
+			l.add("a", run(id, 1), unlimited)
+		}
+		s.wantCalls(t, "at once", 1, 1, 1, 1, 60)
+		time.Sleep(time.Second)
+		s.wantCalls(t, "when those have ended", 1, 1, 1, 1, 60, 1, 1, 1, 1, 60)
+	})
+}
+
+// TestARunThatHasACallOfItsOwnSharesNone goes through what a run may be when its turn comes.
+func TestARunThatHasACallOfItsOwnSharesNone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), alone, addressA)
+	b.executors.takes = true
+	plain := func() *dispatch {
+		return &dispatch{id: 1, address: addressA, job: &job{id: 1, group: b.group, glue: wire.GlueBean}}
+	}
+	if b.engine.share(plain()) == 0 {
+		t.Error("an ordinary run shares no call")
+	}
+	script := plain()
+	script.job.glue, script.job.glueUpdated = wire.GlueShell, 5
+	b.engine.sources.byJob[1] = source{updated: 5, text: "echo"}
+	if b.engine.share(script) == 0 {
+		t.Error("a script that is known shares no call")
+	}
+	for what, change := range map[string]func(*dispatch){
+		"no address yet":            func(d *dispatch) { d.address = "" },
+		"it waits for a slot":       func(d *dispatch) { d.waiting = true },
+		"taken over":                func(d *dispatch) { d.taken = true },
+		"the run before is open":    func(d *dispatch) { d.recheck = true },
+		"to be asked about":         func(d *dispatch) { d.unanswered = time.Now() },
+		"sent before":               func(d *dispatch) { d.called = time.Now() },
+		"a secret to be read":       func(d *dispatch) { d.param = "${{ secrets.KEY }}" },
+		"a script that is not read": func(d *dispatch) { d.job.glue, d.job.glueUpdated = wire.GlueShell, 6 },
+		"a trial": func(d *dispatch) {
+			d.job.glue, d.job.glueUpdated, d.trigger = wire.GlueShell, 5, jobspec.TriggerTrial
+		},
+	} {
+		d := plain()
+		if change(d); b.engine.share(d) != 0 {
+			t.Errorf("%s: it shares a call", what)
+		}
+	}
+	b.executors.takes = false
+	if b.engine.share(plain()) != 0 {
+		t.Error("an executor that takes none is given several")
+	}
+}
+
+// TestWhatASharedCallComesToIsSaidOfEach: each of its runs is refused, put back or asked about for itself.
+func TestWhatASharedCallComesToIsSaidOfEach(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string), takes: true}}
+		b.engine = newEngine(t, pool, b.executors, nil)
+		b.group = b.addGroup("orders", addressA)
+		held := make(chan struct{})
+		b.executors.call = func(ctx context.Context, _ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			switch req.ExecutorParams {
+			case "holds":
+				<-held
+			case "refused":
+				return wire.Answer{Code: wire.CodeFail, Msg: "no"}, nil
+			case "unheard": // it has it, and the answer did not come
+				b.executors.mu.Lock()
+				b.executors.has[req.LogID] = addressA
+				b.executors.mu.Unlock()
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: errors.New("reset")}
+			case "away":
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageDial, Err: errors.New("connection refused")}
+			}
+			return yes, nil
+		}
+		b.startEngine(b.engine)
+		add := func(param string) int64 {
+			return b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam = db.Text(param) })
+		}
+		for range sharedAhead {
+			b.trigger(add("holds"))
+		}
+		b.await("as many are under way as others wait for", func() bool { _, n := b.engine.queues.depth(); return n == sharedAhead })
+		runs := make(map[string]int64)
+		for _, param := range []string{"taken", "refused", "unheard", "away"} {
+			runs[param] = b.trigger(add(param))
+		}
+		b.await("they have gone", func() bool {
+			for _, id := range runs {
+				if b.run(id).TriggerCode == 0 {
+					return false
+				}
+			}
+			return true
+		})
+		close(held)
+		b.executors.mu.Lock()
+		calls := slices.Clone(b.executors.calls)
+		b.executors.mu.Unlock()
+		if slices.Max(calls) < 2 {
+			t.Errorf("calls of %v runs", calls)
+		}
+		for param, want := range map[string]event.Key{"taken": event.Sent, "refused": event.Refused, "unheard": event.Known, "away": event.Unreachable} {
+			r := b.run(runs[param])
+			if ok := want == event.Sent || want == event.Known; (r.TriggerCode == wire.CodeSuccess) != ok {
+				t.Errorf("%s: %d, %s", param, r.TriggerCode, r.TriggerMsg)
+			}
+			if !b.has(runs[param], want) {
+				t.Errorf("%s: %v", param, b.events(runs[param]))
+			}
+		}
+	})
+}
