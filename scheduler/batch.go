@@ -94,6 +94,9 @@ func (b *batcher[T]) stop() {
 	}
 }
 
+// crowded reports whether more waits than the next batch takes.
+func (b *batcher[T]) crowded() bool { return len(b.items) >= b.max }
+
 // oldest is for how long the oldest item that is not written has been waiting for it, in the queue and in the write.
 func (b *batcher[T]) oldest() time.Duration { return b.hand.oldest() }
 

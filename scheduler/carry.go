@@ -15,11 +15,12 @@ import (
 // this waits for a moment, and a result that comes meanwhile takes it along: one update of the row instead of two, and while many runs are
 // to be sent at once, the database has that to do later.
 
-// carryFor is how long the outcome of a sending waits for the run's result, unless [Config] says otherwise. Whether it has is looked at every
-// carryEvery.
+// carryFor is how long the outcome of a sending waits for the run's result, unless [Config] says otherwise, and carryCrowded times as long while
+// results wait to be written, its own perhaps among them. Whether it has is looked at every carryEvery.
 const (
-	carryFor   = 300 * time.Millisecond
-	carryEvery = 25 * time.Millisecond
+	carryFor     = 300 * time.Millisecond
+	carryCrowded = 10
+	carryEvery   = 25 * time.Millisecond
 )
 
 // carrier holds outcomes that wait to be written, by their runs.
@@ -107,13 +108,20 @@ func (e *Engine) carryLoop(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			long := e.cfg.CarryFor
-			if e.draining.Load() {
-				long = 0
-			}
-			more = e.handInDue(long)
+			more = e.handInDue(e.carryFor())
 		}
 	}
+}
+
+// carryFor is how long outcomes wait now.
+func (e *Engine) carryFor() time.Duration {
+	switch {
+	case e.draining.Load():
+		return 0
+	case e.finisher.crowded():
+		return carryCrowded * e.cfg.CarryFor
+	}
+	return e.cfg.CarryFor
 }
 
 // handInDue hands the recorder what has waited for so long. It returns when that is handed in, whoever did it.

@@ -27,13 +27,15 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 		trigger int64   // what the row then says of the sending
 		result  int64
 		carried float64
+		quick   bool // the result came before the answer to the request
 	}{
-		{"an open run", "", nil, 200, 200, 1},
-		{"another admin has it", "owner_node = 77", nil, 0, 200, 0},
-		{"it is recorded as not sent", "trigger_code = 500", nil, 500, 200, 0},
-		{"the result is another group's", "", []int64{99}, 200, 0, 0},
-		{"it has a result already", "handle_code = 500, outcome = 2", nil, 200, 500, 0},
-		{"somebody wants it ended", "kill_asked_at = 5", nil, 200, 200, 1},
+		{"an open run", "", nil, 200, 200, 1, false},
+		{"a quick one", "", nil, 200, 200, 1, true},
+		{"another admin has it", "owner_node = 77", nil, 0, 200, 0, false},
+		{"it is recorded as not sent", "trigger_code = 500", nil, 500, 200, 0, false},
+		{"the result is another group's", "", []int64{99}, 200, 0, 0, false},
+		{"it has a result already", "handle_code = 500, outcome = 2", nil, 200, 500, 0, false},
+		{"somebody wants it ended", "kill_asked_at = 5", nil, 200, 200, 1, false},
 	}
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		for _, tt := range tests {
@@ -61,7 +63,11 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 			e.work = t.Context()
 			e.recorder.start(t.Context(), 1, &writers)
 			reply := &reply{left: make(chan error, 1)}
-			e.finishBatch(t.Context(), []finishing{{id: d.id, code: wire.CodeSuccess, groups: tt.groups, reply: reply, sending: e.carrier.take(d.id)}})
+			result := finishing{id: d.id, code: wire.CodeSuccess, groups: tt.groups, reply: reply}
+			if !tt.quick {
+				result.sending = e.carrier.take(d.id)
+			}
+			e.finishBatch(t.Context(), []finishing{result})
 			if err := <-reply.left; err != nil {
 				t.Errorf("%s: %v", tt.name, err)
 			}
@@ -88,6 +94,28 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSendingsWaitLongerWhileResultsDo: theirs may be among them.
+func TestSendingsWaitLongerWhileResultsDo(t *testing.T) {
+	t.Parallel()
+	e := &Engine{cfg: Config{CarryFor: time.Second}, finisher: quietFinisher()}
+	e.finisher.stopc = make(chan struct{})
+	want := func(when string, want time.Duration) {
+		t.Helper()
+		if got := e.carryFor(); got != want {
+			t.Errorf("%s: %v, want %v", when, got, want)
+		}
+	}
+	want("when all is quiet", time.Second)
+	for range db.MaxBatch {
+		if err := e.finisher.add(t.Context(), finishing{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("while a batch of results waits", carryCrowded*time.Second)
+	e.draining.Store(true)
+	want("when the program stops", 0)
 }
 
 func TestASendingWaitsForItsResultForAWhileOnly(t *testing.T) {

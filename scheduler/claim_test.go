@@ -274,7 +274,7 @@ func TestASlowClaimHoldsUpNoOther(t *testing.T) {
 func TestClaimsThatAllTakeLongAreNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}})
+		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}, finisher: quietFinisher()})
 		takeOff := func() bool { number, _ := c.takeOff(nil); return number > 0 }
 		two := func() {
 			t.Helper()

@@ -254,7 +254,8 @@ func (c *claimer) launch(ctx context.Context, batch []db.ListDueJobsRow, until t
 	}
 }
 
-// takeOff gives a claim its number, or 0 and how long to wait before asking again.
+// takeOff gives a claim its number, or 0 and how long to wait before asking again. While results wait for their turn there is one claim at a
+// time: what is claimed is soon more results, and executors would have ever more of them that nobody writes.
 func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Duration) {
 	workers := c.e.cfg.ClaimWorkers
 	c.mu.Lock()
@@ -268,7 +269,7 @@ func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Dura
 			wait = min(wait, slow-age)
 		}
 	}
-	if quick >= workers || len(c.began) >= slowClaims*workers {
+	if quick >= workers || len(c.began) >= slowClaims*workers || quick > 0 && c.e.finisher.crowded() {
 		return 0, max(wait, time.Millisecond)
 	}
 	c.last++

@@ -11,11 +11,49 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
+// quietFinisher is a writer of results to which none come.
+func quietFinisher() *batcher[finishing] {
+	return newBatcher(db.MaxBatch, 0, 2*db.MaxBatch, func(context.Context, []finishing) {})
+}
+
+// TestResultsThatWaitLetOneClaimGoAtATime: more of them would become more results than are written.
+func TestResultsThatWaitLetOneClaimGoAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		finisher := quietFinisher()
+		finisher.stopc = make(chan struct{})
+		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}, finisher: finisher})
+		took := func(when string, want bool) {
+			t.Helper()
+			if number, wait := c.takeOff(nil); (number > 0) != want || !want && wait <= 0 {
+				t.Errorf("%s: claim %d, wait %v", when, number, wait)
+			}
+		}
+		for range db.MaxBatch {
+			if err := finisher.add(t.Context(), finishing{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		took("the first, while results wait", true)
+		took("another", false)
+		<-finisher.items
+		took("another, when what waits is one batch's", true)
+		c.land(1, nil, nil)
+		c.land(2, nil, nil)
+		if err := finisher.add(t.Context(), finishing{}); err != nil {
+			t.Fatal(err)
+		}
+		took("the next, while results wait again", true)
+		time.Sleep(slowClaim)
+		took("beside one that somebody else's lock holds up", true)
+	})
+}
+
 // TestAClaimWaitsUntilTheFirstUnderWayIsSlow, and so many at most may be under way however slow they are.
 func TestAClaimWaitsUntilTheFirstUnderWayIsSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}})
+		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}, finisher: quietFinisher()})
 		c.takeOff(nil)
 		time.Sleep(slowClaim / 3)
 		c.takeOff(nil)
@@ -38,7 +76,7 @@ func TestAClaimWaitsUntilTheFirstUnderWayIsSlow(t *testing.T) {
 func TestClaimingIsIdleWhenNothingOfItEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2, ClaimEvery: time.Second}})
+		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2, ClaimEvery: time.Second}, finisher: quietFinisher()})
 		is := func(when string, idle, sinceRead time.Duration) {
 			t.Helper()
 			if got := c.idle(); got != idle {
@@ -74,7 +112,7 @@ func TestClaimingIsIdleWhenNothingOfItEnds(t *testing.T) {
 
 func TestWhatFailedIsToldOnceAndTheFirstOfIt(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}})
+	c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}, finisher: quietFinisher()})
 	one, two := errors.New("one"), errors.New("two")
 	c.land(1, nil, one)
 	c.land(2, nil, two)
@@ -91,7 +129,7 @@ func TestWhatFailedIsToldOnceAndTheFirstOfIt(t *testing.T) {
 func TestALockedRowIsLeftOutForAWhileAndThenClaimedApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}})
+		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}, finisher: quietFinisher()})
 		rows := []db.ListDueJobsRow{{ID: 1, TriggerNextTime: 5, ClaimedUntil: 5}, {ID: 2}, {ID: 3}}
 		are := func(when string, want ...[]int64) {
 			t.Helper()

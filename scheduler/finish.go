@@ -188,6 +188,11 @@ func (e *Engine) completePart(ctx context.Context, items []finishing) error {
 // finishBatch writes results and what follows from them in one transaction: a retry of a failure and the children of a
 // success exist from the same commit on as the result does, so no crash comes between.
 func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
+	for i := range batch {
+		if batch[i].sending == nil { // it was quicker than the answer to its request
+			batch[i].sending = e.carrier.take(batch[i].id)
+		}
+	}
 	first, more := apart(batch)
 	e.finishApart(ctx, first)
 	if len(more) > 0 {
