@@ -103,7 +103,7 @@ func keptIn(i item) string {
 
 // jobFilter is the console's.
 type jobFilter struct {
-	Group   groupRef `complete:"groups" help:"Only jobs of this group of executors: its number, or its app name."`
+	Group   groupRef `placeholder:"GROUP" complete:"groups" help:"Only jobs of this group of executors: its number, or its app name."`
 	State   string   `enum:"running,stopped,paused,review,any" default:"any" help:"running, stopped, paused (started, and held still by a pause now), review (a change of its script waits for a second person) or any."`
 	Text    string   `help:"Only jobs with this in their description, or with this number."`
 	Handler string   `help:"Only jobs with this in the name of their handler."`

@@ -31,8 +31,8 @@ func noteTarget(i item) string {
 // noted is what notes are at.
 type noted struct {
 	Run   int64    `xor:"scope" required:"" placeholder:"ID" help:"The run with this number."`
-	Job   jobRef   `xor:"scope" required:"" help:"This job: its number, or its whole description."`
-	Group groupRef `xor:"scope" required:"" complete:"groups" help:"All jobs of this group of executors: its number, or its app name."`
+	Job   jobRef   `xor:"scope" required:"" placeholder:"JOB" complete:"jobs" help:"This job: its number, or its whole description."`
+	Group groupRef `xor:"scope" required:"" placeholder:"GROUP" complete:"groups" help:"All jobs of this group of executors: its number, or its app name."`
 }
 
 // path is that of its notes.

@@ -14,8 +14,8 @@ import (
 type runsSearch struct {
 	Target
 	Text  string        `arg:"" help:"What is looked for, as it stands in a line; the letters A to Z may be small or capital."`
-	Job   jobRef        `help:"In the output of this job: its number, or its whole description."`
-	Group groupRef      `complete:"groups" help:"In the output of all jobs of this group of executors: its number, or its app name."`
+	Job   jobRef        `placeholder:"JOB" complete:"jobs" help:"In the output of this job: its number, or its whole description."`
+	Group groupRef      `placeholder:"GROUP" complete:"groups" help:"In the output of all jobs of this group of executors: its number, or its app name."`
 	Since time.Time     `placeholder:"TIME" help:"Only of runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
 	Until time.Time     `placeholder:"TIME" help:"Only of runs triggered at this moment or before."`
 	Limit limit         `default:"20" help:"End after so many runs that have it; 0 for all."`

@@ -57,8 +57,8 @@ func (c pausesShow) Run(ctx context.Context, s Streams) error {
 
 type pausesCreate struct {
 	Target
-	Job      jobRef        `xor:"scope" required:"" help:"Pause this job: its number, or its whole description."`
-	Group    groupRef      `xor:"scope" required:"" complete:"groups" help:"Pause all jobs of this group of executors: its number, or its app name."`
+	Job      jobRef        `xor:"scope" required:"" placeholder:"JOB" complete:"jobs" help:"Pause this job: its number, or its whole description."`
+	Group    groupRef      `xor:"scope" required:"" placeholder:"GROUP" complete:"groups" help:"Pause all jobs of this group of executors: its number, or its app name."`
 	Tag      string        `xor:"scope" required:"" help:"Pause all jobs with this tag."`
 	All      bool          `xor:"scope" required:"" help:"Pause everything."`
 	Reason   string        `required:"" help:"Why."`

@@ -40,7 +40,7 @@ type tokensCreate struct {
 	Target
 	Name  string     `arg:"" help:"What it is for."`
 	Scope []string   `required:"" help:"The rights that it has at most: view, run, schedule, edit, glue (scripts) or admin; may be repeated."`
-	Group []groupRef `complete:"groups" help:"A group that it is for, by its number or its app name; may be repeated. Without it, all of its owner's."`
+	Group []groupRef `placeholder:"GROUP" complete:"groups" help:"A group that it is for, by its number or its app name; may be repeated. Without it, all of its owner's."`
 	Days  int        `default:"90" help:"How many days it counts; 0: until it is revoked."`
 }
 
@@ -231,7 +231,7 @@ func (c alarmsOpen) Run(ctx context.Context, s Streams) error {
 
 type alarmsAck struct {
 	Target
-	Jobs   []jobRef `arg:"" name:"job" help:"Their jobs: numbers, or whole descriptions."`
+	Jobs   []jobRef `arg:"" name:"job" complete:"jobs" help:"Their jobs: numbers, or whole descriptions."`
 	Remark string   `help:"What whoever sees the job reads."`
 	Undo   bool     `help:"Take it back: the alarms are told again."`
 }

@@ -271,8 +271,8 @@ func jobOf(i item) string {
 
 // runsNarrowed narrows to some runs.
 type runsNarrowed struct {
-	Job   jobRef    `help:"Only runs of this job: its number, or its whole description."`
-	Group groupRef  `complete:"groups" help:"Only runs of jobs of this group of executors: its number, or its app name."`
+	Job   jobRef    `placeholder:"JOB" complete:"jobs" help:"Only runs of this job: its number, or its whole description."`
+	Group groupRef  `placeholder:"GROUP" complete:"groups" help:"Only runs of jobs of this group of executors: its number, or its app name."`
 	Text  string    `help:"Only runs with this in their address, their parameter or a message, or with this number."`
 	Since time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
 	Until time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or before."`

@@ -33,7 +33,7 @@ type webhooksCreate struct {
 	Name  string     `arg:"" help:"What it is called."`
 	To    string     `arg:"" name:"address" help:"Where events are sent to."`
 	Type  []string   `help:"Only events of this type; may be given more than once. Default all."`
-	Group []groupRef `complete:"groups" help:"Only events of this group of executors, by its number or its app name; may be given more than once."`
+	Group []groupRef `placeholder:"GROUP" complete:"groups" help:"Only events of this group of executors, by its number or its app name; may be given more than once."`
 	Tag   []string   `help:"Only events of jobs with this tag; may be given more than once."`
 }
 

@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // asked runs "punctual complete", and gives the candidates without their help.
@@ -117,5 +120,44 @@ end`, "start|stop\n--state=running\na b\n"},
 				t.Errorf("%v, completed\n%s\nwant\n%s", err, out, tt.want)
 			}
 		})
+	}
+}
+
+// TestWhatIsNamedIsCompleted: wherever a command takes a job or a group of executors, its names are completed and the help calls it by its name.
+func TestWhatIsNamedIsCompleted(t *testing.T) {
+	t.Parallel()
+	kinds := map[string][2]string{"jobRef": {"jobs", "JOB"}, "groupRef": {"groups", "GROUP"}}
+	seen := 0
+	look := func(command *kong.Node, v *kong.Value, flag *kong.Flag) {
+		of := v.Target.Type()
+		if of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		kind, named := kinds[of.Name()]
+		if !named {
+			return
+		}
+		seen++
+		if got := v.Tag.Get("complete"); got != kind[0] {
+			t.Errorf("%s: %s is completed with %q, want %q", command.Path(), v.Summary(), got, kind[0])
+		}
+		if flag != nil && flag.PlaceHolder != kind[1] {
+			t.Errorf("%s: the help writes %s, want --%s=%s", command.Path(), flag, flag.Name, kind[1])
+		}
+	}
+	parser, err := kong.New(new(commands), words, kong.Name("punctual"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range parser.Model.Leaves(false) {
+		for _, arg := range command.Positional {
+			look(command, arg, nil)
+		}
+		for _, flag := range command.Flags {
+			look(command, flag.Value, flag)
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d were found", seen)
 	}
 }

@@ -238,7 +238,7 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
 		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),
 		kong.ExplicitGroups([]kong.Group{{Key: clientGroup, Title: "Work with an admin from anywhere, through its API:"}}),
-		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(readMoment)),
+		values,
 		kong.Exit(func(n int) { code = n }))
 	if err != nil {
 		fmt.Fprintln(stderr, "punctual:", err)
@@ -250,7 +250,7 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	protect(stderr)
 	if err != nil {
-		err = nearCommand(parser.Model.Node, args, err)
+		err = missing(nearCommand(parser.Model.Node, args, err))
 	} else if chosen.Command() == "serve" {
 		log := logpipe.New(stderr, logpipe.Line(c.Serve.handler))
 		defer log.Flush(lastLines)
@@ -282,20 +282,6 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 3
 	}
 	return 1
-}
-
-// readMoment reads a flag that is a moment.
-func readMoment(c *kong.DecodeContext, target reflect.Value) error {
-	var text string
-	if err := c.Scan.PopValueInto("moment", &text); err != nil {
-		return err
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return fmt.Errorf("%q is not a moment; write one such as 2026-12-31T23:30:00+08:00 or 2026-12-31T15:30:00Z", text)
-	}
-	target.Set(reflect.ValueOf(at))
-	return nil
 }
 
 // interruptible ends when somebody interrupts the program: for commands that only wait for others. The rest die of it, as usual.
