@@ -309,7 +309,7 @@ func TestSettingsAndStatisticsOfAProgram(t *testing.T) {
 		if c.json(200, &used, "GET", "/statistics/usage", ""); len(used.Items) != 2 || used.Items[1].Group != 2 || used.Items[1].AppName != "stock" {
 			t.Errorf("usage: %+v", used)
 		}
-		for query, want := range map[string]string{"from=yesterday": "invalid query from error.date", "until=2026-02-30": "invalid query until error.date", "from=2000-01-01": "usage.range", "from=2099-01-02&until=2099-01-01": "usage.range"} {
+		for query, want := range map[string]string{"from=yesterday": "invalid query from error.date", "until=2026-02-30": "invalid query until error.date", "from=2000-01-01": "usage.range", "from=2099-01-02": "usage.range", "from=2099-01-02&until=2099-01-01": "invalid query until error.until"} {
 			var refused refusal
 			status := 422
 			if want == "usage.range" { // a right request, of days that are not kept

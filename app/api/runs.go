@@ -136,7 +136,7 @@ func (a *API) runs() {
 			out, err := a.rerunMany(ctx, p, in.Body, in.Dry)
 			return &struct{ Body rerunAnswer }{out}, err
 		})
-	add(a, op{method: http.MethodPost, path: "/runs/kill", id: "killRuns", tag: tag, summary: "End many runs, each for itself", text: "What cannot be ended at once is said of its run; each run that is ended is in the audit log."},
+	add(a, op{method: http.MethodPost, path: "/runs/kill", id: "killRuns", tag: tag, summary: "End many runs, each for itself", text: "What cannot be ended at once is said of its run; each run that is ended is in the audit log. 16 executors are asked at a time: where they do not answer, each 16 runs take as long as one call may (the setting call_timeout_ms)."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			DryRun
 			Body killBody
@@ -331,7 +331,8 @@ type killAnswer struct {
 type killItem struct {
 	Run    int64  `json:"run"`
 	Ended  bool   `json:"ended" doc:"It is ended, or would be."`
-	Code   string `json:"code,omitempty" doc:"Why it is not ended, for programs: it has ended by itself, its executor does not answer, it is ended later, …"`
+	Later  bool   `json:"later,omitempty" doc:"It is not ended yet, and will be as soon as its executor answers: the request is on record, and nothing more is needed."`
+	Code   string `json:"code,omitempty" doc:"Why it is not ended, for programs: it has ended by itself, its executor refuses, …"`
 	Detail string `json:"detail,omitempty" doc:"The same in the language of Accept-Language."`
 }
 
@@ -343,7 +344,7 @@ func (a *API) killMany(ctx context.Context, p auth.Principal, ids []int64, dry b
 	items, err := do(ctx, p, ids)
 	out := killAnswer{Done: !dry, Items: make([]killItem, 0, len(items))}
 	for _, item := range items {
-		told := killItem{Run: item.ID, Ended: item.Changes}
+		told := killItem{Run: item.ID, Ended: item.Changes, Later: item.Later}
 		if item.Err != nil {
 			doc := newProblem(requestOf(ctx).printer, item.Err, nil)
 			told.Code, told.Detail = doc.Code, doc.Detail

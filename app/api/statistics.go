@@ -101,7 +101,11 @@ func (a *API) statistics() {
 			From  string `query:"from" format:"date" doc:"The first day, in the zone of the installation; without it six days before the last."`
 			Until string `query:"until" format:"date" doc:"The last day, which counts too; without it today."`
 		}) (*listOf[usage], error) {
-			rows, err := a.Manage.Dashboard.Usage(ctx, p, day(in.From), day(in.Until))
+			from, until := day(in.From), day(in.Until)
+			if !until.IsZero() && until.Before(from) {
+				return nil, newParameterError("until", "api.error.until")
+			}
+			rows, err := a.Manage.Dashboard.Usage(ctx, p, from, until)
 			out := &listOf[usage]{list[usage]{Items: []usage{}}}
 			for _, u := range rows {
 				out.Body.Items = append(out.Body.Items, usage{u.ID, u.AppName, u.Title, u.Runs, u.Failed, u.Skipped, int64(u.Took.Seconds())})

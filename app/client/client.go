@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ import (
 
 const (
 	prefix = "/api/v1"
-	// callFor bounds a call. Calls that wait for the end of a run ask for less than half of it.
+	// callFor bounds a call that has no bound of its own. Calls that wait for the end of a run ask for less than half of it.
 	callFor = 2 * time.Minute
 	// maxAnswer bounds what is read of an answer: a page of jobs with their scripts is the largest.
 	maxAnswer = 64 << 20
@@ -33,7 +34,9 @@ type api struct {
 	match string // the If-Match of what is changed; may be empty
 	same  bool   // what is posted does the same when it is posted again
 	http  *http.Client
-	away  *patience // nil: what fails is an error at once
+
+	within time.Duration // how long a call may take; zero: callFor
+	away   *patience     // nil: what fails is an error at once
 }
 
 // RefusedError is what an admin did not do, and why.
@@ -103,7 +106,7 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 
 // try is one call.
 func (a *api) try(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, http.Header, error) {
-	ctx, cancel := context.WithTimeout(ctx, callFor)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.within, callFor))
 	defer cancel()
 	var reader io.Reader
 	if body != nil {

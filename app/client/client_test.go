@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -486,6 +487,12 @@ func TestRunsAreEndedByTheirNumbersOrTheirState(t *testing.T) {
 		"POST /api/v1/runs/kill?dry_run=true":     `{"items":[{"run":4,"ended":true},{"run":5,"ended":false,"detail":"It has ended."}]}`,
 		"POST /api/v1/runs/kill":                  `{"done":true,"items":[{"run":4,"ended":true}]}`,
 	})
+	later := admin(t, map[string]string{
+		"POST /api/v1/runs/kill": `{"done":true,"items":[{"run":4,"ended":true},{"run":5,"ended":false,"later":true,"code":"run.killlater","detail":"It is asked again."}]}`,
+	})
+	if _, said, err := do(t, "", "runs", "kill", "4", "5", "--url", later, "--token", "pnc_good"); err != nil || said != "run 4: is being ended\nrun 5: It is asked again.\n" {
+		t.Errorf("one that is ended later: %q, %v", said, err)
+	}
 	for _, c := range []struct{ args, said, err string }{
 		{"4", "run 4: is being ended\n", ""},
 		{"4 5 --dry-run", "run 4: would be ended\n", "run 5: It has ended."},
@@ -522,5 +529,30 @@ func TestAnAdminOfAnEarlierVersionEndsRunsOneByOne(t *testing.T) {
 	}
 	if _, said, err := do(t, "", "runs", "kill", "4", "--dry-run", "--url", url, "--token", "pnc_good"); err == nil || said != "" {
 		t.Errorf("a dry run ends it: %q, %v", said, err)
+	}
+}
+
+// TestRunsAreEndedAFewAtATime: executors that do not answer keep no request longer than one of them does, which a slow admin may take its time for.
+func TestRunsAreEndedAFewAtATime(t *testing.T) {
+	t.Parallel()
+	var asked []int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Runs []int }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, len(body.Runs))
+		_, _ = io.WriteString(w, `{"items":[]}`)
+	}))
+	t.Cleanup(server.Close)
+	args := []string{"runs", "kill", "--url", server.URL, "--token", "pnc_good"}
+	for id := range 40 {
+		args = append(args, strconv.Itoa(id+1))
+	}
+	if _, _, err := do(t, "", args...); err != nil || !slices.Equal(asked, []int{16, 16, 8}) {
+		t.Errorf("asked for %v, %v", asked, err)
+	}
+	if most := 2 * time.Minute; killFor <= most+2*time.Second {
+		t.Errorf("an answer may take %s, and is waited for for %s", most, killFor)
 	}
 }

@@ -438,8 +438,13 @@ type runsKill struct {
 	DryRun bool    `help:"Only say which runs would be ended."`
 }
 
-// killsAtOnce is how many runs the admin ends for one request.
-const killsAtOnce = 100
+// killsAtOnce is how many runs one request ends: as many as the admin asks executors for at a time, so that those that do not answer keep it no
+// longer than one does.
+const killsAtOnce = 16
+
+// killFor is longer than an admin keeps somebody waiting for the end of a run: a call and the question after it, each with the longest time limit
+// that calls may have, 60 s.
+const killFor = 150 * time.Second
 
 func (c runsKill) Run(ctx context.Context, s Streams) error {
 	byNumber := len(c.IDs) > 0
@@ -452,6 +457,7 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
+	a.within = killFor
 	if !byNumber {
 		if c.IDs, err = c.matching(ctx, a); err != nil {
 			return err
@@ -477,7 +483,7 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 		var answer struct {
 			Items []struct {
 				Run          int64
-				Ended        bool
+				Ended, Later bool
 				Code, Detail string
 			}
 		}
@@ -485,9 +491,12 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 			return err
 		}
 		for _, i := range answer.Items {
-			if i.Ended {
+			switch {
+			case i.Ended:
 				fmt.Fprintf(s.Err, "run %d: %s\n", i.Run, what)
-			} else {
+			case i.Later:
+				fmt.Fprintf(s.Err, "run %d: %s\n", i.Run, plain(i.Detail))
+			default:
 				errs = append(errs, fmt.Errorf("run %d: %w", i.Run, &RefusedError{Title: i.Detail, Code: i.Code}))
 			}
 		}

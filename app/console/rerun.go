@@ -107,7 +107,9 @@ func (c *runPages) bulkPage(ec echo.Context, in manage.Rerun, name string, do fu
 	}
 	for _, item := range items {
 		drawn := jobs.BulkItem{ID: item.ID, Name: item.Name, Changes: item.Changes, Was: item.Was}
-		if item.Err != nil {
+		if item.Later {
+			drawn.Later = refusal(page.Page, item.Err)
+		} else if item.Err != nil {
 			drawn.Problem = refusal(page.Page, item.Err)
 		} else if drawn.Changes {
 			page.Count++

@@ -74,6 +74,7 @@ type BulkItem struct {
 	Used    UsedBy // what does without it, of the preview of a BulkDelete; jobs that go with it left out
 	becomes string // the cron text of a BulkSpread
 	Err     error  // why it cannot be done
+	Later   bool   // of a BulkKill: it is on record and done as soon as it can be, which Err says; nothing more is needed
 }
 
 // Matching are the jobs under a filter, the newest first, for a deed that is meant for all of them.

@@ -112,7 +112,7 @@ func (s *Runs) KillMany(ctx context.Context, p auth.Principal, ids []int64) ([]B
 		}
 	}
 	for i, fault := range s.killEach(ctx, p, ends) {
-		of[i].Err, of[i].Changes = fault, fault == nil
+		of[i].Err, of[i].Changes, of[i].Later = fault, fault == nil, fault != nil && killsLater(fault)
 	}
 	return items, ctx.Err()
 }

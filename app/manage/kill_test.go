@@ -163,16 +163,22 @@ func TestManyRunsAreEndedEachForItself(t *testing.T) {
 		ctx := t.Context()
 		mine, hidden := b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed })
 		waits := insertRun(t, pool, b.group, mine, b.now, 0, 0, "")
+		sending := insertRun(t, pool, b.group, mine, b.now, 0, 0, "")
+		away := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
+		refused := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
 		runs := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
 		quicker := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
 		ended := insertRun(t, pool, b.group, mine, b.now, 200, 200, "")
 		secret := insertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
-		ids := []int64{waits, runs, quicker, ended, secret, secret + 1000, runs}
+		ids := []int64{waits, sending, away, refused, runs, quicker, ended, secret, secret + 1000, runs}
 		told := func(items []BulkItem) (list []string) {
 			for _, item := range items {
 				what := "ended"
 				if item.Err != nil {
 					what = kind(problem.From(item.Err))
+				}
+				if item.Later {
+					what = "later: " + what
 				}
 				if item.Changes != (item.Err == nil) || (item.Name == "") != (item.ID >= secret) {
 					t.Errorf("item %+v", item)
@@ -183,17 +189,20 @@ func TestManyRunsAreEndedEachForItself(t *testing.T) {
 		}
 		const over, gone = "409 problem.run.notrunning", "404 problem.run.gone"
 		preview, err := b.Runs.PreviewKill(ctx, b.user, ids)
-		if diff := cmp.Diff([]string{"ended", "ended", "ended", over, gone, gone}, told(preview)); err != nil || diff != "" || len(b.engine.killed) != 0 {
+		if diff := cmp.Diff([]string{"ended", "ended", "ended", "ended", "ended", "ended", over, gone, gone}, told(preview)); err != nil || diff != "" || len(b.engine.killed) != 0 {
 			t.Errorf("preview: %v, %v are ended (-want +got):\n%s", err, b.engine.killed, diff)
 		}
-		b.engine.unkilled = map[int64]error{quicker: scheduler.ErrRunNotRunning}
+		b.engine.unkilled = map[int64]error{
+			quicker: scheduler.ErrRunNotRunning, sending: scheduler.ErrKillLater,
+			away: &scheduler.ExecutorError{Err: errors.New("no answer"), Kept: true}, refused: &scheduler.ExecutorError{Err: errors.New("no")},
+		}
 		done, err := b.Runs.KillMany(ctx, b.user, ids)
 		slices.Sort(b.engine.killed)
-		if diff := cmp.Diff([]string{"ended", "ended", over, over, gone, gone}, told(done)); err != nil || diff != "" || !slices.Equal(b.engine.killed, []int64{waits, runs}) {
+		if diff := cmp.Diff([]string{"ended", "later: 409 problem.run.killlater", "later: 502 problem.run.killkept", "502 problem.executor", "ended", over, over, gone, gone}, told(done)); err != nil || diff != "" || !slices.Equal(b.engine.killed, []int64{waits, runs}) {
 			t.Errorf("done: %v, %v are ended (-want +got):\n%s", err, b.engine.killed, diff)
 		}
 		var audited int
-		if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_audit WHERE action = 'kill'").Scan(&audited); err != nil || audited != 2 {
+		if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM punctual_audit WHERE action = 'kill'").Scan(&audited); err != nil || audited != 4 {
 			t.Errorf("%d are in the audit log, %v", audited, err)
 		}
 		reader := auth.NewPrincipal(3, "eve", auth.RoleUser, "").Grant(b.group, auth.RightView)

@@ -145,6 +145,7 @@ type BulkItem struct {
 	Name    string // empty for one that the user may not see
 	Changes bool
 	Problem string // why it cannot be done, ready to print
+	Later   string // why it is done only later, ready to print
 	Was     string // what an undo goes back to
 	Version string
 	Uses    []string // of a deletion: what does without it, a sentence each
@@ -227,6 +228,8 @@ func bulkLook(i BulkItem) (image, class string) {
 	switch {
 	case i.Problem != "":
 		return "circle-x", "bad"
+	case i.Later != "":
+		return "clock", "later"
 	case i.Changes:
 		return "circle-check", "good"
 	}

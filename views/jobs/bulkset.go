@@ -17,8 +17,8 @@ type Marked struct {
 // BulkTold is what became of a job.
 type BulkTold struct {
 	ID      int64
-	Outcome string // good, same, bad as [bulkLook], or lost: good, and nobody remembers what it was
-	Text    string // what an undo goes back to, or the problem
+	Outcome string // good, same, bad, later as [bulkLook], or lost: good, and nobody remembers what it was
+	Text    string // what an undo goes back to, the problem, or why later
 	Name    string // only of those that are shown
 }
 
@@ -65,7 +65,7 @@ func ReadTold(text string) (told []BulkTold, ok bool) {
 	ok = readParts(text, 4, func(id int64, texts []string) bool {
 		t := BulkTold{ID: id, Outcome: texts[0], Text: texts[1], Name: texts[2]}
 		told = append(told, t)
-		return slices.Contains([]string{"good", "same", "bad", lostGood}, t.Outcome)
+		return slices.Contains([]string{"good", "same", "bad", "later", lostGood}, t.Outcome)
 	})
 	return told, ok
 }
@@ -117,6 +117,8 @@ func (p *BulkPage) GoOn(told []BulkTold, rest []Marked, undoing bool) {
 		switch {
 		case i.Problem != "":
 			t.Text = i.Problem
+		case i.Later != "":
+			t.Text = i.Later
 		case i.Changes && size > maxTold:
 			t.Outcome = lostGood
 		case i.Changes:
@@ -133,8 +135,11 @@ func (p *BulkPage) GoOn(told []BulkTold, rest []Marked, undoing bool) {
 	p.Undo = nil
 	for _, t := range told {
 		i := BulkItem{ID: t.ID, Name: t.Name, Changes: t.Outcome == "good" || t.Outcome == lostGood}
-		if t.Outcome == "bad" {
+		switch t.Outcome {
+		case "bad":
 			i.Problem = t.Text
+		case "later":
+			i.Later = t.Text
 		}
 		if i.Changes {
 			i.Was = t.Text
@@ -153,20 +158,30 @@ func (p *BulkPage) GoOn(told []BulkTold, rest []Marked, undoing bool) {
 // undoes is what takes a deed back.
 var undoes = map[string]string{"start": "stop", "stop": "start", "pause": "resume", "move": "move", "tag": "tag", "edit": "edit", "spread": "spread"}
 
-// Reason is why some jobs are left as they are.
+// Reason is why some jobs are left as they are, or are done later.
 type Reason struct {
 	Text  string
 	Count int
 }
 
-// reasons are counted over all jobs, the most frequent first.
-func (p BulkPage) reasons() (list []Reason) {
+// reasons are why some are left as they are, and why others are done later.
+func (p BulkPage) reasons() (left, later []Reason) {
+	same := p.T("jobs.bulk.same")
+	left = p.counted(func(i BulkItem) string {
+		if i.Problem == "" && i.Later == "" && !i.Changes {
+			return same
+		}
+		return i.Problem
+	})
+	return left, p.counted(func(i BulkItem) string { return i.Later })
+}
+
+// counted are reasons over all jobs, the most frequent first.
+func (p BulkPage) counted(why func(BulkItem) string) (list []Reason) {
 	count := make(map[string]int)
 	for _, i := range p.Items {
-		if i.Problem != "" {
-			count[i.Problem]++
-		} else if !i.Changes {
-			count[p.T("jobs.bulk.same")]++
+		if text := why(i); text != "" {
+			count[text]++
 		}
 	}
 	for text, n := range count {
@@ -176,7 +191,7 @@ func (p BulkPage) reasons() (list []Reason) {
 	return list
 }
 
-// shown are the jobs that are listed: those with a problem come first, then those that something uses, and where there are many the rest is counted.
+// shown are the jobs that are listed: those with a problem come first, then those that are done later or that something uses, and where there are many the rest is counted.
 func (p BulkPage) shown() []BulkItem {
 	if !p.All {
 		return p.Items
@@ -186,7 +201,7 @@ func (p BulkPage) shown() []BulkItem {
 		switch {
 		case i.Problem != "":
 			return 0
-		case len(i.Uses) > 0:
+		case i.Later != "", len(i.Uses) > 0:
 			return 1
 		}
 		return 2
