@@ -39,6 +39,8 @@ func BenchmarkSortJobs(b *testing.B) {
 			{"group stopped", db.JobFilter{Groups: one, Status: &stopped}},
 			{"small group", db.JobFilter{Groups: []int64{2}}},
 			{"no group", db.JobFilter{Groups: []int64{3}}},
+			{"small group by name", db.JobFilter{Groups: []int64{2}, Order: db.OrderName}},
+			{"small group text", db.JobFilter{Groups: []int64{2}, Text: "%branch%"}},
 			{"group text", db.JobFilter{Groups: one, Text: "%branch%"}},
 			{"group rare text", db.JobFilter{Groups: one, Text: "%rare%"}},
 			{"group old text", db.JobFilter{Groups: one, Text: "%old%"}},

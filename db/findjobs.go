@@ -32,6 +32,7 @@ type JobFilter struct {
 	Desc    bool     // from its other end
 	After   *JobPlace
 
+	wide         bool    // the groups have so many jobs that their index is no help: see measured
 	names        bool    // read from the index on the names: see byName
 	ids          bool    // read by their ids
 	from, before int64   // ids; 0: any
@@ -78,7 +79,10 @@ func (h *HeldJobs) where(w *where) {
 // where are the conditions. With walk, the one for started jobs is put so that no index serves it.
 func (f JobFilter) where(walk bool) *where {
 	w := new(where)
-	if len(f.Groups) > 0 {
+	switch {
+	case f.wide:
+		w.in("job_group + 0", f.Groups)
+	case len(f.Groups) > 0:
 		w.in("job_group", f.Groups)
 	}
 	if len(f.IDs) > 0 {
@@ -144,6 +148,9 @@ func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int6
 	if err != nil || !some {
 		return nil, err
 	}
+	if len(f.Groups) == 0 && f.Plain() {
+		return FindJobs(ctx, pool, f, offset, limit)
+	}
 	if !f.reads() {
 		// With a small limit the databases would rather walk over all jobs than sort those of the groups.
 		ids, err := FindJobs(ctx, pool, f, offset, max(limit, sortLimit))
@@ -197,6 +204,9 @@ const hasTag = "LENGTH(tags) > 0 AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!'"
 // a pass over the jobs that looks for them reads all. some is false where none has such a handler or tag.
 func (f JobFilter) narrowed(ctx context.Context, pool *Pool) (_ JobFilter, some bool, err error) {
 	f.dialect = pool.dialect
+	if f, err = f.measured(ctx, pool); err != nil {
+		return f, false, err
+	}
 	for _, by := range []struct {
 		indexed
 
@@ -284,6 +294,22 @@ func (c indexed) values(ctx context.Context, tx DBTX, dialect Dialect, pattern s
 	return values, read <= fewValues, err
 }
 
+// measured notes whether its groups have so many jobs that reading these one by one takes longer than reading all jobs in a row. The index has
+// the stopped ones of a group in the order of their ids.
+func (f JobFilter) measured(ctx context.Context, pool *Pool) (JobFilter, error) {
+	if f.wide = false; len(f.Groups) == 0 || len(f.IDs) > 0 || f.Order == OrderNewest && f.Plain() && f.Status != nil && *f.Status == int64(jobspec.StatusStopped) {
+		return f, nil
+	}
+	w := new(where)
+	w.in("job_group", f.Groups)
+	var n int64
+	if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM xxl_job_info"+w.String()+" LIMIT ?) counted", append(w.args, pool.fewJobs+1)...).Scan(&n); err != nil {
+		return f, fmt.Errorf("measure the jobs of groups: %w", err)
+	}
+	f.wide = n > pool.fewJobs
+	return f, nil
+}
+
 // byName says that the index on the names has all that a search asks for. Walking through it takes well under half of the time that the
 // jobs themselves take.
 func (f JobFilter) byName() bool {
@@ -351,7 +377,9 @@ func (p *Pool) sideBySide(ctx context.Context, n int, read func(i int) error) er
 
 // reads says that all jobs have to be read, which the index of groups and a list of ids spare. Beside those, bounds on the ids
 // would only lead the database astray.
-func (f JobFilter) reads() bool { return !f.Plain() && len(f.Groups) == 0 && len(f.IDs) == 0 }
+func (f JobFilter) reads() bool {
+	return f.wide || !f.Plain() && len(f.Groups) == 0 && len(f.IDs) == 0
+}
 
 // searchParts is how many parts of the jobs are read at the same time. More than a server has cores do no harm: they share them
 // out more evenly.
@@ -384,7 +412,7 @@ func FindJobsFromEnd(ctx context.Context, tx DBTX, f JobFilter, offset, limit in
 
 func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, limit int64) ([]int64, error) {
 	// Nearly all jobs are started: by the index on that the databases would collect them all, and sort them.
-	w := f.where(len(f.Groups) == 0 && len(f.IDs) == 0)
+	w := f.where(f.wide || len(f.Groups) == 0 && len(f.IDs) == 0)
 	from := f.table() + w.String()
 	if f.names { // MariaDB takes twice as long where it sorts what it walks through; the bound keeps the two apart
 		from = "(SELECT id FROM " + from + " LIMIT " + strconv.Itoa(math.MaxInt) + ") found"
@@ -394,6 +422,9 @@ func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, l
 
 // CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells; for others it reads as SearchJobs does.
 func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (n int64, err error) {
+	if f.Plain() {
+		return countJobs(ctx, pool, f)
+	}
 	f, some, err := f.narrowed(ctx, pool)
 	if err != nil || !some {
 		return 0, err

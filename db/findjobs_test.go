@@ -22,8 +22,9 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 						t.Fatal(err)
 					}
 					var got []int64
-					for _, newest := range []int64{1, 9, 2000} {
-						pool.NewestFirst(newest)
+					for _, bounds := range [][2]int64{{1, 2000}, {9, 0}, {1, 0}, {2000, 2000}} {
+						pool.NewestFirst(bounds[0])
+						pool.FewJobs(bounds[1])
 						got, err = db.SearchJobs(t.Context(), pool, f, offset, limit)
 						if err != nil || !slices.Equal(got, want) {
 							t.Errorf("%+v from %d, %d: %v, %v, want %v", f, offset, limit, got, err, want)
@@ -78,6 +79,15 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 		compare(db.JobFilter{Text: "%odd 1%", Author: "%od%"}, 6)
 		compare(db.JobFilter{Handler: "%odd%", Text: "%1%"}, 6)
 		compare(db.JobFilter{Handler: "%%"}, 25)
+		compare(db.JobFilter{Groups: []int64{1}}, 25)
+		compare(db.JobFilter{Groups: []int64{1, 2}, Below: 15}, 14)
+		compare(db.JobFilter{Groups: []int64{2}}, 0)
+		compare(db.JobFilter{Groups: []int64{1}, Status: &stopped}, 25)
+		compare(db.JobFilter{Groups: []int64{1}, Status: &running}, 0)
+		compare(db.JobFilter{Groups: []int64{1}, Text: "%odd 1%", Below: 15}, 3)
+		compare(db.JobFilter{Groups: []int64{1}, Text: "%odd 13%", TextID: 3}, 2)
+		compare(db.JobFilter{Groups: []int64{1}, Author: "%od%", Status: &stopped}, 12)
+		compare(db.JobFilter{Groups: []int64{1}, Handler: "%odd 1%"}, 6)
 		compare(db.JobFilter{Handler: "%%", Groups: []int64{1}, IDs: []int64{1, 2, 31}}, 3)
 		many := make([]int64, 70_000) // more than a statement has placeholders for
 		for i := range many {

@@ -121,7 +121,7 @@ func newSQLite(ctx context.Context, cfg Config, path string, connector *sqlite.C
 		where = whole
 	}
 	pool := &Pool{
-		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches), newestFirst: newestFirst,
+		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches), fewJobs: fewJobs, newestFirst: newestFirst,
 		describe: where, release: release,
 	}
 	pool.calendars.pool = pool

@@ -16,7 +16,7 @@ import (
 func OpenShared(ctx context.Context, connector driver.Connector, cfg Config) (*Pool, error) {
 	pool := &Pool{
 		DB: sql.OpenDB(connector), dialect: SQLite, shared: true, zone: cmp.Or(cfg.Zone, time.Local),
-		logger: cmp.Or(cfg.Logger, slog.Default()), searching: make(chan struct{}, searches), newestFirst: newestFirst, describe: "shared",
+		logger: cmp.Or(cfg.Logger, slog.Default()), searching: make(chan struct{}, searches), fewJobs: fewJobs, newestFirst: newestFirst, describe: "shared",
 	}
 	pool.calendars.pool = pool
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))

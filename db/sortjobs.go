@@ -46,20 +46,42 @@ func SortJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64)
 	case f.byName() && f.Order == OrderName:
 		f.names = true
 		return f.sorted(ctx, pool, anyStatus, f.where(false), offset, limit)
+	case f.Plain() && (f.wide || len(f.Groups) == 0):
+		return f.walk(ctx, pool, offset, limit)
 	case f.reads():
-		return searchSorted(ctx, pool, f, offset, limit)
-	case !f.Plain():
-		return f.sorted(ctx, pool, readStatus, f.where(false), offset, limit)
-	case len(f.Groups) > 0:
-		n, err := countJobs(ctx, pool, f)
-		if err != nil {
-			return nil, err
+		if ids, enough, err := f.foremost(ctx, pool, offset, limit); err != nil || enough {
+			return ids, err
 		}
-		if n <= pool.fewJobs {
-			return f.sorted(ctx, pool, readStatus, f.where(false), offset, limit)
+		return searchSorted(ctx, pool, f, offset, limit)
+	}
+	return f.sorted(ctx, pool, readStatus, f.where(false), offset, limit)
+}
+
+// foremost looks only at so many jobs as a search looks at first, those that stand foremost whatever else is asked of them. enough says that it
+// found a page among them, or that there are no others. They stay in the order that they were read in: one that fires meanwhile is not taken for
+// the last of the page, behind which the next one begins.
+func (f JobFilter) foremost(ctx context.Context, pool *Pool, offset, limit int64) (ids []int64, enough bool, err error) {
+	first, err := JobFilter{Status: f.Status, Order: f.Order, Desc: f.Desc, After: f.After}.walk(ctx, pool, 0, pool.newestFirst)
+	if err != nil || len(first) == 0 {
+		return nil, true, err
+	}
+	f.IDs, f.wide, f.Status = first, false, nil
+	w := f.where(false)
+	match, err := findIDs(ctx, pool, "the foremost jobs", "SELECT id FROM xxl_job_info"+w.String(), w.args)
+	if err != nil {
+		return nil, false, err
+	}
+	matches := make(map[int64]bool, len(match))
+	for _, id := range match {
+		matches[id] = true
+	}
+	for _, id := range first {
+		if matches[id] {
+			ids = append(ids, id)
 		}
 	}
-	return f.walk(ctx, pool, offset, limit)
+	enough = int64(len(ids)) >= offset+limit || int64(len(first)) < pool.newestFirst
+	return ids[min(offset, int64(len(ids))):min(offset+limit, int64(len(ids)))], enough, nil
 }
 
 // walk reads a page of a plain filter from the index of its order.

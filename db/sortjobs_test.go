@@ -50,8 +50,9 @@ func TestJobsAreSortedAsAsked(t *testing.T) {
 				for _, desc := range []bool{false, true} {
 					f.Order, f.Desc = order, desc
 					want := sortedHere(jobs, f)
-					for _, few := range []int64{0, 2000} {
-						pool.FewJobs(few)
+					for _, bounds := range [][2]int64{{0, 13}, {0, 2000}, {2000, 13}} {
+						pool.FewJobs(bounds[0])
+						pool.NewestFirst(bounds[1])
 						for offset := int64(0); offset <= 60; offset += 7 {
 							got, err := db.SortJobs(t.Context(), pool, f, offset, 10)
 							page := want[min(offset, int64(len(want))):min(offset+10, int64(len(want)))]

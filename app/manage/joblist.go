@@ -211,8 +211,6 @@ func (s *Jobs) following(ctx context.Context, p auth.Principal, q db.JobFilter, 
 		for _, r := range found {
 			ids, last[r.job] = append(ids, r.job), r.run
 		}
-	case q.Plain() && q.Order == db.OrderNewest:
-		ids, err = db.FindJobs(ctx, s.cfg.Pool, q, offset, limit)
 	default:
 		ids, err = db.SortJobs(ctx, s.cfg.Pool, q, offset, limit)
 	}
@@ -282,7 +280,7 @@ func (s *Jobs) findCounting(ctx context.Context, q db.JobFilter, f JobFilter, li
 	}
 	if offset <= nearJobs {
 		counting.Go(count)
-		return db.FindJobs(ctx, pool, q, offset, limit)
+		return db.SortJobs(ctx, pool, q, offset, limit)
 	}
 	if err := count(); err != nil {
 		return nil, err
