@@ -126,11 +126,11 @@ type ContextCmd struct {
 type contextList struct{}
 
 type contextUse struct {
-	Name string `arg:"" complete:"contexts"`
+	Name string `arg:"" complete:"contexts" help:"What login called the admin."`
 }
 
 type contextForget struct {
-	Name string `arg:"" complete:"contexts"`
+	Name string `arg:"" complete:"contexts" help:"What login called the admin."`
 }
 
 func (contextList) Run(s Streams) error {

@@ -236,7 +236,7 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	environ.DropEmpty("PUNCTUAL_", "OTEL_")
 	code := -1
 	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
-		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),
+		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Settings can be given as variables too, PUNCTUAL_… mostly, which their help names."),
 		kong.ExplicitGroups([]kong.Group{{Key: clientGroup, Title: "Work with an admin from anywhere, through its API:"}}),
 		values,
 		kong.Exit(func(n int) { code = n }))

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,64 @@ func TestTheManualNamesCommandsThatThereAre(t *testing.T) {
 	if len(named) < 100 {
 		t.Errorf("only %d commands were found", len(named))
 	}
+}
+
+// TestTheManualNamesEveryCommand, in full: what a page calls `pause`, `resume` nobody finds who looks for it. Every command and flag says what it does.
+func TestTheManualNamesEveryCommand(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(new(commands), words, kong.Name("punctual"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pages := range []string{"../../../docs/*.md", "../../../docs/zh-CN/*.md"} {
+		files, err := filepath.Glob(pages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, file := range files {
+			if strings.HasSuffix(file, "changelog.md") {
+				continue
+			}
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.Write(raw)
+		}
+		for _, command := range parser.Model.Leaves(true) {
+			if command.Parent.DefaultCmd == command { // it is named by what it belongs to
+				continue
+			}
+			if !named(text.String(), command.Path()) {
+				t.Errorf("%s: no page names %s", pages, command.Path())
+			}
+			for _, v := range append(slices.Clone(command.Positional), flagValues(command)...) {
+				if command.Help == "" || v.Help == "" {
+					t.Errorf("%s %s: the help says nothing", command.Path(), v.Summary())
+				}
+			}
+		}
+	}
+}
+
+// named reports whether a text has a command in a code span or an example.
+func named(text, command string) bool {
+	for _, before := range []string{"`", "punctual "} {
+		for _, behind := range []string{"`", " ", "\n"} {
+			if strings.Contains(text, before+command+behind) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func flagValues(command *kong.Node) (values []*kong.Value) {
+	for _, f := range command.Flags {
+		values = append(values, f.Value)
+	}
+	return values
 }
 
 // left says that something was left out at the end of a command.
