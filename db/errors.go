@@ -67,6 +67,12 @@ func codes(err error) (mysqlNumber uint16, sqliteCode int) {
 	return mysqlNumber, sqliteCode
 }
 
+// isDamaged reports whether an embedded database cannot be read, or is none.
+func isDamaged(err error) bool {
+	_, s := codes(err)
+	return s&0xff == sqlite3.SQLITE_CORRUPT || s&0xff == sqlite3.SQLITE_NOTADB
+}
+
 // transientNumbers are errors after which the same transaction may well succeed, and which all say that it was rolled back, or
 // is going to be by [Pool.Tx].
 var transientNumbers = map[uint16]bool{

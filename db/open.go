@@ -130,6 +130,9 @@ func newSQLite(ctx context.Context, cfg Config, path string, connector *sqlite.C
 	var version string
 	if err := pool.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		pool.DB.Close()
+		if isDamaged(err) {
+			return nil, fmt.Errorf("%s is damaged, or is no database: stop what uses it and put a backup in its place with punctual restore FILE --over-newer, which keeps what is there beside it (%w)", where, err)
+		}
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	pool.product = "SQLite " + version
