@@ -940,14 +940,18 @@ type Querier interface {
 	ListViews(ctx context.Context, db DBTX, arg ListViewsParams) ([]View, error)
 	// The FIX_DELAY jobs that wait for a run to end, for the sweep.
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
+	// Jobs of which runs wait in the line of a group, and which may have more at a time than they have, each with the time of the first: read from one to the next
+	// in i_group_job, however many runs wait, since all its columns are grouped by.
+	ListWaitingJobsOfGroup(ctx context.Context, db DBTX, groupID int64) ([]ListWaitingJobsOfGroupRow, error)
 	// The next runs of a job that wait for a slot, in the order in which they stand in the line of its group: of two orders, each could have others
 	// before the first of the other. None that is over: its slot is given back by the sweep.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
-	// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs, and of
-	// jobs of which as many run as may. Each with how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is
-	// given back by the sweep; asked so that no database begins with the runs. No derived table says which jobs are full: MariaDB 10.11 crashes where
-	// Galera ends a statement while it thinks about one with groups. And there a count that is ended gives no number before the error comes.
+	// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them. Each with how many runs its job may have
+	// at a time (0: as many as come) and has; those of jobs that are full among them, so that no more are read than are asked for. None that is over: its slot
+	// is given back by the sweep; asked so that no database begins with the runs. In Galera a count that is ended gives no number before the error comes.
 	ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error)
+	// The next runs of a job in the line of a group, as [Queries.ListWaitingRunsOfGroup] has them, from one on.
+	ListWaitingRunsOfJob(ctx context.Context, db DBTX, arg ListWaitingRunsOfJobParams) ([]ListWaitingRunsOfJobRow, error)
 	// What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
 	// db/webhooks.go.
 	ListWebhooks(ctx context.Context, db DBTX) ([]Webhook, error)
@@ -1015,6 +1019,8 @@ type Querier interface {
 	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
 	// One that is nobody's.
 	OwnView(ctx context.Context, db DBTX, arg OwnViewParams) (int64, error)
+	// The same for what the sweep found elsewhere, and that is still there: somebody may have changed the job since, and has moved its slots then.
+	PutInLine(ctx context.Context, db DBTX, arg PutInLineParams) error
 	// In the transaction of each change of a pause: two of them wait for each other here.
 	RaisePauseRevision(ctx context.Context, db DBTX) error
 	// Nobody looks after a job's alarms any more.

@@ -121,8 +121,8 @@ var argValues = map[string]any{
 
 	"ListAPITokensFor": "%", "SetAPITokenGroups.GroupIds": "7", "ListDirectoryUsers.Provider": "company", "ListUsersPermitted": "%,permis3,%", "SetUserPermission.Permission": db.Text("7"),
 	"ListNotesOfGroup.JobGroup": int64(2), "ListNotesOfGroup.Since": int64(0), "ListNotesBetween.Since": int64(0), "DeleteNotesBefore": int64(100),
-	"ListThinOutputObjects.Store":    "store3",
-	"ListWaitingRunsOfGroup.ButJobs": []int64{0}, "ListWaitingRunsOfGroup.AfterLine": int64(-9), "ListWaitingRunsOfGroup.AfterMs": int64(0), "ListWaitingRunsOfGroup.AfterID": int64(0),
+	"ListThinOutputObjects.Store":      "store3",
+	"ListWaitingRunsOfGroup.AfterLine": int64(-9), "ListWaitingRunsOfJob.AfterMs": int64(0), "ListWaitingRunsOfJob.Line": int64(5), "PutInLine.GroupID": int64(7), "PutInLine.FromLine": int64(5), "PutInLine.FromGroup": int64(1), "ListWaitingRunsOfGroup.AfterMs": int64(0), "ListWaitingRunsOfGroup.AfterID": int64(0),
 	"InsertFavourite.UserID": int64(50), "ListFavouritesWithoutJob": int64(5), "InsertTrial.LogID": int64(100), "ListTrialsWithoutRun.MadeBefore": int64(100),
 	"InsertCallback.LogID": int64(100), "InsertCallback.Token": "new", "GetCallback": "token1", "EndCallbacks": []int64{1}, "NoteProgress.Token": "token1", "NoteProgress.Progress": "changed", "DeleteCallbacksBefore": int64(100),
 	"GetDeviceLogin": "id1", "InsertDeviceLogin.ID": "new", "InsertDeviceLogin.Code": "new", "DeleteDeviceLoginsBefore": int64(100), "TakeDeviceLogin.ID": "id2", "TakeDeviceLogin.UserID": int64(2), "TakeDeviceLogin.NowMs": int64(0),

@@ -326,18 +326,21 @@ func (q *Queries) ListSlotGroups(ctx context.Context, db DBTX, logIds []int64) (
 }
 
 const listSlotsElsewhere = `-- name: ListSlotsElsewhere :many
-SELECT s.job_id, CAST(CASE WHEN j.glue_type = 'FLOW' THEN 0 ELSE j.job_group END AS SIGNED) AS group_id,
+SELECT s.job_id, s.group_id AS from_group, s.line AS from_line,
+       CAST(CASE WHEN j.glue_type = 'FLOW' THEN 0 ELSE j.job_group END AS SIGNED) AS group_id,
        CAST(CASE j.priority WHEN 'HIGHEST' THEN -2 WHEN 'HIGH' THEN -1 WHEN 'LOW' THEN 1 WHEN 'LOWEST' THEN 2 ELSE 0 END AS SIGNED) AS line
 FROM punctual_slot AS s JOIN xxl_job_info AS j ON j.id = s.job_id
 WHERE s.running = 0 AND (s.group_id <> CASE WHEN j.glue_type = 'FLOW' THEN 0 ELSE j.job_group END
   OR s.line <> CASE j.priority WHEN 'HIGHEST' THEN -2 WHEN 'HIGH' THEN -1 WHEN 'LOW' THEN 1 WHEN 'LOWEST' THEN 2 ELSE 0 END)
-GROUP BY s.job_id, j.glue_type, j.job_group, j.priority LIMIT 1000
+GROUP BY s.job_id, s.group_id, s.line, j.glue_type, j.job_group, j.priority LIMIT 1000
 `
 
 type ListSlotsElsewhereRow struct {
-	JobID   int64
-	GroupID int64
-	Line    int64
+	JobID     int64
+	FromGroup int64
+	FromLine  int64
+	GroupID   int64
+	Line      int64
 }
 
 // Jobs of which a run waits in another group or line than it would now: an admin that does not know of these has made it, or has changed the job. The
@@ -351,7 +354,13 @@ func (q *Queries) ListSlotsElsewhere(ctx context.Context, db DBTX) ([]ListSlotsE
 	var items []ListSlotsElsewhereRow
 	for rows.Next() {
 		var i ListSlotsElsewhereRow
-		if err := rows.Scan(&i.JobID, &i.GroupID, &i.Line); err != nil {
+		if err := rows.Scan(
+			&i.JobID,
+			&i.FromGroup,
+			&i.FromLine,
+			&i.GroupID,
+			&i.Line,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -387,6 +396,53 @@ func (q *Queries) ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlots
 	for rows.Next() {
 		var i ListStaleSlotsRow
 		if err := rows.Scan(&i.LogID, &i.JobID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWaitingJobsOfGroup = `-- name: ListWaitingJobsOfGroup :many
+SELECT s.line, s.job_id, CAST(MIN(s.planned_at) AS SIGNED) AS planned_at,
+       CAST(COALESCE((SELECT j.max_concurrent FROM xxl_job_info AS j WHERE j.id = s.job_id), 0) AS SIGNED) AS most,
+       CAST(COALESCE((SELECT COUNT(*) FROM punctual_slot AS o WHERE o.job_id = s.job_id AND o.running = 1), 0) AS SIGNED) AS taken
+FROM punctual_slot AS s WHERE s.group_id = ? AND s.running = 0
+GROUP BY s.group_id, s.running, s.line, s.job_id HAVING most = 0 OR taken < most
+`
+
+type ListWaitingJobsOfGroupRow struct {
+	Line      int64
+	JobID     int64
+	PlannedAt int64
+	Most      int64
+	Taken     int64
+}
+
+// Jobs of which runs wait in the line of a group, and which may have more at a time than they have, each with the time of the first: read from one to the next
+// in i_group_job, however many runs wait, since all its columns are grouped by.
+func (q *Queries) ListWaitingJobsOfGroup(ctx context.Context, db DBTX, groupID int64) ([]ListWaitingJobsOfGroupRow, error) {
+	rows, err := db.QueryContext(ctx, listWaitingJobsOfGroup, groupID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListWaitingJobsOfGroupRow
+	for rows.Next() {
+		var i ListWaitingJobsOfGroupRow
+		if err := rows.Scan(
+			&i.Line,
+			&i.JobID,
+			&i.PlannedAt,
+			&i.Most,
+			&i.Taken,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -444,8 +500,6 @@ FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id LEFT JOIN 
 WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0
   AND s.group_id = ? AND s.running = 0 AND s.planned_at <= ?
   AND (s.line > ? OR s.line = ? AND (s.planned_at > ? OR s.planned_at = ? AND s.log_id > ?))
-  AND s.job_id NOT IN (/*SLICE:but_jobs*/?)
-  AND (COALESCE(j.max_concurrent, 0) = 0 OR (SELECT COUNT(*) FROM punctual_slot AS r WHERE r.job_id = s.job_id AND r.running = 1) < j.max_concurrent)
 ORDER BY s.line, s.planned_at, s.log_id LIMIT ?
 `
 
@@ -455,7 +509,6 @@ type ListWaitingRunsOfGroupParams struct {
 	AfterLine int64
 	AfterMs   int64
 	AfterID   int64
-	ButJobs   []int64
 	Limit     int32
 }
 
@@ -468,30 +521,20 @@ type ListWaitingRunsOfGroupRow struct {
 	Running   int64
 }
 
-// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them and but for those of some jobs, and of
-// jobs of which as many run as may. Each with how many runs its job may have at a time (0: as many as come) and has. None that is over: its slot is
-// given back by the sweep; asked so that no database begins with the runs. No derived table says which jobs are full: MariaDB 10.11 crashes where
-// Galera ends a statement while it thinks about one with groups. And there a count that is ended gives no number before the error comes.
+// The next runs of a group that wait for a slot, by their lines and then their planned times, after one of them. Each with how many runs its job may have
+// at a time (0: as many as come) and has; those of jobs that are full among them, so that no more are read than are asked for. None that is over: its slot
+// is given back by the sweep; asked so that no database begins with the runs. In Galera a count that is ended gives no number before the error comes.
 func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListWaitingRunsOfGroupParams) ([]ListWaitingRunsOfGroupRow, error) {
-	query := listWaitingRunsOfGroup
-	var queryParams []interface{}
-	queryParams = append(queryParams, arg.GroupID)
-	queryParams = append(queryParams, arg.NowMs)
-	queryParams = append(queryParams, arg.AfterLine)
-	queryParams = append(queryParams, arg.AfterLine)
-	queryParams = append(queryParams, arg.AfterMs)
-	queryParams = append(queryParams, arg.AfterMs)
-	queryParams = append(queryParams, arg.AfterID)
-	if len(arg.ButJobs) > 0 {
-		for _, v := range arg.ButJobs {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:but_jobs*/?", strings.Repeat(",?", len(arg.ButJobs))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:but_jobs*/?", "NULL", 1)
-	}
-	queryParams = append(queryParams, arg.Limit)
-	rows, err := db.QueryContext(ctx, query, queryParams...)
+	rows, err := db.QueryContext(ctx, listWaitingRunsOfGroup,
+		arg.GroupID,
+		arg.NowMs,
+		arg.AfterLine,
+		arg.AfterLine,
+		arg.AfterMs,
+		arg.AfterMs,
+		arg.AfterID,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -507,6 +550,62 @@ func (q *Queries) ListWaitingRunsOfGroup(ctx context.Context, db DBTX, arg ListW
 			&i.Most,
 			&i.Running,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWaitingRunsOfJob = `-- name: ListWaitingRunsOfJob :many
+SELECT s.log_id, s.planned_at FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id
+WHERE COALESCE(l.trigger_code, -1) = 0 AND COALESCE(l.handle_code, -1) = 0
+  AND s.group_id = ? AND s.running = 0 AND s.line = ? AND s.job_id = ?
+  AND s.planned_at >= ? AND s.planned_at <= ? AND (s.planned_at > ? OR s.log_id > ?)
+ORDER BY s.planned_at, s.log_id LIMIT ?
+`
+
+type ListWaitingRunsOfJobParams struct {
+	GroupID int64
+	Line    int64
+	JobID   int64
+	AfterMs int64
+	NowMs   int64
+	AfterID int64
+	Limit   int32
+}
+
+type ListWaitingRunsOfJobRow struct {
+	LogID     int64
+	PlannedAt int64
+}
+
+// The next runs of a job in the line of a group, as [Queries.ListWaitingRunsOfGroup] has them, from one on.
+func (q *Queries) ListWaitingRunsOfJob(ctx context.Context, db DBTX, arg ListWaitingRunsOfJobParams) ([]ListWaitingRunsOfJobRow, error) {
+	rows, err := db.QueryContext(ctx, listWaitingRunsOfJob,
+		arg.GroupID,
+		arg.Line,
+		arg.JobID,
+		arg.AfterMs,
+		arg.NowMs,
+		arg.AfterMs,
+		arg.AfterID,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListWaitingRunsOfJobRow
+	for rows.Next() {
+		var i ListWaitingRunsOfJobRow
+		if err := rows.Scan(&i.LogID, &i.PlannedAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -558,6 +657,31 @@ func (q *Queries) NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaiti
 	var i NewestWaitingRunRow
 	err := row.Scan(&i.LogID, &i.PlannedAt)
 	return i, err
+}
+
+const putInLine = `-- name: PutInLine :exec
+UPDATE punctual_slot SET group_id = ?, line = ?
+WHERE job_id = ? AND running = 0 AND group_id = ? AND line = ?
+`
+
+type PutInLineParams struct {
+	GroupID   int64
+	Line      int64
+	JobID     int64
+	FromGroup int64
+	FromLine  int64
+}
+
+// The same for what the sweep found elsewhere, and that is still there: somebody may have changed the job since, and has moved its slots then.
+func (q *Queries) PutInLine(ctx context.Context, db DBTX, arg PutInLineParams) error {
+	_, err := db.ExecContext(ctx, putInLine,
+		arg.GroupID,
+		arg.Line,
+		arg.JobID,
+		arg.FromGroup,
+		arg.FromLine,
+	)
+	return err
 }
 
 const setSlotGroup = `-- name: SetSlotGroup :exec

@@ -561,9 +561,8 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 		}
 	}
 	elsewhere, err := e.queries.ListSlotsElsewhere(ctx, e.cfg.Pool)
-	for i := 0; err == nil && i < len(elsewhere); i++ {
-		j := elsewhere[i]
-		err = e.queries.MoveSlots(ctx, e.cfg.Pool, db.MoveSlotsParams{JobID: j.JobID, GroupID: j.GroupID, Line: j.Line})
+	if err == nil {
+		err = e.putInLine(ctx, elsewhere)
 	}
 	if err != nil {
 		return err
@@ -579,6 +578,16 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// putInLine moves what waits in another line than it would now.
+func (e *Engine) putInLine(ctx context.Context, elsewhere []db.ListSlotsElsewhereRow) error {
+	for _, s := range elsewhere {
+		if err := e.queries.PutInLine(ctx, e.cfg.Pool, db.PutInLineParams{JobID: s.JobID, FromGroup: s.FromGroup, FromLine: s.FromLine, GroupID: s.GroupID, Line: s.Line}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // slots are the slot rows that runs need.

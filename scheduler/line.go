@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -11,31 +12,53 @@ import (
 
 // line is the runs of a group that wait for a slot, in the order in which they get one: that of the priorities of their jobs, and
 // then of their planned times. Those of a job that has as many as it may let the others pass.
+//
+// It is read run by run, in pieces, up to one with nobody who has room: of jobs that are full thousands may wait before the next that has some. From there on
+// it is read job by job, so that what a read costs follows the jobs that wait and the runs that are found, not the runs that are passed.
 type line struct {
 	queries *db.Queries
 	next    db.ListWaitingRunsOfGroupParams
 	room    map[int64]int64                // of jobs that have a limit themselves
 	found   []db.ListWaitingRunsOfGroupRow // and not read
+	byJob   bool
+	parts   []part // of jobs with room, by their next runs
+}
+
+// part is the runs of a job in a line that are not found yet.
+type part struct {
+	db.ListWaitingJobsOfGroupRow
+	afterID int64                          // of those planned at PlannedAt, the ones after this
+	read    []db.ListWaitingRunsOfGroupRow // the next of them
+}
+
+// next is where the next run of a part stands, or before it.
+func (p part) next() (line, plannedAt, id int64) {
+	if len(p.read) > 0 {
+		return p.Line, p.read[0].PlannedAt, p.read[0].LogID
+	}
+	return p.Line, p.PlannedAt, p.afterID
+}
+
+func (p part) compare(o part) int {
+	line, at, id := p.next()
+	oLine, oAt, oID := o.next()
+	return cmp.Or(cmp.Compare(line, oLine), cmp.Compare(at, oAt), cmp.Compare(id, oID))
 }
 
 func (e *Engine) lineOf(groupID int64) *line {
 	return &line{
 		queries: e.queries, room: make(map[int64]int64),
-		next: db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), ButJobs: []int64{0}, AfterLine: math.MinInt32},
+		next: db.ListWaitingRunsOfGroupParams{GroupID: groupID, NowMs: e.now().UnixMilli(), AfterLine: math.MinInt32},
 	}
 }
 
-// A line is read in pieces of so many runs at most, without those of so many jobs that are full by what was read, or by runs that began in another
-// group. It ends there: what has room behind more than these has its turn when some of them have room.
-const (
-	lineRuns = 500
-	lineJobs = 1000
-)
+// lineRuns is how many runs are read at once at most.
+const lineRuns = 500
 
 // read returns the next of them, so many at most, and none at the end.
 func (l *line) read(ctx context.Context, from db.DBTX, most int) ([]db.ListWaitingRunsOfGroupRow, error) {
-	for n := max(most, nextRuns); len(l.found) == 0 && len(l.next.ButJobs) <= lineJobs; n = min(4*n, lineRuns) { // more where none of them has room
-		l.next.Limit = int32(min(n, lineRuns))
+	if len(l.found) == 0 && !l.byJob {
+		l.next.Limit = int32(min(max(most, nextRuns), lineRuns))
 		rows, err := l.queries.ListWaitingRunsOfGroup(ctx, from, l.next)
 		if err != nil || len(rows) == 0 {
 			return nil, err
@@ -44,25 +67,100 @@ func (l *line) read(ctx context.Context, from db.DBTX, most int) ([]db.ListWaiti
 		l.next.AfterLine, l.next.AfterMs, l.next.AfterID = last.Line, last.PlannedAt, last.LogID
 		l.found = slices.DeleteFunc(rows, l.full)
 	}
+	if len(l.found) == 0 && !l.byJob {
+		if err := l.readJobs(ctx, from); err != nil {
+			return nil, err
+		}
+	}
+	for len(l.found) < most && len(l.parts) > 0 {
+		p := l.parts[0]
+		l.parts = l.parts[1:]
+		if len(p.read) > 0 {
+			l.find(p)
+		} else if err := l.readJob(ctx, from, p, most); err != nil {
+			return nil, err
+		}
+	}
 	next := l.found[:min(most, len(l.found))]
 	l.found = l.found[len(next):]
 	return next, nil
 }
 
-// full reports whether a run's job has as many as it may, with those that were read before.
+// readJobs goes over to reading job by job.
+func (l *line) readJobs(ctx context.Context, from db.DBTX) error {
+	rows, err := l.queries.ListWaitingJobsOfGroup(ctx, from, l.next.GroupID)
+	if err != nil {
+		return err
+	}
+	l.byJob = true
+	for _, r := range rows {
+		p := part{ListWaitingJobsOfGroupRow: r}
+		if r.Line == l.next.AfterLine && r.PlannedAt <= l.next.AfterMs { // some of its runs have been read
+			p.PlannedAt, p.afterID = l.next.AfterMs, l.next.AfterID
+		}
+		if r.Line >= l.next.AfterLine && p.PlannedAt <= l.next.NowMs {
+			l.parts = append(l.parts, p)
+		}
+	}
+	slices.SortFunc(l.parts, part.compare)
+	return nil
+}
+
+// readJob reads the next runs of a part, no more than its job may start.
+func (l *line) readJob(ctx context.Context, from db.DBTX, p part, most int) error {
+	limit := min(most, lineRuns)
+	if p.Most > 0 {
+		limit = min(limit, int(l.left(p.JobID, p.Most, p.Taken)))
+	}
+	if limit <= 0 {
+		return nil
+	}
+	rows, err := l.queries.ListWaitingRunsOfJob(ctx, from, db.ListWaitingRunsOfJobParams{
+		GroupID: l.next.GroupID, Line: p.Line, JobID: p.JobID, NowMs: l.next.NowMs, AfterMs: p.PlannedAt, AfterID: p.afterID, Limit: int32(limit),
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		p.read = append(p.read, db.ListWaitingRunsOfGroupRow{LogID: r.LogID, JobID: p.JobID, Line: p.Line, PlannedAt: r.PlannedAt, Most: p.Most, Running: p.Taken})
+		p.PlannedAt, p.afterID = r.PlannedAt, r.LogID
+	}
+	if len(rows) > 0 {
+		l.put(p)
+	}
+	return nil
+}
+
+// find takes the first run of a part, before which there is none of another.
+func (l *line) find(p part) {
+	if r := p.read[0]; !l.full(r) {
+		l.found = append(l.found, r)
+	}
+	p.read = p.read[1:]
+	l.put(p)
+}
+
+func (l *line) put(p part) {
+	at, _ := slices.BinarySearchFunc(l.parts, p, part.compare)
+	l.parts = slices.Insert(l.parts, at, p)
+}
+
+// full reports whether a run's job has as many as it may, with those that were found before.
 func (l *line) full(r db.ListWaitingRunsOfGroupRow) bool {
 	if r.Most == 0 {
 		return false
 	}
-	left, known := l.room[r.JobID]
-	if !known {
-		left = r.Most - r.Running
-	}
+	left := l.left(r.JobID, r.Most, r.Running)
 	l.room[r.JobID] = left - 1
-	if left <= 0 {
-		l.next.ButJobs = appendNew(l.next.ButJobs, r.JobID)
-	}
 	return left <= 0
+}
+
+// left is how many runs of a job with a limit may begin beside those that were found before.
+func (l *line) left(jobID, most, running int64) int64 {
+	if left, known := l.room[jobID]; known {
+		return left
+	}
+	return most - running
 }
 
 // lineUp finds out which runs of a batch others are before, in the line of their job or their group: they are not among the first for whom there is

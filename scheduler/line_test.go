@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -74,17 +76,17 @@ func (b *bundle) fullJobs(n, waiting int, since int64) {
 	b.exec("UPDATE punctual_slot SET running = 1, group_id = ? WHERE log_id IN (SELECT id FROM (SELECT MIN(log_id) AS id FROM punctual_slot GROUP BY job_id) AS f)", since)
 }
 
-// TestThousandsOfFullJobsAreOneShortQuery in the line of their group, read while its gate is locked, and the one behind them that has room has its turn.
-func TestThousandsOfFullJobsAreOneShortQuery(t *testing.T) {
+// TestThousandsOfFullJobsAreAFewShortQueries in the line of their group, read while its gate is locked, and the one behind them that has room has its turn.
+func TestThousandsOfFullJobsAreAFewShortQueries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name          string
 		moved         bool // their runs began in another group
 		full, waiting int
-		most          int // queries
 	}{
-		{"", false, 3000, 2, 2},
-		{"that moved while they ran", true, 900, 2, 20},
+		{"", false, 3000, 2},
+		{"that moved while they ran", true, 900, 2},
+		{"that moved, and more of them", true, 1200, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +112,7 @@ func TestThousandsOfFullJobsAreOneShortQuery(t *testing.T) {
 				if err != nil || len(next) != 1 || next[0].LogID != want {
 					t.Errorf("the next is %+v, %v, want run %d", next, err, want)
 				}
-				if from.queries > c.most || from.longest > 4096 {
+				if from.queries > 3 || from.longest > 4096 {
 					t.Errorf("the line was read with %d queries, of %d bytes or arguments at most", from.queries, from.longest)
 				}
 				b.engine.startNextOf(b.group)
@@ -118,6 +120,130 @@ func TestThousandsOfFullJobsAreOneShortQuery(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestALineCostsWhatIsFoundInIt, and not the runs that are passed: those of a few full jobs that wait before the next with room.
+func TestALineCostsWhatIsFoundInIt(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+	b.limitGroup(30)
+	b.fullJobs(20, 400, b.group)
+	b.exec("ANALYZE TABLE punctual_slot")
+	last := b.addJob(nil)
+	b.wait(last, 5)
+	var next []db.ListWaitingRunsOfGroupRow
+	read := make(map[string]int)
+	err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), "FLUSH STATUS")
+		if err == nil {
+			next, err = b.engine.lineOf(b.group).read(t.Context(), tx, 3)
+		}
+		if err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(t.Context(), "SHOW SESSION STATUS LIKE 'Handler_read%'")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var name string
+			var n int
+			if err := rows.Scan(&name, &n); err != nil {
+				return err
+			}
+			read["rows"] += n
+			read[name] = n
+		}
+		return rows.Err()
+	})
+	if err != nil || len(next) != 3 || next[0].JobID != last || next[2].JobID != last {
+		t.Errorf("next are %+v, %v", next, err)
+	}
+	if read["rows"] == 0 || read["rows"] > 1000 {
+		t.Errorf("of 8000 runs of full jobs were read: %v", read)
+	}
+}
+
+// TestALineIsReadInItsOrder, however many are read at a time, and also from where it is read job by job.
+func TestALineIsReadInItsOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1000)
+		at := time.Now().Add(-time.Hour).UnixMilli()
+		for seed := range uint64(12) {
+			rnd := rand.New(rand.NewPCG(seed, 16))
+			b.exec("DELETE FROM punctual_slot")
+			var runs []db.NewRun
+			var slots []db.Slot
+			most, room := make(map[int64]int64), make(map[int64]int64)
+			for range 6 {
+				id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = int64(rnd.IntN(4)) })
+				most[id] = b.job(id).MaxConcurrent
+				room[id] = most[id]
+				for range 10 + rnd.IntN(60) {
+					planned := at + int64(rnd.IntN(40))
+					if rnd.IntN(8) == 0 {
+						planned += 7_200_000 // its time has not come
+					}
+					runs = append(runs, db.NewRun{JobGroup: b.group, JobID: id, Type: jobspec.TriggerManual, TriggerTime: b.pool.Wall(time.Now()), PlannedAt: planned, Owner: waitingOwner})
+				}
+			}
+			first, err := db.InsertRuns(t.Context(), pool, runs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			over := make(map[int64]bool)
+			for i, r := range runs {
+				s := db.Slot{JobID: r.JobID, LogID: first + int64(i), PlannedAt: r.PlannedAt, GroupID: b.group, Line: r.JobID%2 - 1}
+				if rnd.IntN(16) == 0 {
+					s.Line = 1 // it was made before the job had its priority
+				}
+				if rnd.IntN(16) == 0 {
+					over[s.LogID] = true
+					b.exec("UPDATE xxl_job_log SET handle_code = 500 WHERE id = ?", s.LogID)
+				}
+				slots = append(slots, s)
+			}
+			if err := db.InsertSlots(t.Context(), pool, slots); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range slots[:10] {
+				over[s.LogID] = true // it runs
+				b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = ?", s.LogID)
+				room[s.JobID]--
+			}
+			slices.SortFunc(slots, func(x, y db.Slot) int {
+				return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.PlannedAt, y.PlannedAt), cmp.Compare(x.LogID, y.LogID))
+			})
+			var want, got []int64
+			for _, s := range slots {
+				if over[s.LogID] || s.PlannedAt > at+3_600_000 || most[s.JobID] > 0 && room[s.JobID] <= 0 {
+					continue
+				}
+				room[s.JobID]--
+				want = append(want, s.LogID)
+			}
+			line, queries := b.engine.lineOf(b.group), &asked{DBTX: pool}
+			for {
+				next, err := line.read(t.Context(), queries, 1+rnd.IntN(20))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(next) == 0 {
+					break
+				}
+				for _, r := range next {
+					got = append(got, r.LogID)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("seed %d: the line is %v, want %v", seed, got, want)
+			}
+		}
+	})
 }
 
 // TestWhatWaitsGoesAtOnceWhereItHasRoomNow, without a sweep: its job came to a group with room, or may have more runs.
@@ -179,6 +305,34 @@ func TestASweepPutsIntoItsLineWhatAnOldAdminMade(t *testing.T) {
 		}
 		b.finish(first, 200, "")
 		b.wantGoing("the most urgent is the next", b.runsOf(jobs[0])[0].ID)
+	})
+}
+
+// TestASweepMovesNothingBack that somebody has moved since it looked: the run would wait in a line in which nobody looks for it.
+func TestASweepMovesNothingBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		stock := b.addGroup("stock", addressB)
+		job, other := b.addJob(nil), b.addJob(nil)
+		b.wait(job, 2)
+		b.wait(other, 1)
+		b.exec("UPDATE punctual_slot SET group_id = 0") // an old admin made them
+		seen, err := b.engine.queries.ListSlotsElsewhere(t.Context(), pool)
+		if err != nil || len(seen) != 2 {
+			t.Fatalf("elsewhere: %+v, %v", seen, err)
+		}
+		b.exec("UPDATE xxl_job_info SET job_group = ?, priority = 'HIGH' WHERE id = ?", stock, job)
+		if err := b.engine.queries.MoveSlots(t.Context(), pool, db.MoveSlotsParams{JobID: job, GroupID: stock, Line: -1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.putInLine(t.Context(), seen); err != nil {
+			t.Fatal(err)
+		}
+		left, err := b.engine.queries.ListSlotsElsewhere(t.Context(), pool)
+		if err != nil || len(left) > 0 {
+			t.Errorf("elsewhere are %+v, %v", left, err)
+		}
 	})
 }
 
