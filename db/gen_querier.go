@@ -577,7 +577,7 @@ type Querier interface {
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
 	// What one admin is to copy, the longest due first.
 	ListDueOutputs(ctx context.Context, db DBTX, arg ListDueOutputsParams) ([]ListDueOutputsRow, error)
-	// Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms.
+	// Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms. Those after one of them, by their age.
 	ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListEmptyOutputObjectsParams) ([]ListEmptyOutputObjectsRow, error)
 	// Runs of flows that go on and whose row has ended, or is gone.
 	ListEndedFlowRuns(ctx context.Context, db DBTX, limit int32) ([]int64, error)

@@ -315,23 +315,34 @@ func (q *Queries) ListDueOutputs(ctx context.Context, db DBTX, arg ListDueOutput
 }
 
 const listEmptyOutputObjects = `-- name: ListEmptyOutputObjects :many
-SELECT id, name FROM punctual_output_object WHERE live = 0 AND store = ? AND created_at < ? ORDER BY created_at LIMIT ?
+SELECT id, name, created_at FROM punctual_output_object WHERE live = 0 AND store = ? AND created_at < ?
+  AND (created_at > ? OR created_at = ? AND id > ?) ORDER BY created_at, id LIMIT ?
 `
 
 type ListEmptyOutputObjectsParams struct {
 	Store    string
 	BeforeMs int64
+	AfterMs  int64
+	AfterID  int64
 	Limit    int32
 }
 
 type ListEmptyOutputObjectsRow struct {
-	ID   int64
-	Name string
+	ID        int64
+	Name      string
+	CreatedAt int64
 }
 
-// Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms.
+// Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms. Those after one of them, by their age.
 func (q *Queries) ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListEmptyOutputObjectsParams) ([]ListEmptyOutputObjectsRow, error) {
-	rows, err := db.QueryContext(ctx, listEmptyOutputObjects, arg.Store, arg.BeforeMs, arg.Limit)
+	rows, err := db.QueryContext(ctx, listEmptyOutputObjects,
+		arg.Store,
+		arg.BeforeMs,
+		arg.AfterMs,
+		arg.AfterMs,
+		arg.AfterID,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +350,7 @@ func (q *Queries) ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListE
 	var items []ListEmptyOutputObjectsRow
 	for rows.Next() {
 		var i ListEmptyOutputObjectsRow
-		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+		if err := rows.Scan(&i.ID, &i.Name, &i.CreatedAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -101,8 +101,9 @@ UPDATE punctual_output_object SET live = CASE WHEN live > sqlc.arg(n) THEN live 
 SELECT id, store, name, size, live, made, created_at FROM punctual_output_object WHERE id = ?;
 
 -- name: ListEmptyOutputObjects :many
--- Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms.
-SELECT id, name FROM punctual_output_object WHERE live = 0 AND store = sqlc.arg(store) AND created_at < sqlc.arg(before_ms) ORDER BY created_at LIMIT ?;
+-- Objects of a store in which nothing is any more, or not yet: who makes one has until before_ms. Those after one of them, by their age.
+SELECT id, name, created_at FROM punctual_output_object WHERE live = 0 AND store = sqlc.arg(store) AND created_at < sqlc.arg(before_ms)
+  AND (created_at > sqlc.arg(after_ms) OR created_at = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)) ORDER BY created_at, id LIMIT ?;
 
 -- name: ListThinOutputObjects :many
 -- Objects of a store most of whose rows are gone, of a page of ids.

@@ -54,6 +54,7 @@ type OutputFigures struct {
 	LeftOut int64   `json:"left_out,omitempty"` // those not kept because too many waited,
 	Lost    int64   `json:"lost,omitempty"`     // those of which nothing, or not the end, could be kept,
 	Cut     int64   `json:"cut,omitempty"`      // and those of which only the beginning and the end are
+	Held    int64   `json:"held,omitempty"`     // objects of no use that the store does not let be deleted
 	Unseen  int     `json:"unseen,omitempty"`   // long runs that it does not follow because there are too many
 }
 
@@ -90,7 +91,7 @@ func outputFigures(kept *archive.Service) *OutputFigures {
 		return nil
 	}
 	s := kept.Status()
-	return &OutputFigures{Outside: s.Outside, Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Today: s.Today, Pushed: s.Pushed, Copied: s.Copied, Unseen: s.Unseen}
+	return &OutputFigures{Outside: s.Outside, Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Today: s.Today, Pushed: s.Pushed, Copied: s.Copied, Unseen: s.Unseen, Held: s.Held}
 }
 
 // figuresText is what a beat writes.

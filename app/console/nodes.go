@@ -76,6 +76,7 @@ func outputText(page layout.Page, cluster manage.Cluster) (text []string) {
 	var all scheduler.OutputFigures
 	for _, n := range cluster.Nodes {
 		if o := n.Load.Output; n.HasLoad && o != nil {
+			all.Held = max(all.Held, o.Held)
 			all.Pushed, all.Copied = all.Pushed+o.Pushed, all.Copied+o.Copied
 			all.Rate, all.LeftOut, all.Lost, all.Cut, all.Unseen = all.Rate+o.Rate, all.LeftOut+o.LeftOut, all.Lost+o.Lost, all.Cut+o.Cut, all.Unseen+o.Unseen
 		}
@@ -87,6 +88,9 @@ func outputText(page layout.Page, cluster manage.Cluster) (text []string) {
 	}
 	if all.Unseen > 0 {
 		text = append(text, page.T("nodes.output.unseen", "N", format.Number(int64(all.Unseen))))
+	}
+	if all.Held > 0 {
+		text = append(text, page.T("nodes.output.held", "N", format.Number(all.Held)))
 	}
 	return text
 }

@@ -124,14 +124,15 @@ type Service struct {
 
 	following followed
 
-	waiting atomic.Int64 // runs that are to be copied, of all admins, as of the last count
-	dropped atomic.Int64 // runs that were not noted because too many wait, since the start
-	lost    atomic.Int64 // runs of which nothing, or not the end, could be kept, since the start
-	pushed  atomic.Int64 // outputs that executors pushed, since the start
-	copied  atomic.Int64 // and those that were copied
-	cut     atomic.Int64 // outputs of which only the beginning and the end are kept, since the start
-	speed   speed        // of the copying
-	kept    atomic.Pointer[db.SumOutputObjectsRow]
+	waiting  atomic.Int64 // runs that are to be copied, of all admins, as of the last count
+	dropped  atomic.Int64 // runs that were not noted because too many wait, since the start
+	lost     atomic.Int64 // runs of which nothing, or not the end, could be kept, since the start
+	pushed   atomic.Int64 // outputs that executors pushed, since the start
+	copied   atomic.Int64 // and those that were copied
+	heldBack atomic.Int64 // objects of no use that the store does not let be deleted
+	cut      atomic.Int64 // outputs of which only the beginning and the end are kept, since the start
+	speed    speed        // of the copying
+	kept     atomic.Pointer[db.SumOutputObjectsRow]
 
 	started bool
 	cancel  context.CancelFunc

@@ -72,6 +72,7 @@ func (h *host) read(_ context.Context, r Run, from int) (wire.LogResult, error) 
 type memory struct {
 	objects map[string][]byte
 	down    error
+	held    map[string]bool // objects that it does not let be deleted
 	puts    int
 	gets    atomic.Int64
 }
@@ -102,6 +103,9 @@ func (m *memory) Get(_ context.Context, o Object, pos, size int64) ([]byte, erro
 }
 
 func (m *memory) Delete(_ context.Context, o Object) error {
+	if m.held[o.Name] || m.held["all"] {
+		return fmt.Errorf("%w: it is locked", ErrHeld)
+	}
 	delete(m.objects, o.Name)
 	return m.down
 }

@@ -140,7 +140,9 @@ func (f *Folder) Delete(ctx context.Context, object Object) error {
 }
 
 func (f *Folder) remove(object Object) error {
-	if err := f.root.Remove(object.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.root.Remove(object.Name); errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: %w", ErrHeld, err)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for dir := path.Dir(object.Name); dir != "."; dir = path.Dir(dir) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -25,10 +26,14 @@ type S3Config struct {
 	Transport http.RoundTripper // the default when nil
 }
 
+// s3Limit is how long a call is waited for by those who would wait longer: a server may take it and not answer.
+const s3Limit = 30 * time.Second
+
 // S3 keeps objects in a bucket.
 type S3 struct {
 	client *minio.Client
 	cfg    S3Config
+	limit  time.Duration
 }
 
 // NewS3 makes the store of a bucket, which has to be there. Nothing is called yet.
@@ -43,7 +48,7 @@ func NewS3(cfg S3Config) (*S3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output store: %w", err)
 	}
-	return &S3{client: client, cfg: cfg}, nil
+	return &S3{client: client, cfg: cfg, limit: s3Limit}, nil
 }
 
 // Name implements [Store].
@@ -53,6 +58,8 @@ func (s *S3) key(object Object) string { return path.Join(s.cfg.Prefix, object.N
 
 // Put implements [Store].
 func (s *S3) Put(ctx context.Context, object Object, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
 	_, err := s.client.PutObject(ctx, s.cfg.Bucket, s.key(object), bytes.NewReader(data), int64(len(data)), minio.PutObjectOptions{
 		ContentType: "application/octet-stream", DisableMultipart: true,
 	})
@@ -61,6 +68,8 @@ func (s *S3) Put(ctx context.Context, object Object, data []byte) error {
 
 // Get implements [Store].
 func (s *S3) Get(ctx context.Context, object Object, pos, size int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
 	var opts minio.GetObjectOptions
 	if err := opts.SetRange(pos, pos+size-1); err != nil {
 		return nil, err
@@ -81,7 +90,14 @@ func (s *S3) Get(ctx context.Context, object Object, pos, size int64) ([]byte, e
 
 // Delete implements [Store].
 func (s *S3) Delete(ctx context.Context, object Object) error {
-	return s.client.RemoveObject(ctx, s.cfg.Bucket, s.key(object), minio.RemoveObjectOptions{})
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	err := s.client.RemoveObject(ctx, s.cfg.Bucket, s.key(object), minio.RemoveObjectOptions{})
+	switch minio.ToErrorResponse(err).StatusCode {
+	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusConflict:
+		return fmt.Errorf("%w: %w", ErrHeld, err)
+	}
+	return err
 }
 
 // Check implements [Store].

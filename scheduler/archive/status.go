@@ -15,6 +15,7 @@ type Status struct {
 	Pushed  int64         // outputs since the start that executors pushed
 	Copied  int64         // outputs since the start that were asked for
 	Cut     int64         // outputs since the start of which only the beginning and the end are kept
+	Held    int64         // objects of no use that the store does not let be deleted
 	Unseen  int           // long runs that are not followed because there are too many
 	Trouble string        // what the store answered last, if that was an error
 	For     time.Duration // for how long it has
@@ -25,7 +26,7 @@ func (s *Service) Status() Status {
 	if s == nil {
 		return Status{}
 	}
-	st := Status{Outside: s.cfg.Store.Name() != inDatabase, Waiting: s.waiting.Load(), Rate: s.speed.read(), LeftOut: s.dropped.Load(), Lost: s.lost.Load(), Cut: s.cut.Load(), Pushed: s.pushed.Load(), Copied: s.copied.Load()}
+	st := Status{Outside: s.cfg.Store.Name() != inDatabase, Waiting: s.waiting.Load(), Rate: s.speed.read(), LeftOut: s.dropped.Load(), Lost: s.lost.Load(), Cut: s.cut.Load(), Held: s.heldBack.Load(), Pushed: s.pushed.Load(), Copied: s.copied.Load()}
 	if kept := s.kept.Load(); kept != nil {
 		st.Objects, st.Bytes, st.Today = kept.Objects, kept.Bytes, kept.Lately
 	}

@@ -13,7 +13,7 @@ type Store interface {
 	Put(ctx context.Context, object Object, data []byte) error
 	// Get reads a part of an object; [ErrNoObject] where there is no such.
 	Get(ctx context.Context, object Object, pos, size int64) ([]byte, error)
-	// Delete deletes an object. It is no error if there is none.
+	// Delete deletes an object. It is no error if there is none; [ErrHeld] where the store answers that this one stays.
 	Delete(ctx context.Context, object Object) error
 	// Check tries that objects can be written, read and deleted.
 	Check(ctx context.Context) error
@@ -26,6 +26,9 @@ type Object struct {
 }
 
 var ErrNoObject = errors.New("there is no such object in the store")
+
+// ErrHeld is in what a store answers that works and does not let an object be deleted: one that is held or locked, or a right that is missing.
+var ErrHeld = errors.New("the store does not let it be deleted")
 
 // errShort says that an object ends before the part that was asked for.
 var errShort = errors.New("the object in the store is shorter than it was")

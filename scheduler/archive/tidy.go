@@ -18,8 +18,10 @@ type tidying struct {
 	counted time.Time
 	tidied  time.Time
 	summed  time.Time
-	orphans int64 // rows up to this run were looked at
-	thin    int64 // objects up to this one
+	orphans int64                        // rows up to this run were looked at
+	thin    int64                        // objects up to this one
+	empty   db.ListEmptyOutputObjectsRow // what was empty up to this one
+	held    int64                        // of these, so many could not be deleted
 }
 
 func (s *Service) lookLoop(ctx context.Context) {
@@ -232,7 +234,7 @@ func (s *Service) findOrphans(ctx context.Context) error {
 	return nil
 }
 
-// emptyObjects is how many objects a round deletes at a time.
+// emptyObjects is how many objects a round deletes at a time, and after how many that cannot be deleted it ends.
 const emptyObjects = 200
 
 // shared is the last object that another installation may have too. What is in the database is this one's alone.
@@ -244,17 +246,27 @@ func (s *Service) shared() int64 {
 }
 
 // deleteEmpty deletes objects in which nothing is any more. Those of another store stay until that is set again; those that another
-// installation may have are only forgotten.
+// installation may have are only forgotten. What the store holds is tried again when all others have been: the next round goes on behind it.
 func (s *Service) deleteEmpty(ctx context.Context) error {
+	if !s.storeRestsUntil(s.cfg.Now()).IsZero() {
+		return nil
+	}
 	shared := s.shared()
-	for {
-		rows, err := s.queries.ListEmptyOutputObjects(ctx, s.cfg.Pool, db.ListEmptyOutputObjectsParams{Store: s.cfg.Store.Name(), BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), Limit: emptyObjects})
+	for held := 0; held < emptyObjects; {
+		rows, err := s.queries.ListEmptyOutputObjects(ctx, s.cfg.Pool, db.ListEmptyOutputObjectsParams{Store: s.cfg.Store.Name(), BeforeMs: s.cfg.Now().Add(-s.cfg.DraftAge).UnixMilli(), AfterMs: s.tidied.empty.CreatedAt, AfterID: s.tidied.empty.ID, Limit: emptyObjects})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
 			if r.ID > shared {
-				if err := s.cfg.Store.Delete(ctx, Object{ID: r.ID, Name: r.Name}); err != nil {
+				err := s.cfg.Store.Delete(ctx, Object{ID: r.ID, Name: r.Name})
+				if errors.Is(err, ErrHeld) {
+					held++
+					s.holds(err)
+					s.tidied.empty = r
+					continue
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -266,8 +278,23 @@ func (s *Service) deleteEmpty(ctx context.Context) error {
 			}
 			s.metrics.objects.WithLabelValues("deleted").Inc()
 		}
-		if len(rows) < emptyObjects || !s.cfg.Leads() {
+		if len(rows) < emptyObjects {
+			s.heldBack.Store(s.tidied.held)
+			s.tidied.empty, s.tidied.held = db.ListEmptyOutputObjectsRow{}, 0
 			return nil
+		}
+		if !s.cfg.Leads() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// holds counts an object that the store does not let be deleted, and says so of the first.
+func (s *Service) holds(err error) {
+	if s.tidied.held++; s.tidied.held > s.heldBack.Load() {
+		if s.heldBack.Swap(s.tidied.held) == 0 {
+			s.log.Warn("the output store lets an object of no use stay, and maybe others", "store", s.cfg.Store.Name(), "error", err)
 		}
 	}
 }

@@ -49,6 +49,68 @@ func TestObjectsOfAnotherStoreHoldNothingUp(t *testing.T) {
 	})
 }
 
+// TestAnObjectThatTheStoreHoldsHoldsNothingUp: those behind it are deleted, it is said, and it goes when the store lets it.
+func TestAnObjectThatTheStoreHoldsHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.store.held = make(map[string]bool)
+		for i := range emptyObjects + 50 {
+			o, err := b.s.newObject(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.store.Put(t.Context(), o, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			b.store.held[o.Name] = i < emptyObjects+20
+		}
+		tidy := func(left int, held int64) {
+			t.Helper()
+			b.now = b.now.Add(b.s.cfg.DraftAge + b.s.cfg.TidyEvery)
+			if err := b.s.tidy(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if len(b.store.objects) != left || b.s.Status().Held != held {
+				t.Errorf("%d objects are left, and %d are held; want %d and %d", len(b.store.objects), b.s.Status().Held, left, held)
+			}
+		}
+		tidy(emptyObjects+50, emptyObjects) // as many as it tries in a round
+		tidy(emptyObjects+20, emptyObjects+20)
+		clear(b.store.held)
+		tidy(0, 0)
+
+		b.store.held["all"] = true
+		if b.s.check(t.Context()); b.s.Status().Trouble != "" {
+			t.Errorf("a store that takes and gives everything is in trouble: %+v", b.s.Status())
+		}
+	})
+}
+
+// TestAStoreInTroubleIsAskedToDeleteNothing: each call may wait for its limit, while what waits to be copied is not found.
+func TestAStoreInTroubleIsAskedToDeleteNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		o, err := b.s.newObject(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.store.Put(t.Context(), o, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(b.s.cfg.DraftAge + b.s.cfg.TidyEvery)
+		b.s.storeFails(errors.New("it does not answer"))
+		if err := b.s.tidy(t.Context()); err != nil || len(b.store.objects) != 1 {
+			t.Errorf("%v, and %d objects are left", err, len(b.store.objects))
+		}
+		b.s.storeWorks()
+		if err := b.s.tidy(t.Context()); err != nil || len(b.store.objects) != 0 {
+			t.Errorf("then %v, and %d objects are left", err, len(b.store.objects))
+		}
+	})
+}
+
 // TestACopyThatCannotBeReadHoldsNothingUp: an object that the store has lost is moved nowhere; others are moved, and empty ones deleted.
 func TestACopyThatCannotBeReadHoldsNothingUp(t *testing.T) {
 	t.Parallel()

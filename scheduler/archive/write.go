@@ -203,7 +203,7 @@ func (s *Service) checkLoop(ctx context.Context) {
 func (s *Service) check(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, writeLimit)
 	defer cancel()
-	if err := s.cfg.Store.Check(limited); err == nil {
+	if err := s.cfg.Store.Check(limited); err == nil || errors.Is(err, ErrHeld) { // it takes what is written, and gives it
 		s.storeWorks()
 	} else if ctx.Err() == nil {
 		s.storeFails(err)

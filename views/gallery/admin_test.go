@@ -41,7 +41,7 @@ func (f fakes) nodes() nodes.ListPage {
 		Output: []string{
 			f.T("nodes.output", "Size", "3.4 GiB", "Objects", "12,031", "Today", "212 MiB"),
 			f.T("nodes.output.today", "Rate", "412 KiB", "Waiting", "38", "Pushed", "120,400", "Copied", "3,218"),
-			f.T("nodes.output.skipped", "LeftOut", "0", "Lost", "12", "Cut", "1,204"), f.T("nodes.output.unseen", "N", "311"),
+			f.T("nodes.output.skipped", "LeftOut", "0", "Lost", "12", "Cut", "1,204"), f.T("nodes.output.unseen", "N", "311"), f.T("nodes.output.held", "N", "12"),
 		},
 	}
 }
