@@ -136,8 +136,8 @@ func (x *executor) wake() {
 	}
 }
 
-// awake waits while the process is frozen. It reports false when it ended meanwhile.
-func (x *executor) awake(l *life) bool {
+// awake waits while the process is frozen. It reports false when gone was closed meanwhile: the process ended, or nobody waits any more.
+func (x *executor) awake(gone <-chan struct{}) bool {
 	for {
 		x.mu.Lock()
 		frozen := x.frozen
@@ -147,24 +147,7 @@ func (x *executor) awake(l *life) bool {
 		}
 		select {
 		case <-frozen:
-		case <-l.ended:
-			return false
-		}
-	}
-}
-
-// awakeFor is awake for a caller that waits as long as ctx lasts.
-func (x *executor) awakeFor(ctx context.Context) bool {
-	for {
-		x.mu.Lock()
-		frozen := x.frozen
-		x.mu.Unlock()
-		if frozen == nil {
-			return true
-		}
-		select {
-		case <-frozen:
-		case <-ctx.Done():
+		case <-gone:
 			return false
 		}
 	}
@@ -180,7 +163,7 @@ func (x *executor) alive() bool {
 // beats registers with one admin after the other, as long as this life lasts.
 func (x *executor) beats(l *life) {
 	for {
-		if x.awake(l) {
+		if x.awake(l.ended) {
 			x.w.askAny(x.rng, func(ctx context.Context, n *node) error {
 				return n.engine.Register(ctx, wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: x.app, RegistryValue: x.address})
 			})
@@ -336,7 +319,7 @@ func (x *executor) reports(l *life) {
 }
 
 func (x *executor) report(l *life, part []wire.Callback) bool {
-	return x.awake(l) && x.w.askAny(x.rng, func(ctx context.Context, n *node) error {
+	return x.awake(l.ended) && x.w.askAny(x.rng, func(ctx context.Context, n *node) error {
 		return n.engine.CompleteBy(ctx, scheduler.Caller{Scope: x.app}, nil, slices.Clone(part))
 	})
 }

@@ -87,11 +87,11 @@ func (n network) call(ctx context.Context, address string, leaves func(), ask fu
 	} else if err != nil {
 		return unanswered(err)
 	}
-	if !x.awakeFor(ctx) {
+	if !x.awake(ctx.Done()) {
 		// The kernel has it, and hands it over when the process goes on; the executor cannot tell that nobody waits any more.
 		n.w.count("request read by an executor that was frozen")
 		n.w.wg.Go(func() {
-			if x.awakeFor(n.w.life) {
+			if x.awake(n.w.life.Done()) {
 				_ = ask(x)
 			}
 		})

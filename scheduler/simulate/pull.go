@@ -189,7 +189,7 @@ const maxElsewhere = 10
 func (a *asker) loop(which func(*rand.Rand) *node) {
 	again, elsewhere := 50*time.Millisecond, 0
 	var carried []carriedAnswer
-	for a.x.awake(a.life) && a.ctx.Err() == nil {
+	for a.x.awake(a.life.ended) && a.ctx.Err() == nil {
 		err := errNobody
 		if n := which(a.x.rng); n != nil {
 			var there bool
@@ -228,7 +228,7 @@ func (a *asker) once(n *node, which func(*rand.Rand) *node, carried []carriedAns
 	ctx, cancel := context.WithTimeout(a.ctx, pullWait+pullGrace)
 	defer cancel()
 	response, err := n.poll(ctx, a.x, req)
-	if !a.x.awake(a.life) {
+	if !a.x.awake(a.life.ended) {
 		return false, nil, errStopping
 	}
 	if err != nil {
@@ -288,7 +288,7 @@ func (a *asker) lose(name string) {
 // serve does what a call asks for, unless it has come too late.
 func (a *asker) serve(call *wire.PulledCall, until time.Time) (answer carriedAnswer, ok bool) {
 	x := a.x
-	if !x.awake(a.life) || a.ctx.Err() != nil {
+	if !x.awake(a.life.ended) || a.ctx.Err() != nil {
 		return answer, false
 	}
 	if !time.Now().Before(until) {
@@ -307,7 +307,7 @@ func (a *asker) serve(call *wire.PulledCall, until time.Time) (answer carriedAns
 func (a *asker) hand(answer carriedAnswer, n *node, which func(*rand.Rand) *node) {
 	x := a.x
 	req := wire.PullRequest{RegistryKey: x.app, RegistryValue: x.address, Answers: []wire.PulledAnswer{answer.PulledAnswer}, Apart: x.asks == asksOneByOne}
-	for try := 0; x.awake(a.life) && time.Now().Before(answer.until); try++ {
+	for try := 0; x.awake(a.life.ended) && time.Now().Before(answer.until); try++ {
 		req.Apart = req.Apart && try < maxElsewhere
 		to := n
 		if try > 0 || x.asks == asksOneByOne {
