@@ -24,10 +24,10 @@ func (f *form) text(name string) string {
 // has says whether a parameter was sent at all: one that was not leaves things as they are.
 func (f *form) has(name string) bool { return f.values.Has(name) }
 
-// either is the first of two names that was sent; some were renamed.
-func (f *form) either(name, renamed string) string {
-	if !f.has(name) && f.has(renamed) {
-		return renamed
+// orName is the name under which a parameter was sent: 3.5 calls some of them "name".
+func (f *form) orName(name string) string {
+	if !f.has(name) && f.has("name") {
+		return "name"
 	}
 	return name
 }

@@ -51,7 +51,7 @@ func (l *Legacy) groupList(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	appName, title := strings.ToLower(c.text("appname")), strings.ToLower(c.text(c.either("title", "name")))
+	appName, title := strings.ToLower(c.text("appname")), strings.ToLower(c.text(c.orName("title")))
 	var matching []db.Group
 	for _, g := range all {
 		if strings.Contains(strings.ToLower(g.AppName), appName) && strings.Contains(strings.ToLower(g.Title), title) {
@@ -127,7 +127,7 @@ func (c *call) groupInput(in manage.GroupInput) manage.GroupInput {
 	if c.has("appname") {
 		in.AppName = c.text("appname")
 	}
-	if title := c.either("title", "name"); c.has(title) {
+	if title := c.orName("title"); c.has(title) {
 		in.Title = c.text(title)
 	}
 	if c.has("addressType") {

@@ -32,7 +32,7 @@ func (c *call) jobInput(in manage.JobInput) manage.JobInput {
 		name := f.Wire
 		switch f.Name {
 		case jobspec.FieldName:
-			name = c.either(name, "name")
+			name = c.orName(name)
 		case jobspec.FieldGlue, jobspec.FieldSource, jobspec.FieldRemark:
 			if !isNew {
 				continue

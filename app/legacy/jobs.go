@@ -73,7 +73,7 @@ func (l *Legacy) jobList(c *call) (any, error) {
 	group := c.number("jobGroup", 0)
 	f := manage.JobFilter{
 		Group: max(group, 0), Status: c.oneOf("triggerStatus", manage.AnyStatus, int64(jobspec.StatusStopped), int64(jobspec.StatusRunning)),
-		Text: c.text(c.either("jobDesc", "name")), NoID: true, Handler: c.text("executorHandler"), Author: c.text("author"),
+		Text: c.text(c.orName("jobDesc")), NoID: true, Handler: c.text("executorHandler"), Author: c.text("author"),
 	}
 	p, err := c.page()
 	if err != nil {

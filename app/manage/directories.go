@@ -179,8 +179,7 @@ func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.
 			if row.ID == 0 {
 				return nil
 			}
-			_, err := s.shutOut(ctx, tx, id, row.ID)
-			return err
+			return s.shutOut(ctx, tx, id, row.ID)
 		} else if id.Weak && s.cfg.Settings.SignIn().NeedsSecond(role(id.Grant.Admin, id.Grant.Auditor)) {
 			refused = &directory.Error{Reason: directory.Weak, Provider: id.Provider, Name: id.Name}
 			if row.ID == 0 {

@@ -167,7 +167,7 @@ func (s *Directories) follow(ctx context.Context, u db.ListDirectoryUsersRow, sa
 		if said.There && said.In {
 			_, err = s.keep(ctx, tx, said.Identity, u.ID, active)
 		} else {
-			_, err = s.shutOut(ctx, tx, said.Identity, u.ID)
+			err = s.shutOut(ctx, tx, said.Identity, u.ID)
 		}
 		return err
 	})
@@ -215,10 +215,11 @@ func sameTeams(now []TeamRights, named []string, teams []db.Team) bool {
 }
 
 // shutOut ends all that somebody can do here who is not let in any more.
-func (s *Directories) shutOut(ctx context.Context, tx *sql.Tx, id directory.Identity, userID int64) (auth.Principal, error) {
+func (s *Directories) shutOut(ctx context.Context, tx *sql.Tx, id directory.Identity, userID int64) error {
 	if err := s.users.endSessions(ctx, tx, userID, ""); err != nil {
-		return auth.Principal{}, err
+		return err
 	}
 	id.Grant = directory.Grant{}
-	return s.keep(ctx, tx, id, userID, disabledLeft)
+	_, err := s.keep(ctx, tx, id, userID, disabledLeft)
+	return err
 }

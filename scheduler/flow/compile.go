@@ -193,9 +193,9 @@ func (c *compiler) kind(s *Step) {
 		c.fault(s, string(kinds[1]), CodeKinds, "First", string(kinds[0]), "Second", string(kinds[1]))
 		return
 	}
-	c.bounded(s, FieldTimeout, s.TimeoutSeconds, 0, MaxSeconds)
+	c.bounded(s, FieldTimeout, s.TimeoutSeconds, MaxSeconds)
 	if s.Retries != nil {
-		c.bounded(s, FieldRetries, *s.Retries, 0, MaxRetries)
+		c.bounded(s, FieldRetries, *s.Retries, MaxRetries)
 	}
 	switch kinds[0] {
 	case KindJob, KindFlow:
@@ -208,12 +208,12 @@ func (c *compiler) kind(s *Step) {
 			if strings.TrimSpace(s.Foreach.Items) == "" {
 				c.fault(s, FieldItems, CodeRequired)
 			}
-			c.bounded(s, FieldParallel, int64(s.Foreach.Parallel), 0, MaxParallel)
-			c.bounded(s, FieldMax, int64(s.Foreach.Max), 0, MaxItems)
+			c.bounded(s, FieldParallel, int64(s.Foreach.Parallel), MaxParallel)
+			c.bounded(s, FieldMax, int64(s.Foreach.Max), MaxItems)
 		}
 	case KindApprove:
 		c.notOf(s, KindApprove)
-		c.bounded(s, FieldTimeout, s.Approve.TimeoutSeconds, 0, MaxSeconds)
+		c.bounded(s, FieldTimeout, s.Approve.TimeoutSeconds, MaxSeconds)
 		if utf8.RuneCountInString(s.Approve.Message) > MaxMessage {
 			c.fault(s, FieldMessage, CodeTooLong, "Max", MaxMessage)
 		}
@@ -225,7 +225,7 @@ func (c *compiler) kind(s *Step) {
 		if (s.Wait.Seconds == 0) == (s.Wait.Until == "") {
 			c.fault(s, FieldWait, CodeWait)
 		}
-		c.bounded(s, FieldSeconds, s.Wait.Seconds, 0, MaxSeconds)
+		c.bounded(s, FieldSeconds, s.Wait.Seconds, MaxSeconds)
 		if utf8.RuneCountInString(s.Wait.Until) > MaxMessage {
 			c.fault(s, FieldUntil, CodeTooLong, "Max", MaxMessage)
 		}
@@ -244,8 +244,8 @@ func (c *compiler) notOf(s *Step, kind Kind) {
 	}
 }
 
-func (c *compiler) bounded(s *Step, field string, n, least, most int64) {
-	if n < least || n > most {
-		c.fault(s, field, CodeOutOfRange, "Min", least, "Max", most)
+func (c *compiler) bounded(s *Step, field string, n, most int64) {
+	if n < 0 || n > most {
+		c.fault(s, field, CodeOutOfRange, "Min", 0, "Max", most)
 	}
 }

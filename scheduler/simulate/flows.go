@@ -132,7 +132,7 @@ func (c *checker) flows(ctx context.Context) error {
 				continue
 			}
 			if def := &j.def.Steps[k]; def.Ref() != nil && (def.Foreach == nil || s.item >= 0) {
-				c.runsOf(r, def, s, of[s.id])
+				c.runsOf(r, s, of[s.id])
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (c *checker) step(r *row, def *flow.Step, byID map[string]stepRow) {
 }
 
 // runsOf checks the runs of a step or an item.
-func (c *checker) runsOf(r *row, def *flow.Step, s stepRow, runs []*row) {
+func (c *checker) runsOf(r *row, s stepRow, runs []*row) {
 	first := make(map[string]int)
 	good, bad := 0, 0
 	repeated := make(map[int64]bool)

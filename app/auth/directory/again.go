@@ -44,7 +44,7 @@ func (l *LDAP) Again(ctx context.Context, people []Known) ([]Standing, error) {
 	defer cancel()
 	conn, err := l.dial(ctx)
 	if err != nil {
-		return nil, l.fail(Down, err)
+		return nil, l.down(err)
 	}
 	defer conn.Close()
 	list := make([]Standing, len(people))

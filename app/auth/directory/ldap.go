@@ -57,7 +57,7 @@ func (l *LDAP) check(ctx context.Context, name, password string) (Identity, erro
 	defer cancel()
 	conn, err := l.dial(ctx)
 	if err != nil {
-		return Identity{}, l.fail(Down, err)
+		return Identity{}, l.down(err)
 	}
 	defer conn.Close()
 	entry, err := l.find(conn, name)
@@ -68,7 +68,7 @@ func (l *LDAP) check(ctx context.Context, name, password string) (Identity, erro
 		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultUnwillingToPerform, ldap.LDAPResultConstraintViolation) {
 		return Identity{}, fmt.Errorf("%w: %w", auth.ErrWrongLogin, err) // wrong, locked or without a password
 	} else if err != nil {
-		return Identity{}, l.fail(Down, err)
+		return Identity{}, l.down(err)
 	}
 	groups, err := l.groups(conn, entry)
 	if err != nil {
@@ -77,8 +77,8 @@ func (l *LDAP) check(ctx context.Context, name, password string) (Identity, erro
 	return l.identity(entry, groups)
 }
 
-func (l *LDAP) fail(reason Reason, err error) error {
-	return &Error{Reason: reason, Provider: l.cfg.Name, Err: err}
+func (l *LDAP) down(err error) error {
+	return &Error{Reason: Down, Provider: l.cfg.Name, Err: err}
 }
 
 // dial connects to the first server that answers, and binds as who searches. Each gets its share of the time, so that one that takes the
@@ -188,7 +188,7 @@ func (l *LDAP) search(conn *ldap.Conn, base string, scope int, filter string) (*
 	case ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded), err == nil && len(found.Entries) > 1:
 		return nil, fmt.Errorf("%w: the filter finds several people", auth.ErrWrongLogin)
 	case err != nil:
-		return nil, l.fail(Down, err)
+		return nil, l.down(err)
 	case len(found.Entries) == 0:
 		return nil, errUnknown
 	}
@@ -209,14 +209,14 @@ func (l *LDAP) groups(conn *ldap.Conn, entry *ldap.Entry) ([]string, error) {
 		return nil, nil
 	}
 	if err := l.bind(conn); err != nil {
-		return nil, l.fail(Down, err)
+		return nil, l.down(err)
 	}
 	of := strings.NewReplacer("{dn}", ldap.EscapeFilter(entry.DN), "{name}", ldap.EscapeFilter(entry.GetEqualFoldAttributeValue(l.cfg.Users.Name))).Replace(l.cfg.Groups.Filter)
 	names := make(map[string]bool)
 	find := func(filter string, limit int) error {
 		found, err := conn.Search(ldap.NewSearchRequest(l.cfg.Groups.Base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, limit, int(askTime.Seconds()), false, filter, []string{l.cfg.Groups.Name}, nil))
 		if err != nil && (limit != 1 || !ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded)) {
-			return l.fail(Down, err)
+			return l.down(err)
 		}
 		for _, g := range found.Entries {
 			for _, name := range g.GetEqualFoldAttributeValues(l.cfg.Groups.Name) {
