@@ -9,17 +9,6 @@ import (
 	"context"
 )
 
-const countSecrets = `-- name: CountSecrets :one
-SELECT COUNT(*) FROM punctual_secret WHERE group_id = ?
-`
-
-func (q *Queries) CountSecrets(ctx context.Context, db DBTX, groupID int64) (int64, error) {
-	row := db.QueryRowContext(ctx, countSecrets, groupID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const deleteSecret = `-- name: DeleteSecret :execrows
 DELETE FROM punctual_secret WHERE group_id = ? AND name = ?
 `

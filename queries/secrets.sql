@@ -8,9 +8,6 @@ SELECT name, created_at, updated_at, updated_by FROM punctual_secret WHERE group
 -- Sealed. A group has tens.
 SELECT name, value FROM punctual_secret WHERE group_id = ?;
 
--- name: CountSecrets :one
-SELECT COUNT(*) FROM punctual_secret WHERE group_id = ?;
-
 -- name: SetSecret :exec
 INSERT INTO punctual_secret (group_id, name, value, created_at, updated_at, updated_by) VALUES (?, ?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE value = VALUES(value), updated_at = VALUES(updated_at), updated_by = VALUES(updated_by);

@@ -258,7 +258,7 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "audit", path: link.AuditPath},
 		{name: "audit-entry", path: link.AuditEntry(lastID(t, entries, `/audit/(\d+)"`))},
 		{name: "audit-user", path: link.AuditEntry(lastID(t, failed, `/audit/(\d+)"`))},
-		{name: "palette", path: link.Palette("1")},
+		{name: "palette", path: link.PalettePath + "?q=1"},
 		{name: "jobs-bulk", path: fmt.Sprintf("%s?do=stop&id=%d&id=%d", link.JobsBulk, d.script, d.slow)},
 		{name: "jobs-bulk-tag", path: fmt.Sprintf("%s?do=tag&id=%d&id=%d", link.JobsBulk, d.script, d.slow)},
 		{name: "not-found", path: "/nowhere", status: http.StatusNotFound},

@@ -103,8 +103,8 @@ func TestSecretsAreSetByWhoMayWriteScriptsAndUsedByWhoMayEdit(t *testing.T) {
 		if err := b.Groups.Delete(ctx, b.admin, b.group); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := db.New().CountSecrets(ctx, pool, b.group); err != nil || n != 0 {
-			t.Errorf("%d secrets are left of group %s, %v", n, strconv.FormatInt(b.group, 10), err)
+		if left, err := db.New().ListSecrets(ctx, pool, b.group); err != nil || len(left) != 0 {
+			t.Errorf("%d secrets are left of group %s, %v", len(left), strconv.FormatInt(b.group, 10), err)
 		}
 		if text := strings.Join([]string{string(log.Entries[0].Action), string(log.Entries[1].Action)}, " "); text != "rotate create" {
 			t.Errorf("audit: %s", text)
@@ -140,8 +140,8 @@ func TestNoSecretIsLeftInAGroupThatIsGone(t *testing.T) {
 			if got := kind(gone) + ", " + kind(set); got != "ok, ok" && got != "ok, 404 problem.group.gone" {
 				t.Fatal(got)
 			}
-			if n, err := db.New().CountSecrets(ctx, pool, group); err != nil || n != 0 {
-				t.Fatalf("%d secrets are left of a group that is gone, %v", n, err)
+			if left, err := db.New().ListSecrets(ctx, pool, group); err != nil || len(left) != 0 {
+				t.Fatalf("%d secrets are left of a group that is gone, %v", len(left), err)
 			}
 		}
 		for i := range maxSecrets - 1 {
@@ -159,8 +159,8 @@ func TestNoSecretIsLeftInAGroupThatIsGone(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if n, err := db.New().CountSecrets(ctx, pool, b.group); err != nil || n != maxSecrets {
-				t.Fatalf("there are %d secrets, %v", n, err)
+			if left, err := db.New().ListSecrets(ctx, pool, b.group); err != nil || len(left) != maxSecrets {
+				t.Fatalf("there are %d secrets, %v", len(left), err)
 			}
 			if _, err := pool.ExecContext(ctx, "DELETE FROM punctual_secret WHERE name LIKE 'LAST%'"); err != nil {
 				t.Fatal(err)

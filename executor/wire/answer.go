@@ -12,31 +12,6 @@ import (
 // MsgSuccess is the text of a success since 3.2.0; older clients ignore it.
 const MsgSuccess = "Success"
 
-// Result is an answer of either side. Eras J1 and J2 carry the value in content, J3 and J4 in data, so we write both
-// and read whichever is there (docs/compat.md §1.3). A nil value is written as null, which every client accepts.
-type Result[T any] struct {
-	Code    int    `json:"code"`
-	Msg     string `json:"msg"`
-	Content *T     `json:"content"`
-	Data    *T     `json:"data"`
-}
-
-// OK is a success that carries value.
-func OK[T any](value T) Result[T] {
-	return Result[T]{Code: CodeSuccess, Msg: MsgSuccess, Content: &value, Data: &value}
-}
-
-// Value is the carried value, from data or content, and whether there was one.
-func (r Result[T]) Value() (value T, ok bool) {
-	switch {
-	case r.Data != nil:
-		return *r.Data, true
-	case r.Content != nil:
-		return *r.Content, true
-	}
-	return value, false
-}
-
 // Answer is an answer as a client reads it: the value stays undecoded, because its kind depends on the call and on
 // whether it succeeded.
 type Answer struct {

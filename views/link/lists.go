@@ -11,13 +11,6 @@ const (
 	KeysPath    = "/keys"
 )
 
-// Palette is the palette with a text typed into it.
-func Palette(text string) string {
-	q := url.Values{}
-	setText(q, "q", text)
-	return withQuery(PalettePath, q)
-}
-
 // JobsBulk asks (GET) and does something to many jobs (POST).
 const JobsBulk = JobsPath + "/bulk"
 

@@ -204,17 +204,9 @@ const (
 	StepOther      = "other"
 )
 
-// Steps lists the steps.
-func Steps() []string {
-	return []string{
-		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepFilled, StepFlow, StepSent,
-		StepAnswered, StepPassed, StepKill, StepNotTold, StepAwaited, StepLost, StepEnded, StepCalledBack, StepResult, StepFollow, StepOther,
-	}
-}
-
 // Step is one line of the timeline, with the reason for what was decided there.
 type Step struct {
-	Name   string // one of Steps
+	Name   string // one of those above
 	State  StepState
 	At     string // 02:00:00.003; empty when unknown
 	Delta  string // "+3 ms" since the step before; empty when unknown
