@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -53,6 +54,28 @@ func TestAnOlderRunOfAFlowCoversNoNewerOne(t *testing.T) {
 		if r := b.ended(third); r.Outcome != event.Succeeded {
 			t.Errorf("a run after that ended as %v: its place was not free", r.Outcome)
 		}
+	})
+}
+
+// TestOnlyAFlowThatSaysSoIsEndedByItsNextRun: the next run of any other waits for its place.
+func TestOnlyAFlowThatSaysSoIsEndedByItsNextRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		one := b.addJob(nil)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", one), step("b", one, "a")}}, func(p *db.InsertJobParams) {
+			p.ExecutorBlockStrategy = db.Text(wire.BlockSerial)
+		})
+		first := b.trigger(job)
+		sent := b.runOf(first, "a")
+		second := b.trigger(job)
+		b.await("it waits", func() bool { return b.run(second).OwnerNode == waitingOwner && b.engine.pending.len() == 0 })
+		b.finish(sent, 200, "")
+		b.finish(b.runOf(first, "b"), 200, "")
+		if r := b.ended(first); r.Outcome != event.Succeeded {
+			t.Errorf("the first run ended as %v", r.Outcome)
+		}
+		b.runOf(second, "a")
 	})
 }
 

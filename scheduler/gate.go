@@ -101,7 +101,6 @@ func (e *Engine) noSlot(ctx context.Context, d *dispatch, no lack) {
 			e.log.Warn("end the run of a flow whose place a newer one wants", "log_id", d.id, "job_id", d.job.id, "error", err)
 		}
 		if newer != 0 {
-			d.retries = 0
 			e.endKilled(d, coveredBy(newer))
 			return
 		}
@@ -123,7 +122,7 @@ func (e *Engine) noSlot(ctx context.Context, d *dispatch, no lack) {
 // admitBatch gives slots to the runs that ask at the same time, of whatever jobs, in one transaction.
 func (e *Engine) admitBatch(ctx context.Context, batch []*admission) {
 	err := e.admitOnce(ctx, batch)
-	if err != nil && len(batch) > 1 && (errors.Is(err, errRaced) || refused(err)) {
+	if err != nil && len(batch) > 1 && refused(err) {
 		for i := range batch { // somebody else gave one its slot, or discarded it; the others shall have theirs
 			e.admitBatch(ctx, batch[i:i+1])
 		}

@@ -105,6 +105,201 @@ func TestWhoLosesARunKeepsNoOtherFromItsSlot(t *testing.T) {
 	})
 }
 
+// TestARunThatAsksTwiceIsGivenOneSlot: its time came just as it was let try. The second time is no reason to discard it.
+func TestARunThatAsksTwiceIsGivenOneSlot(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		once := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 }), 1)[0]
+		twice := &admission{d: once.d, done: make(chan struct{})}
+		b.engine.admitBatch(t.Context(), []*admission{once, twice})
+		if !once.given || twice.given || twice.lacks != nil || once.err != nil || twice.err != nil {
+			t.Errorf("given %v, and %v with %+v; %v, %v", once.given, twice.given, twice.lacks, once.err, twice.err)
+		}
+	})
+}
+
+// TestWhatAnUndoneTransactionGaveIsNotGiven at the next attempt, when somebody else has the slot.
+func TestWhatAnUndoneTransactionGaveIsNotGiven(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		batch := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 }), 4)
+		b.exec("DELETE FROM punctual_slot WHERE log_id = ?", batch[1].d.id)
+		if err := b.engine.admitOnce(t.Context(), batch[:2]); !errors.Is(err, errRaced) || !batch[0].given {
+			t.Fatalf("the first attempt: given %v, %v", batch[0].given, err)
+		}
+		b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id IN (?, ?)", batch[2].d.id, batch[3].d.id)
+		if err := b.engine.admitOnce(t.Context(), batch[:1]); err != nil || batch[0].given || batch[0].lacks == nil {
+			t.Errorf("the second: given %v, lacks %+v, %v", batch[0].given, batch[0].lacks, err)
+		}
+	})
+}
+
+// TestARunThatHasEndedTakesNoSlot: the one it waits with is not given back yet.
+func TestARunThatHasEndedTakesNoSlot(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		batch := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 }), 2)
+		b.exec("UPDATE xxl_job_log SET handle_code = 500 WHERE id = ?", batch[0].d.id)
+		b.engine.admitBatch(t.Context(), batch[:1])
+		if a := batch[0]; a.given || a.err != nil {
+			t.Errorf("one that has ended: given %v, %v", a.given, a.err)
+		}
+		b.exec("DELETE FROM punctual_slot WHERE log_id = ?", batch[0].d.id)
+		b.engine.admitBatch(t.Context(), batch[1:])
+		if a := batch[1]; !a.given {
+			t.Errorf("the next: given %v, lacks %+v, %v", a.given, a.lacks, a.err)
+		}
+	})
+}
+
+// TestWhatHasNoLimitTouchesNoGate, so that nobody waits for anybody: a limit may be taken away while runs wait.
+func TestWhatHasNoLimitTouchesNoGate(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		limited := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		batch := slices.Concat(b.asks(b.addJob(nil), 1), b.asks(limited, 1))
+		b.engine.admitBatch(t.Context(), batch)
+		if !batch[0].given || !batch[1].given {
+			t.Fatalf("given %v, %v", batch[0].given, batch[1].given)
+		}
+		var gates, others, groups int
+		if err := pool.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM punctual_gate), (SELECT COUNT(*) FROM punctual_gate WHERE job_id <> ?),
+			(SELECT COUNT(*) FROM punctual_group_gate)`, limited).Scan(&gates, &others, &groups); err != nil || gates != 1 || others != 0 || groups != 0 {
+			t.Errorf("%d gates of jobs, %d of others than the one with a limit, %d of groups, %v", gates, others, groups, err)
+		}
+	})
+}
+
+// TestOneWhoseSlotIsInDoubtIsLookedFor, and nobody awaits what is known to wait in the database.
+func TestOneWhoseSlotIsInDoubtIsLookedFor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		e := b.engine
+		d := b.asks(b.addJob(nil), 1)[0].d
+		real := e.admitter
+		defer func() { e.admitter = real }()
+		for _, tt := range []struct {
+			name    string
+			stopped bool
+			answer  func(a *admission, end func()) // what becomes of it while it is awaited
+			doubt   bool
+		}{
+			{name: "the admitter is stopped", stopped: true},
+			{name: "it ends while the slot is being given", answer: func(_ *admission, end func()) { end() }, doubt: true},
+			{name: "the commit was not confirmed", answer: func(a *admission, _ func()) { a.err = context.DeadlineExceeded; close(a.done) }, doubt: true},
+			{name: "it is another's", answer: func(a *admission, _ func()) { close(a.done) }},
+		} {
+			e.admitter = newBatcher(1, 0, 1, e.admitBatch)
+			if !tt.stopped {
+				e.admitter.stopc = make(chan struct{})
+			}
+			ctx, end := context.WithCancel(t.Context())
+			mine := make(chan bool)
+			go func() { mine <- e.admit(ctx, d) }()
+			if tt.answer != nil {
+				asked := <-e.admitter.items
+				if e.pending.len() != 1 {
+					t.Errorf("%s: %d are awaited while it asks", tt.name, e.pending.len())
+				}
+				tt.answer(asked.item, end)
+			}
+			if <-mine {
+				t.Errorf("%s: it is sent", tt.name)
+			}
+			end()
+			e.pending.mu.Lock()
+			if doubt := slices.Contains(e.pending.inDoubt, d.id-1); doubt != tt.doubt || len(e.pending.runs) > 0 {
+				t.Errorf("%s: in doubt %v, want %v; %d are awaited", tt.name, doubt, tt.doubt, len(e.pending.runs))
+			}
+			e.pending.inDoubt = nil
+			e.pending.mu.Unlock()
+		}
+	})
+}
+
+// TestNoMoreAreLetTryThanThereIsRoomFor, of a job with a limit of its own.
+func TestNoMoreAreLetTryThanThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
+		b.wait(job, 5)
+		var ids []int64
+		for _, r := range b.allRuns() {
+			ids = append(ids, r.ID)
+		}
+		b.exec("UPDATE xxl_job_log SET owner_node = 99 WHERE id = ?", ids[3]) // another admin's by now
+		for _, tt := range []struct {
+			running int
+			ids     []int64
+			want    int
+		}{{2, ids[2:], 0}, {1, ids[1:], 1}, {1, ids[3:4], 0}, {0, ids[4:], 1}, {0, nil, 0}} {
+			b.exec("UPDATE punctual_slot SET running = 0")
+			for _, id := range ids[:tt.running] {
+				b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = ?", id)
+			}
+			if got, err := b.engine.letTry(t.Context(), job, tt.ids); err != nil || got != tt.want {
+				t.Errorf("%d run, %d wait: %d were let try, want %d, %v", tt.running, len(tt.ids), got, tt.want, err)
+			}
+			b.await("they have tried", func() bool { return b.engine.pending.len() == 0 })
+		}
+	})
+}
+
+// TestARunThatWaitedGoesToWhoIsThereThen, not to the executor that was chosen when it was made.
+func TestARunThatWaitedGoesToWhoIsThereThen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA, addressB)
+		b.wait(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 }), 1)
+		b.exec("UPDATE xxl_job_log SET executor_address = ?", addressA)
+		if err := b.engine.Deregister(t.Context(), entry("orders", addressA)); err != nil {
+			t.Fatal(err)
+		}
+		id := b.allRuns()[0].ID
+		if err := b.engine.startNext(t.Context(), b.run(id).JobID); err != nil {
+			t.Fatal(err)
+		}
+		b.wantGoing("it runs", id)
+		if r := b.run(id); string(r.ExecutorAddress) != addressB {
+			t.Errorf("it went to %s", r.ExecutorAddress)
+		}
+	})
+}
+
+func TestWhatWaitsForASlot(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		owner, sent, result int64
+		want                bool
+	}{{waitingOwner, 0, 0, true}, {waitingOwner, 500, 0, false}, {waitingOwner, 0, 500, false}, {3, 0, 0, false}, {0, 0, 0, false}} {
+		if got := WaitsForSlot(tt.owner, tt.sent, tt.result); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+func TestHowFullTheLimitOfAJobIs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		for limit, want := range []SlotsTaken{{}, {Limit: 1, Running: 1, Waiting: 2}, {Limit: 2, Running: 1, Waiting: 2}} {
+			id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = int64(limit) })
+			b.wait(id, 3)
+			b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = (SELECT id FROM (SELECT MIN(log_id) AS id FROM punctual_slot WHERE job_id = ?) AS f)", id)
+			row := b.job(id)
+			if got, err := b.engine.JobSlots(t.Context(), &row); err != nil || got != want || got.Full() != (limit == 1) {
+				t.Errorf("%+v, full %v, want %+v, %v", got, got.Full(), want, err)
+			}
+		}
+	})
+}
+
 // TestWhatWaitsWithTooManyIsDiscarded also where the job lets its runs wait.
 func TestWhatWaitsWithTooManyIsDiscarded(t *testing.T) {
 	t.Parallel()

@@ -125,9 +125,12 @@ func TestAJobThatDiscardsDoesSoAtTheLimitOfItsGroupToo(t *testing.T) {
 		first := b.trigger(b.addJob(nil))
 		b.wantGoing("one runs", first)
 		id := b.trigger(b.addJob(func(p *db.InsertJobParams) {
-			p.MaxConcurrent, p.ConcurrencyPolicy = 3, string(jobspec.ConcurrencyDiscard)
+			p.MaxConcurrent, p.ConcurrencyPolicy, p.ExecutorFailRetryCount = 3, string(jobspec.ConcurrencyDiscard), 2
 		}))
 		b.await("the other is discarded", func() bool { return b.run(id).Outcome == event.Discarded })
+		if n := len(b.allRuns()); n != 2 {
+			t.Errorf("it is tried again: there are %d runs", n)
+		}
 		if e, ok := b.events(id).Last(event.GroupFull); !ok || e.Number(0) != 1 || e.Number(1) != 1 {
 			t.Errorf("why: %+v", b.events(id))
 		}
@@ -421,6 +424,47 @@ func TestARetryOfAJobThatMovedCountsWhereItGoes(t *testing.T) {
 		rows, err := b.engine.queries.ListSlotGroups(t.Context(), pool, []int64{first + 1})
 		if err != nil || len(rows) != 1 || (rows[0].GroupID == b.group) != (at.ExecutorAddress == addressA) {
 			t.Errorf("it is at %s, and counts for %+v, %v", at.ExecutorAddress, rows, err)
+		}
+	})
+}
+
+// TestASlotCountsForTheGroupToWhoseExecutorsItsRunGoes, whose job came there after it was made; what gets none stays where it waits.
+func TestASlotCountsForTheGroupToWhoseExecutorsItsRunGoes(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(2)
+		batch := b.asks(b.addJob(nil), 4)
+		b.exec("UPDATE punctual_slot SET group_id = 99 WHERE log_id <> ?", batch[3].d.id)
+		if err := b.engine.admitOnce(t.Context(), batch[:3]); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int64{b.group, b.group, 99, b.group} {
+			rows, err := b.engine.queries.ListSlotGroups(t.Context(), pool, []int64{batch[i].d.id})
+			if err != nil || len(rows) != 1 || rows[0].GroupID != want || batch[i].given != (i < 2) {
+				t.Errorf("number %d: given %v, in %+v, want group %d, %v", i, batch[i].given, rows, want, err)
+			}
+		}
+	})
+}
+
+// TestAnAlarmOfARunThatWaitedSaysSo: what it waited for is written before it is sent.
+func TestAnAlarmOfARunThatWaitedSaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		alarms := &heard{}
+		b := setup(t, pool, func(c *Config) { c.SweepEvery, c.Alarms = time.Hour, alarms }, addressA)
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			return wire.Answer{Code: 500, Msg: "no"}, nil
+		}
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		b.wait(job, 1)
+		if err := b.engine.startNext(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		b.ended(b.allRuns()[0].ID)
+		if _, ok := alarms.last().Events.Last(event.Waited); !ok {
+			t.Errorf("the alarm says %s", alarms.last().Events)
 		}
 	})
 }

@@ -246,6 +246,83 @@ func TestALineIsReadInItsOrder(t *testing.T) {
 	})
 }
 
+// TestALineIsReadInPieces: everything in it is given once, in its order, and nothing after the end.
+func TestALineIsReadInPieces(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1)
+		first, urgent := b.addJob(nil), b.addJob(nil)
+		b.wait(first, 3*nextRuns)
+		b.wait(urgent, 2)
+		b.exec("UPDATE punctual_slot SET line = -2 WHERE job_id = ?", urgent)
+		var want, got []int64
+		for _, r := range b.allRuns() {
+			want = append(want, r.ID)
+		}
+		want = append(want[len(want)-2:], want[:len(want)-2]...)
+		l := b.engine.lineOf(b.group)
+		for range len(want) {
+			next, err := l.read(t.Context(), pool, 7)
+			if err != nil || len(next) > 7 {
+				t.Fatalf("%d at once, %v", len(next), err)
+			}
+			for _, r := range next {
+				got = append(got, r.LogID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("read %v, want %v", got, want)
+		}
+	})
+}
+
+// TestWhoIsBehindCountsTheRunsThatHaveSlots: of two that wait there is room for one beside the one that runs, and whoever is first has it.
+func TestWhoIsBehindCountsTheRunsThatHaveSlots(t *testing.T) {
+	t.Parallel()
+	for _, of := range []string{"group", "job"} {
+		t.Run(of, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+				var limit int64
+				if of == "group" {
+					b.limitGroup(2)
+				} else {
+					limit = 2
+				}
+				asks := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = limit }), 3)
+				b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = ?", asks[0].d.id)
+				if err := b.engine.admitOnce(t.Context(), asks[2:]); err != nil || asks[2].given || asks[2].lacks == nil || !asks[2].lacks.behind {
+					t.Errorf("the second in line: given %v, lacks %+v, %v", asks[2].given, asks[2].lacks, err)
+				}
+				if err := b.engine.admitOnce(t.Context(), asks[1:2]); err != nil || !asks[1].given {
+					t.Errorf("the first in line: given %v, lacks %+v, %v", asks[1].given, asks[1].lacks, err)
+				}
+			})
+		})
+	}
+}
+
+// TestNobodyIsBehindRunsThatCannotBegin, however many of them are before: their job has as many as it may.
+func TestNobodyIsBehindRunsThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(3)
+		full := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		b.wait(full, nextRuns) // and room for one more in the first piece of the line
+		b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = ?", b.allRuns()[0].ID)
+		asks := b.asks(b.addJob(nil), 3)
+		for _, i := range []int{2, 1, 0} { // there is room for two
+			a := asks[i]
+			if err := b.engine.admitOnce(t.Context(), []*admission{a}); err != nil || a.given != (i < 2) {
+				t.Errorf("number %d in line: given %v, lacks %+v, %v", i, a.given, a.lacks, err)
+			}
+		}
+	})
+}
+
 // TestWhatWaitsGoesAtOnceWhereItHasRoomNow, without a sweep: its job came to a group with room, or may have more runs.
 func TestWhatWaitsGoesAtOnceWhereItHasRoomNow(t *testing.T) {
 	t.Parallel()
