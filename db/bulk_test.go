@@ -251,6 +251,225 @@ func TestFinishRuns(t *testing.T) {
 	})
 }
 
+// bulkExec changes what a test has made.
+func bulkExec(t *testing.T, pool *db.Pool, query string, args ...any) {
+	t.Helper()
+	if _, err := pool.ExecContext(t.Context(), query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAResultThatComesBeforeItsSendingIsWritten writes both at once: of the owner's runs only, of which nobody has written either, and of those
+// whose rows were not read, nobody has asked for the end.
+func TestAResultThatComesBeforeItsSendingIsWritten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for _, tt := range []struct {
+			name    string
+			prepare string // done to the second run
+			unread  bool
+			written bool
+		}{
+			{name: "nobody has written of it", written: true},
+			{name: "another admin has taken it over", prepare: "owner_node = 6"},
+			{name: "its sending is written", prepare: "trigger_code = 200"},
+			{name: "it has a result", prepare: "handle_code = 500"},
+			{name: "somebody wants it ended, as its row that was read says", prepare: "kill_asked_at = 3", written: true},
+			{name: "somebody wants it ended, and its row was not read", prepare: "kill_asked_at = 3", unread: true},
+			{name: "it is decided, and its row was not read", prepare: "outcome = 3", unread: true},
+			{name: "nobody has written of it, and its row was not read", unread: true, written: true},
+		} {
+			ids := bulkRuns(t, pool, db.NewRun{Owner: 5, Message: "made. ", Events: "m"}, db.NewRun{Owner: 5, Message: "made. ", Events: "m"}, db.NewRun{Owner: 7})
+			if tt.prepare != "" {
+				bulkExec(t, pool, "UPDATE xxl_job_log SET "+tt.prepare+" WHERE id = ?", ids[1])
+			}
+			finishes := make([]db.Finish, len(ids))
+			for i, id := range ids {
+				n := int64(i)
+				finishes[i] = db.Finish{ID: id, Owner: 5, Unread: tt.unread, Sent: &db.Sent{Address: fmt.Sprintf("http://%d/", i), Code: 200 + n, Message: "sent.", Events: "s", At: 70 + n},
+					Code: 300 + n, Outcome: 1, Message: "done", Events: "f", Alarm: n}
+			}
+			finishes[2].Sent, finishes[2].Owner, finishes[2].Unread = nil, 0, false // its sending is written already
+			finishes[1].FinishedAt, finishes[1].HandleTime = 88, bulkTime.Add(time.Minute)
+			want := int64(2)
+			if tt.written {
+				want = 3
+			}
+			if n, err := db.FinishRuns(t.Context(), pool, bulkTime.Add(time.Hour), 99, finishes); err != nil || n != want {
+				t.Errorf("%s: %d are written, want %d, %v", tt.name, n, want, err)
+			}
+			for i, id := range ids {
+				var code, sentAt, result, outcome, finished, alarm int64
+				var address, message, events, text sql.NullString
+				var handled sql.NullTime
+				if err := pool.QueryRowContext(t.Context(), `SELECT trigger_code, sent_at, handle_code, outcome, finished_at, alarm_status, executor_address, trigger_msg, events, handle_msg,
+					handle_time FROM xxl_job_log WHERE id = ?`, id).Scan(&code, &sentAt, &result, &outcome, &finished, &alarm, &address, &message, &events, &text, &handled); err != nil {
+					t.Fatal(err)
+				}
+				got := fmt.Sprint(code, sentAt, result, outcome, finished, alarm, " ", address.String, " ", message.String, " ", events.String, " ", text.String, " ", handled.Time.UTC().Format("15:04"))
+				is := []string{
+					"200 70 300 1 99 0 http://0/ made. sent. msf done 13:00",
+					"201 71 301 1 88 1 http://1/ made. sent. msf done 12:01",
+					"0 0 302 1 99 2   f done 13:00",
+				}[i]
+				if i == 1 && !tt.written {
+					if got == is || text.String == "done" || message.String != "made. " {
+						t.Errorf("%s: it is written: %s", tt.name, got)
+					}
+				} else if got != is {
+					t.Errorf("%s: run %d is %s, want %s", tt.name, i, got, is)
+				}
+			}
+		}
+	})
+}
+
+// TestOneRunAloneIsWrittenInFull, where no other of its batch has the columns written.
+func TestOneRunAloneIsWrittenInFull(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ids := bulkRuns(t, pool, db.NewRun{Owner: 5}, db.NewRun{Owner: 5}, db.NewRun{Owner: 5})
+		if n, err := db.RecordSent(t.Context(), pool, 5, true, []db.Sent{{ID: ids[0], Code: 500, At: 70, Alarm: 1}}); err != nil || n != 1 {
+			t.Errorf("sent: %d, %v", n, err)
+		}
+		for _, f := range []db.Finish{
+			{ID: ids[1], Owner: 5, Sent: &db.Sent{Code: 200, Events: "s"}, Code: 200},
+			{ID: ids[2], Code: 200, HandleTime: bulkTime, FinishedAt: 88},
+		} {
+			if n, err := db.FinishRuns(t.Context(), pool, bulkTime.Add(time.Hour), 99, []db.Finish{f}); err != nil || n != 1 {
+				t.Errorf("finished: %d, %v", n, err)
+			}
+		}
+		if r := bulkRun(t, pool, ids[0]); r.AlarmStatus != 1 {
+			t.Errorf("the alarm of what is sent: %d", r.AlarmStatus)
+		}
+		var events string
+		if err := pool.QueryRowContext(t.Context(), "SELECT events FROM xxl_job_log WHERE id = ?", ids[1]).Scan(&events); err != nil || events != "s" {
+			t.Errorf("the events of its sending: %q, %v", events, err)
+		}
+		if r := bulkRun(t, pool, ids[2]); r.FinishedAt != 88 || !r.HandleTime.Time.Equal(bulkTime) {
+			t.Errorf("it ended at %d, %s", r.FinishedAt, r.HandleTime.Time)
+		}
+	})
+}
+
+func TestAdmitRuns(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for _, events := range []string{"", "w"} {
+			ids := bulkRuns(t, pool, db.NewRun{Owner: -1, Events: "m"}, db.NewRun{Owner: 7, Events: "m"}, db.NewRun{Owner: -1, Events: "m", TriggerCode: 500}, db.NewRun{Owner: -1, Events: "m"}, db.NewRun{Owner: -1, Events: "m"})
+			bulkExec(t, pool, "UPDATE xxl_job_log SET handle_code = 500 WHERE id = ?", ids[3])
+			told := make([]db.Told, 4) // of the last nobody asked
+			for i := range told {
+				told[3-i] = db.Told{ID: ids[i], Events: events}
+			}
+			if n, err := db.AdmitRuns(t.Context(), pool, 5, told); err != nil || n != 1 {
+				t.Errorf("%d are admitted, %v", n, err)
+			}
+			for i, want := range []string{"5 m" + events, "7 m", "-1 m", "-1 m", "-1 m"} {
+				var owner int64
+				var text string
+				if err := pool.QueryRowContext(t.Context(), "SELECT owner_node, events FROM xxl_job_log WHERE id = ?", ids[i]).Scan(&owner, &text); err != nil || fmt.Sprint(owner, " ", text) != want {
+					t.Errorf("run %d is %d %s, want %s, %v", i, owner, text, want, err)
+				}
+			}
+		}
+	})
+}
+
+func TestMoreIsToldOfTheRunsThatWereAskedForAlone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		runs := make([]db.NewRun, db.MaxBatch+2) // more than one statement has
+		ids := bulkRuns(t, pool, runs...)
+		var told []db.Told
+		for _, id := range ids[1:] {
+			told = append(told, db.Told{ID: id, Events: "e", Message: "more"})
+		}
+		if err := db.AddEvents(t.Context(), pool, told); err != nil {
+			t.Fatal(err)
+		}
+		var all, first int
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*), COALESCE(SUM(CASE WHEN id = ? THEN 1 ELSE 0 END), 0) FROM xxl_job_log WHERE events = 'e' AND trigger_msg = 'more'", ids[0]).
+			Scan(&all, &first); err != nil || all != len(told) || first != 0 {
+			t.Errorf("%d are told, %d of them unasked, want %d, %v", all, first, len(told), err)
+		}
+	})
+}
+
+func TestRecordBegun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ids := bulkRuns(t, pool, db.NewRun{Owner: -1}, db.NewRun{Owner: 7}, db.NewRun{Owner: -1}, db.NewRun{Owner: -1})
+		bulkExec(t, pool, "UPDATE xxl_job_log SET handle_code = 500 WHERE id = ?", ids[2])
+		begun := make([]db.Sent, 3)
+		for i := range begun {
+			begun[i] = db.Sent{ID: ids[i], Stays: true, Code: 200, At: 70}
+		}
+		begun[0].Outcome = 3
+		if n, err := db.RecordBegun(t.Context(), pool, -1, 5, begun); err != nil || n != 1 {
+			t.Errorf("%d have begun, %v", n, err)
+		}
+		for i, want := range []string{"5 200 3", "7 0 0", "-1 0 0", "-1 0 0"} {
+			if r := bulkRun(t, pool, ids[i]); fmt.Sprint(r.OwnerNode, r.TriggerCode, int64(r.Outcome)) != want {
+				t.Errorf("run %d: owner %d, sent %d, outcome %d, want %s", i, r.OwnerNode, r.TriggerCode, r.Outcome, want)
+			}
+		}
+	})
+}
+
+// TestWhatAnAdvanceWritesAndAsks: the columns beside the next time, and what they must be.
+func TestWhatAnAdvanceWritesAndAsks(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for _, tt := range []struct {
+			name, prepare string
+			change        func(*db.Advance)
+			want          string // claimed, last, and since when, by which revision and until when it is held back; empty: it stays
+		}{
+			{"the fire that is due", "", func(*db.Advance) {}, "1001 1000 0 0 0"},
+			{"others are decided too", "", func(a *db.Advance) { a.Claimed = 1501 }, "1501 1000 0 0 0"},
+			{"none is", "", func(a *db.Advance) { a.Last = 900 }, "1001 900 0 0 0"},
+			{"a pause holds it back", "", func(a *db.Advance) { a.Hold, a.Pauses = 1400, 8 }, "1001 1000 1400 8 2000"},
+			{"it was claimed meanwhile, and put back", "claimed_until = 1600", func(*db.Advance) {}, ""},
+			{"it was put back before it was read", "claimed_until = 1600", func(a *db.Advance) { a.OldClaimed = 1600 }, "1001 1000 0 0 0"},
+			{"it was put back once more", "claimed_until = 1700", func(a *db.Advance) { a.OldClaimed = 1600 }, ""},
+			{"an XXL-JOB admin has it", "", func(a *db.Advance) { a.Beside = true }, ""},
+			{"no XXL-JOB admin has it", "trigger_status = 2", func(a *db.Advance) { a.Beside = true }, "1001 1000 0 0 0"},
+		} {
+			id := bulkJobs(t, pool, 1)[0]
+			if tt.prepare != "" {
+				bulkExec(t, pool, "UPDATE xxl_job_info SET "+tt.prepare+" WHERE id = ?", id)
+			}
+			a := db.Advance{ID: id, OldNext: 1000, Last: 1000, Next: 2000, Claimed: 1001}
+			tt.change(&a)
+			n, err := db.AdvanceJobs(t.Context(), pool, []db.Advance{a})
+			if err != nil || (n == 1) != (tt.want != "") {
+				t.Errorf("%s: %d, %v", tt.name, n, err)
+			}
+			var claimed, last, paused, rev, until int64
+			if err := pool.QueryRowContext(t.Context(), "SELECT claimed_until, trigger_last_time, paused_at, paused_rev, paused_next FROM xxl_job_info WHERE id = ?", id).
+				Scan(&claimed, &last, &paused, &rev, &until); err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(claimed, last, paused, rev, until); tt.want != "" && got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+		}
+		// Of two, one is held back and the other is not.
+		ids := bulkJobs(t, pool, 2)
+		advances := []db.Advance{{ID: ids[0], OldNext: 1000, Last: 1000, Next: 2000, Claimed: 1001}, {ID: ids[1], OldNext: 1001, Last: 1001, Next: 2001, Claimed: 1002, Hold: 1400, Pauses: 8}}
+		if n, err := db.AdvanceJobs(t.Context(), pool, advances); err != nil || n != 2 {
+			t.Errorf("two: %d, %v", n, err)
+		}
+		var free, held int64
+		if err := pool.QueryRowContext(t.Context(), "SELECT (SELECT paused_next FROM xxl_job_info WHERE id = ?), (SELECT paused_next FROM xxl_job_info WHERE id = ?)", ids[0], ids[1]).
+			Scan(&free, &held); err != nil || free != 0 || held != 2001 {
+			t.Errorf("held back until %d and %d, %v", free, held, err)
+		}
+	})
+}
+
 // TestNeighboursShareAValue: each row gets its own, in whatever order and stretches the values come, and what a server reads of a batch grows
 // with the values and not with the rows.
 func TestNeighboursShareAValue(t *testing.T) {

@@ -141,16 +141,16 @@ func TestARunThatHasEndedTakesNoSlot(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
-		batch := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 }), 2)
-		b.exec("UPDATE xxl_job_log SET handle_code = 500 WHERE id = ?", batch[0].d.id)
-		b.engine.admitBatch(t.Context(), batch[:1])
-		if a := batch[0]; a.given || a.err != nil {
-			t.Errorf("one that has ended: given %v, %v", a.given, a.err)
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		a := b.asks(job, 1)[0]
+		b.exec("UPDATE xxl_job_log SET handle_code = 500 WHERE id = ?", a.d.id)
+		b.engine.admitBatch(t.Context(), []*admission{a})
+		if a.given || a.lacks != nil || a.err != nil {
+			t.Errorf("given %v, lacks %+v, %v", a.given, a.lacks, a.err)
 		}
-		b.exec("DELETE FROM punctual_slot WHERE log_id = ?", batch[0].d.id)
-		b.engine.admitBatch(t.Context(), batch[1:])
-		if a := batch[1]; !a.given {
-			t.Errorf("the next: given %v, lacks %+v, %v", a.given, a.lacks, a.err)
+		row := b.job(job)
+		if s, err := b.engine.JobSlots(t.Context(), &row); err != nil || s.Running != 0 {
+			t.Errorf("slots of the job: %+v, %v", s, err)
 		}
 	})
 }
