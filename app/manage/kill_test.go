@@ -209,6 +209,9 @@ func TestManyRunsAreEndedEachForItself(t *testing.T) {
 		if items, err := b.Runs.KillMany(ctx, reader, []int64{runs}); err != nil || kind(problem.From(items[0].Err)) != "403" || len(b.engine.killed) != 2 {
 			t.Errorf("who may only read: %+v, %v", items, err)
 		}
+		if items, err := b.Runs.PreviewKill(ctx, reader, []int64{runs}); err != nil || kind(problem.From(items[0].Err)) != "403" || items[0].Changes {
+			t.Errorf("the preview of who may only read: %+v, %v", items, err)
+		}
 		for _, bad := range [][]int64{nil, make([]int64, MaxKill+1)} {
 			if _, err := b.Runs.KillMany(ctx, b.user, bad); problem.From(err).Kind != problem.Malformed {
 				t.Errorf("%d runs: %v", len(bad), err)
