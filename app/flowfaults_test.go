@@ -157,6 +157,8 @@ func TestEveryFaultOfAFlowIsTheSameEverywhere(t *testing.T) {
 			{"retries without number", step + "    retries: -1\n", "", false, "a 4 retries job.error.out_of_range"},
 			{"a back-off that cannot be read", step + "    retry_backoff: soon\n", "", false, "a 4 retry_backoff job.error.backoff"},
 			{"a secret in a question", "steps:\n  - id: a\n    approve: {message: '${{ secrets.DB }}'}\n", "", false, "a 3 message flow.error.expr.secret"},
+			{"a job that there is not, a step that never starts, and a number too small", "steps:\n  - id: a\n    job: 99\n    if: 1 > 2\n  - id: b\n    needs: a\n    job: 1\n    retries: -1\n", "", false,
+				"a 3 job flow.error.job_gone; a 4 if flow.error.never; b 6 needs flow.error.never; b 8 retries job.error.out_of_range"},
 			{"two faults", step + "    retries: -1\n  - id: b\n    needs: a\n    wait: {}\n", "", false, "a 4 retries job.error.out_of_range; b 7 wait flow.error.wait"},
 		} {
 			job, name := int64(0), "new flow"

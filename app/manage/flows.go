@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -73,12 +74,10 @@ func (f *flowJobs) judge(job jobspec.Job, next []int64) (*flow.Definition, flow.
 	} else if err != nil {
 		return nil, nil, err
 	}
-	plan, faults := flow.Compile(def)
-	if len(faults) > 0 {
-		return def, faults, nil
-	}
-	faults, err = flow.Validate(plan, flow.Job{ID: job.ID, Title: job.Name, IsFlow: true, MayRun: true, Next: next}, f)
-	if err != nil || len(faults) > 0 {
+	_, faults := flow.Compile(def)
+	ofJobs, err := flow.Validate(def, flow.Job{ID: job.ID, Title: job.Name, IsFlow: true, MayRun: true, Next: next}, f)
+	if faults = append(faults, ofJobs...); err != nil || len(faults) > 0 {
+		slices.SortStableFunc(faults, func(a, b flow.Fault) int { return cmp.Compare(a.Line, b.Line) })
 		return def, faults, err
 	}
 	return def, f.params(def), f.err

@@ -61,7 +61,7 @@ func (c *compiler) definition() {
 		c.kind(&def.Steps[i])
 		c.expressions(i)
 	}
-	if len(c.faults) == 0 {
+	if !c.circle {
 		c.reachable()
 	}
 }

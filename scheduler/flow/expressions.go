@@ -129,7 +129,8 @@ func offered[T ~string](words []T) string {
 	return strings.Join(list, ", ")
 }
 
-// reachable finds steps that never start: whose condition is constantly false, and those that need them.
+// reachable finds steps that never start: whose condition is constantly false, and those that need them. Of one whose condition or needs are
+// wrong themselves nobody knows.
 func (c *compiler) reachable() {
 	never := make([]bool, len(c.plan.steps))
 	for _, i := range c.plan.order {
@@ -142,6 +143,9 @@ func (c *compiler) reachable() {
 				c.fault(s.Step, FieldIf, CodeNever)
 				continue
 			}
+		}
+		if len(s.needs) < len(s.Needs) || s.condition == nil && strings.TrimSpace(s.If) != "" {
+			continue
 		}
 		possible := 0
 		for _, j := range s.needs {

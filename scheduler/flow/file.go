@@ -68,7 +68,8 @@ func expressionFaults(def *Definition) Faults {
 	}
 	_, faults := Compile(def)
 	return slices.DeleteFunc(faults, func(f Fault) bool {
-		return !strings.HasPrefix(f.Key, CodeExpr) && !strings.HasPrefix(f.Key, CodePlanned) && f.Key != CodeMoment
+		never := f.Key == CodeNever && f.Name == FieldIf
+		return !strings.HasPrefix(f.Key, CodeExpr) && !strings.HasPrefix(f.Key, CodePlanned) && f.Key != CodeMoment && !never
 	})
 }
 

@@ -23,13 +23,16 @@ const FieldChildren = "children"
 // maxLooked bounds how many jobs are looked at in search of a circle.
 const maxLooked = 10_000
 
-// Validate says what is wrong with the jobs that a flow uses. self is the job that the flow is: its id, 0 before it has one, its title, and
+// Validate says what is wrong with the jobs that a flow uses, also where [Compile] finds something else wrong. self is the job that the flow is: its id, 0 before it has one, its title, and
 // its child jobs as what it starts beside its steps. The error is that of jobs.
-func Validate(p *Plan, self Job, jobs Jobs) (Faults, error) {
+func Validate(def *Definition, self Job, jobs Jobs) (Faults, error) {
+	if len(def.Steps) > MaxSteps {
+		return nil, nil
+	}
 	v := &validation{self: self, jobs: jobs, known: make(map[int64]Job), clear: make(map[int64]bool)}
 	var faults Faults
-	for i := range p.steps {
-		s := p.steps[i].Step
+	for i := range def.Steps {
+		s := &def.Steps[i]
 		ref := s.Ref()
 		if ref == nil {
 			continue
@@ -39,7 +42,8 @@ func Validate(p *Plan, self Job, jobs Jobs) (Faults, error) {
 			return nil, err
 		}
 		if key != "" {
-			faults = append(faults, *p.faultOf(i, string(s.Kind()), key, args...))
+			field := string(s.Kind())
+			faults = append(faults, Fault{Step: s.ID, Line: s.LineOf(field), Field: invalid.Field{Name: field, Key: key, Args: args}})
 		}
 	}
 	for _, id := range self.Next {

@@ -72,7 +72,7 @@ func TestTheJobsOfAFlowAreValidated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			faults, err := Validate(compile(t, def), Job{ID: tt.self, Title: "self", IsFlow: true, Next: tt.next}, book)
+			faults, err := Validate(def, Job{ID: tt.self, Title: "self", IsFlow: true, Next: tt.next}, book)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestTheJobsOfAFlowAreValidated(t *testing.T) {
 		})
 	}
 	def := &Definition{Steps: []Step{{ID: "a", Job: &JobRef{ID: 500}}}}
-	if _, err := Validate(compile(t, def), Job{ID: 9}, book); err == nil {
+	if _, err := Validate(def, Job{ID: 9}, book); err == nil {
 		t.Error("a book that cannot be read is no error")
 	}
 }
