@@ -6,6 +6,8 @@ import { say } from "./say.js";
 
 const before = 2; // failed rounds in a row until the page calls itself cut off: one may be a restart
 export const silent = before; // as many failed rounds counts one that waited for a word and got none
+// slept says that the machine was asleep since a moment, by what should have been over in so many ms: then nobody was there to hear the server.
+export const slept = (began, most) => Date.now() - began > most + 3000;
 const sources = new Map(); // ms for which an answer is good, by source
 const returns = new Set(); // what waits for the server to answer
 const probe = 2000;

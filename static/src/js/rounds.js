@@ -1,7 +1,7 @@
 // Draws a part of the page anew every so often while somebody looks at it: [data-live-every] says how many ms apart, and
 // [data-live-from] from where, if not from the page itself.
 import { heard } from "./clock.js";
-import { silent, source } from "./live.js";
+import { silent, slept, source } from "./live.js";
 import { arrived, known } from "./say.js";
 
 const patience = 8000; // ms for an answer
@@ -22,6 +22,7 @@ export function rounds(draw) {
   const ask = async (shown) => {
     const address = location.href;
     const before = deeds;
+    const began = Date.now();
     try {
       const answer = await fetch(shown ? (shown.dataset.liveFrom ?? address) : "/healthz", { headers: { "HX-Request": "true", "Punctual-Live": "1" }, signal: AbortSignal.timeout(patience) });
       if (own.over(answer.redirected ? 401 : answer.status)) return;
@@ -41,7 +42,7 @@ export function rounds(draw) {
       own.answered();
     } catch (error) {
       failed++;
-      own.missed(error.name === "TimeoutError" ? silent : 1);
+      if (!slept(began, patience)) own.missed(error.name === "TimeoutError" ? silent : 1);
     }
   };
   const round = async () => {

@@ -1,7 +1,7 @@
 // A server-sent event stream that finds its way back. The browser's own reconnecting gives up on an HTTP error and asks
 // again from the address it was opened with; here the address is made anew each time, so output goes on at the next line.
 // While the tab is hidden the stream is closed: a browser allows six connections to a server, and tabs are many.
-import { silent, source as liveSource } from "./live.js";
+import { silent, slept, source as liveSource } from "./live.js";
 
 const first = 1000;
 const most = 15000;
@@ -14,6 +14,7 @@ export function stream({ address, events, onReturn }) {
   let wait = first;
   let ended = false;
   let silence = 0;
+  let at; // when it was opened, or the last word came
 
   const close = () => {
     clearTimeout(timer);
@@ -24,6 +25,7 @@ export function stream({ address, events, onReturn }) {
   const open = () => {
     close();
     if (ended || document.hidden) return;
+    at = Date.now();
     source = new EventSource(address());
     silence = setTimeout(fail, quiet, silent); // a frozen server, or a way on which all is lost, takes a call and says nothing
     source.onopen = () => {
@@ -43,11 +45,16 @@ export function stream({ address, events, onReturn }) {
   const heard = () => {
     clearTimeout(silence);
     if (ended) return;
+    at = Date.now();
     silence = setTimeout(fail, quiet, silent);
     live.answered();
   };
   const fail = async (why) => {
     close();
+    if (slept(at, quiet)) {
+      wait = 2 * first; // so that it counts as a return
+      return open();
+    }
     live.missed(why);
     timer = setTimeout(open, wait);
     wait = Math.min(wait * 2, most);
