@@ -227,20 +227,42 @@ func doer(browser context.Context) func(*testing.T, ...chromedp.Action) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(browser, executortest.Patience)
 		defer cancel()
-		if err := chromedp.Run(ctx, actions...); err != nil {
-			t.Fatal(err)
+		seen := "nothing"
+		for i, a := range actions {
+			if err := chromedp.Run(ctx, a); err != nil {
+				t.Fatalf("action %d of %d, after %s was seen: %v\n%s", i+1, len(actions), seen, err, stands(browser))
+			}
+			if awaited, is := a.(until); is {
+				seen = string(awaited)
+			}
 		}
 	}
 }
 
-// until waits for an expression of the page to hold, looking at every frame.
-func until(expression string) chromedp.Action {
-	return chromedp.ActionFunc(func(ctx context.Context) error {
-		if err := chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(executortest.Patience/2)).Do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", expression, err)
-		}
-		return nil
-	})
+// stands is the page in words, for somebody who wonders why a test failed: where it is, what has the focus, what an open dialog and the
+// messages say.
+func stands(browser context.Context) (words string) {
+	ctx, cancel := context.WithTimeout(browser, executortest.Patience/6)
+	defer cancel()
+	if err := chromedp.Run(ctx, chromedp.Evaluate(`[location.href, document.readyState, "focus on " + document.activeElement?.outerHTML.slice(0, 200),
+		...[...document.querySelectorAll("dialog[open], #toasts")].map((e) => e.id + " says " + e.innerText.slice(0, 400))].join("\n")`, &words)); err != nil {
+		return fmt.Sprintf("the page does not say how it stands: %v", err)
+	}
+	return words
+}
+
+// until waits for an expression of the page to hold, looking at every frame, and says which in vain.
+type until string
+
+// Do implements [chromedp.Action].
+func (u until) Do(ctx context.Context) error {
+	// A page that is not drawn asks no frame, and one that goes owes its answer: neither says by itself that time is up.
+	ask, cancel := context.WithTimeout(ctx, executortest.Patience/2)
+	defer cancel()
+	if err := chromedp.Poll(string(u), nil, chromedp.WithPollingTimeout(executortest.Patience/2)).Do(ask); err != nil {
+		return fmt.Errorf("never true: %s: %w", string(u), err)
+	}
+	return nil
 }
 
 func TestBehaviour(t *testing.T) {
