@@ -54,6 +54,14 @@ const (
 
 func (p BulkPage) ofRuns() bool { return p.Do == deedRerun || p.Do == deedKill }
 
+// title asks whether it is to be done. Where it can be done to nothing, nothing is asked.
+func (p BulkPage) title() string {
+	if p.Count == 0 {
+		return p.T("jobs.bulk." + p.Do)
+	}
+	return p.T("jobs.bulk."+p.Do+".title", "Count", p.Count)
+}
+
 func (p BulkPage) path() string {
 	switch p.Do {
 	case deedRerun:
