@@ -19,8 +19,8 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// TestHeadsHoldTheirLine opens every page that has buttons in its head, in every language, in the window of a laptop: they stand beside
-// the title and not below it, so that all heads are of one height.
+// TestHeadsHoldTheirLine opens every page that has buttons in its head, in every language. In the window of a laptop they stand beside the
+// title and not below it, so that all heads are of one height; on a phone they stand on one line, all that find room on one.
 func TestHeadsHoldTheirLine(t *testing.T) {
 	var pages []headed
 	var first []byte
@@ -36,10 +36,11 @@ func TestHeadsHoldTheirLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if doc.Find(".page-head > .actions > *").Length() == 0 {
+			buttons := doc.Find(".page-head > .actions > *").Length()
+			if buttons == 0 {
 				continue
 			}
-			page := headed{Path: "/" + lang + "/" + p.name, Attributes: make(map[string]string)}
+			page := headed{Several: buttons > 1, Path: "/" + lang + "/" + p.name, Attributes: make(map[string]string)}
 			for _, a := range doc.Find("html").Get(0).Attr {
 				page.Attributes[a.Key] = a.Val
 			}
@@ -71,7 +72,8 @@ func TestHeadsHoldTheirLine(t *testing.T) {
 	// which takes a fifth of the time.
 	do(t, chromedp.EmulateViewport(1280, 720), emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(server.URL+"/"))
 	seen := 0
-	for _, page := range pages {
+	look := func(page headed, judge string) {
+		t.Helper()
 		shown, err := json.Marshal(page)
 		if err != nil {
 			t.Fatal(err)
@@ -83,10 +85,7 @@ func TestHeadsHoldTheirLine(t *testing.T) {
 			for (const [name, value] of Object.entries(page.Attributes)) html.setAttribute(name, value);
 			document.body.outerHTML = page.Body;
 			await document.fonts.ready;
-			return [...document.querySelectorAll(".page-head:has(h1):has(.actions)")].flatMap((head) => {
-				const title = head.querySelector("h1").getBoundingClientRect(), actions = head.querySelector(".actions").getBoundingClientRect();
-				return [actions.height && actions.top >= title.bottom ? "the buttons are below the title" : "", actions.height > 40 ? "the buttons take two lines" : ""];
-			});
+			return [...document.querySelectorAll(".page-head:has(h1):has(.actions)")].flatMap(`+judge+`);
 		})(`+string(shown)+`)`, &wrong, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 		for _, w := range wrong {
 			seen++
@@ -95,7 +94,24 @@ func TestHeadsHoldTheirLine(t *testing.T) {
 			}
 		}
 	}
-	if seen < 100 {
+	for _, page := range pages {
+		look(page, `(head) => {
+			const title = head.querySelector("h1").getBoundingClientRect(), actions = head.querySelector(".actions").getBoundingClientRect();
+			return [actions.height && actions.top >= title.bottom ? "the buttons are below the title" : "", actions.height > 40 ? "the buttons take two lines" : ""];
+		}`)
+	}
+	do(t, chromedp.EmulateViewport(390, 844))
+	for _, page := range pages {
+		if page.Several {
+			look(page, `(head) => {
+				const buttons = [...head.querySelectorAll(".actions > *")].filter((b) => b.checkVisibility()), middle = (b) => Math.round(b.getBoundingClientRect().top + b.getBoundingClientRect().height / 2);
+				const all = buttons.reduce((sum, b) => sum + b.getBoundingClientRect().width + 8, -8);
+				return [new Set(buttons.map(middle)).size > 1 && all <= head.clientWidth ? "on a phone its buttons stand on several lines: " + buttons.map((b) => b.innerText.trim()).join(", ") : "",
+					all > 500 ? "on a phone its buttons are " + all + " px wide" : ""];
+			}`)
+		}
+	}
+	if seen < 120 {
 		t.Errorf("%d heads were looked at", seen/2)
 	}
 	t.Logf("%d heads of %d pages", seen/2, len(pages))
@@ -106,4 +122,5 @@ type headed struct {
 	Path       string
 	Attributes map[string]string // of its root
 	Body       string
+	Several    bool // buttons
 }

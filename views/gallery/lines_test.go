@@ -1,9 +1,11 @@
 package gallery
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +70,12 @@ func TestLinesHold(t *testing.T) {
 		render(w, r, 200, dashboard.Whole(p), "")
 	})
 	mux.HandleFunc("POST /jobs/schedule-preview", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /two", func(w http.ResponseWriter, r *http.Request) {
+		p := f.dashboard(true)
+		p.Troubles[2].N, p.Troubles[2].Count, p.Troubles[2].Items = 0, "0", nil
+		slices.SortStableFunc(p.Troubles, func(a, b dashboard.Trouble) int { return cmp.Compare(min(b.N, 1), min(a.N, 1)) })
+		render(w, r, 200, dashboard.Whole(p), "")
+	})
 	mux.HandleFunc("GET /ninety", func(w http.ResponseWriter, r *http.Request) {
 		p := f.dashboard(true)
 		for len(p.Days.Bars) < 90 {
@@ -109,6 +117,20 @@ func TestLinesHold(t *testing.T) {
 	// Six filters have one line, and so have eight, also beside a scroll bar, and what stands beside or below one another begins together or keeps apart.
 	see(1280, "/jobs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
 	see(1265, "/page/runs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
+	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
+	// Why a run failed can be read in the list, also on a laptop and where runs go on that may be ended.
+	for width, least := range map[int64]int{1280: 130, 1440: 240} {
+		see(width, "/page/runs", `document.fonts.status === "loaded" && !!document.querySelector('tr [hx-get$="/kill"]')`, fits)
+		var wide []int
+		if do(t, chromedp.Evaluate(`[...document.querySelectorAll("td.message .clip")].map(e => e.clientWidth)`, &wide)); len(wide) == 0 || slices.Min(wide) < least {
+			t.Errorf("at %d px the messages of runs are %d px wide, want %d", width, wide, least)
+		}
+	}
+	// With two that are bad the others go to a line below them, and what may be done stands beside each.
+	for _, width := range []int64{1280, 1440} {
+		see(width, "/two", fmt.Sprintf(box, `(bad => bad.length > 1 && [...document.querySelectorAll(".trouble.quiet")].every(e => e.getBoundingClientRect().top >= bad[0].getBoundingClientRect().bottom))([...document.querySelectorAll(".trouble:not(.quiet)")])`),
+			`[...document.querySelectorAll(".trouble li:has(.deeds)")].every(e => e.offsetHeight < 60)`)
+	}
 	// A name keeps its line beside a long answer, a number beside its unit, and an item of a step what it is called.
 	for _, width := range []int64{1280, 1440} {
 		see(width, "/page/webhook", lines("td[data-label]:nth-child(2) a", "1"), fits)
@@ -117,7 +139,6 @@ func TestLinesHold(t *testing.T) {
 	for _, width := range []int64{1280, 390} {
 		see(width, "/page/alarm-route-new", lines(".with-unit > span", "1"), `document.documentElement.scrollWidth <= innerWidth`)
 	}
-	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
 	for _, page := range []string{"run-live", "run-flow"} {
 		see(1280, "/page/"+page, `(first => first(".run-main") === first(".run-side"))(s => [...document.querySelectorAll(s + " > *")].find(e => e.offsetHeight).getBoundingClientRect().top)`)
 	}

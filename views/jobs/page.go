@@ -65,6 +65,9 @@ type Row struct {
 	Favourite    bool      // the reader has marked it
 }
 
+// shownTags is how many tags of a job its row shows: what has more is read on its page, and every row stays in sight.
+const shownTags = 6
+
 // Deadline is the time of day by which a job has to be done, and how it stands.
 type Deadline struct {
 	By   string      // "06:00", in the job's zone
