@@ -267,7 +267,7 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 	})
 }
 
-// TestTheLineOfAGroupIsReadInItsOrder asks both databases how they find the first in a long line, which they do while they hold the gate of its group.
+// TestTheLineOfAGroupIsReadInItsOrder asks both databases how they find the first in a long line, of a group or a job, which they do while they hold its gate.
 func TestTheLineOfAGroupIsReadInItsOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -297,6 +297,15 @@ func TestTheLineOfAGroupIsReadInItsOrder(t *testing.T) {
 		}
 		if err != nil || !strings.Contains(e.plan, index) || strings.Contains(e.plan, sorts) {
 			t.Errorf("%v; the plan is %s, want %s and no %s", err, e.plan, index, sorts)
+		}
+		e = &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+		_, err = db.New().ListWaitingRuns(t.Context(), e, db.ListWaitingRunsParams{JobID: 7, NowMs: 10_000, Limit: 1})
+		index, sorts = "key=i_job ", "filesort"
+		if pool.Dialect() == db.SQLite {
+			index, sorts = "USING COVERING INDEX i_punctual_slot_job (job_id=? AND running=?", "TEMP B-TREE"
+		}
+		if err != nil || !strings.Contains(e.plan, index) || strings.Contains(e.plan, sorts) {
+			t.Errorf("%v; of a job the plan is %s, want %s and no %s", err, e.plan, index, sorts)
 		}
 	})
 }
