@@ -20,7 +20,8 @@
 //	    runs. Fires that passed while nobody looked become either one run that stands for them or a row that says they were
 //	    skipped.
 //	  - Fire. A timer lets the runs go at their planned millisecond into the queue of their executor address.
-//	  - Send. An address queue bounds the calls to one address, and within it the calls for one job.
+//	  - Send. An address queue bounds the calls to one address, and within it the runs of one job; several runs share a call to an executor
+//	    that takes them.
 //	  - Record. Outcomes are written many at a time. A failure with retries left makes its next attempt in the same
 //	    transaction.
 //	  - Finish. Results are written many at a time, guarded by the run being open; retries and children are inserted in the
