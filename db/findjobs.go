@@ -22,6 +22,7 @@ type JobFilter struct {
 	Text    string  // LIKE patterns, in which ! escapes the wildcards; empty: any
 	TextID  int64   // the id, if the text is one; 0: it is none
 	TextIDs []int64 // jobs that the text means as well
+	Name    string  // the whole description, as the database compares; empty: any
 	Handler string
 	Author  string
 	Tag     string // a tag between commas
@@ -41,7 +42,7 @@ type JobFilter struct {
 
 // Plain says that nothing is asked for that only reading the jobs can tell.
 func (f JobFilter) Plain() bool {
-	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && f.Flows == nil && f.Held == nil && len(f.IDs) == 0
+	return f.Text == "" && f.Name == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && f.Flows == nil && f.Held == nil && len(f.IDs) == 0
 }
 
 // HeldJobs narrows a [JobFilter] to started schedules that pauses are about.
@@ -113,6 +114,9 @@ func (f JobFilter) where(walk bool) *where {
 		w.and("(id IN ("+numbers(f.TextIDs)+") OR "+textMatch(f.dialect, "job_desc", f.Text)+")", f.Text)
 	case f.Text != "":
 		w.and(textMatch(f.dialect, "job_desc", f.Text), f.Text)
+	}
+	if f.Name != "" {
+		w.and("job_desc = ?", f.Name)
 	}
 	if f.Handler != "" {
 		w.and(textMatch(f.dialect, "executor_handler", f.Handler), f.Handler)

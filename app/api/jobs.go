@@ -34,6 +34,7 @@ type jobQuery struct {
 	Group   int64     `query:"group_id" minimum:"1" doc:"Only jobs of this group."`
 	State   string    `query:"state" enum:"running,stopped,paused,review" doc:"Only jobs whose schedule is started, or is not, or is started and held still by a pause now; or of whose script a change waits for a second person and may be looked at by the owner of the token."`
 	Text    string    `query:"text" maxLength:"255" doc:"Only jobs with this in their description, or with this number."`
+	Name    string    `query:"description" maxLength:"255" doc:"Only jobs with this description, whole; small letters and capitals may count as the same."`
 	Handler string    `query:"handler" maxLength:"255" doc:"Only jobs with this in the name of their handler."`
 	Author  string    `query:"author" maxLength:"64" doc:"Only jobs with this in the name of their author."`
 	Tag     string    `query:"tag" maxLength:"255" doc:"Only jobs with this tag."`
@@ -218,7 +219,7 @@ func (q *jobQuery) order(f *manage.JobFilter) error {
 }
 
 func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
-	f := manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
+	f := manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Name: in.Name, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
 		Paused: in.State == statePaused, Review: in.State == stateReview, Show: dashboard.Show(in.Show), At: in.At, Until: in.Until, Limit: in.Limit + 1}
 	if err := in.order(&f); err != nil {
 		return nil, err

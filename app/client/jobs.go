@@ -167,7 +167,7 @@ func (r jobRef) find(ctx context.Context, a *api) (id int64, err error) {
 		_, err := a.do(ctx, http.MethodGet, "/jobs/"+strconv.FormatInt(id, 10), nil, nil)
 		return id, err
 	}
-	items, err := a.list(ctx, "/jobs", url.Values{"text": {string(r)}}, 0)
+	items, err := a.list(ctx, "/jobs", url.Values{"description": {string(r)}}, 0)
 	if err != nil {
 		return 0, err
 	}

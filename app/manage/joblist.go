@@ -22,6 +22,7 @@ type JobFilter struct {
 	Group   int64
 	Status  int64 // a jobspec.TriggerStatus, or AnyStatus
 	Text    string
+	Name    string // the whole description
 	Handler string
 	Author  string
 	Tag     string         // one tag, whole
@@ -142,7 +143,7 @@ func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
 	if all == 0 && len(groups) == 0 {
 		return q, false
 	}
-	q.Groups, q.Below, q.Order, q.Desc, q.After = groups, f.Below, f.Order, f.Desc, f.After
+	q.Groups, q.Below, q.Order, q.Desc, q.After, q.Name = groups, f.Below, f.Order, f.Desc, f.After, f.Name
 	if f.Text != "" {
 		q.Text = contains(f.Text)
 	}
