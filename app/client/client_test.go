@@ -115,13 +115,13 @@ func TestWhatCommandsPrint(t *testing.T) {
 	time.Local = time.FixedZone("", 8*3600)
 	t.Cleanup(func() { time.Local = was })
 	url := admin(t, map[string]string{
-		"GET /api/v1/jobs":                                           `{"items":[` + pulse + `],"next":"12"}`,
-		"GET /api/v1/jobs?cursor=12":                                 `{"items":[` + closeDay + `]}`,
-		"GET /api/v1/jobs?sort=-last&state=running":                  `{"items":[` + closeDay + `]}`,
-		"GET /api/v1/jobs/7":                                         closeDay,
+		"GET /api/v1/jobs":                          `{"items":[` + pulse + `],"next":"12"}`,
+		"GET /api/v1/jobs?cursor=12":                `{"items":[` + closeDay + `]}`,
+		"GET /api/v1/jobs?sort=-last&state=running": `{"items":[` + closeDay + `]}`,
+		"GET /api/v1/jobs/7":                        closeDay,
 		"GET /api/v1/jobs?description=%E6%97%A5%E7%BB%88%E7%BB%93%E7%AE%97": `{"items":[` + closeDay + `]}`,
-		"GET /api/v1/groups":                                         groups,
-		"GET /api/v1/runs":                                           `{"items":[` + failed + `,{"id":42,"job_id":7,"state":"success","trigger":"CRON","triggered_at":"2026-03-04T05:06:07Z","message":""}]}`,
+		"GET /api/v1/groups": groups,
+		"GET /api/v1/runs":   `{"items":[` + failed + `,{"id":42,"job_id":7,"state":"success","trigger":"CRON","triggered_at":"2026-03-04T05:06:07Z","message":""}]}`,
 		"GET /api/v1/runs/41": failed[:len(failed)-1] + `,"events":[{"key":"planned","at":"2026-03-04T18:00:00Z","text":"按计划触发"},{"key":"sent","at":"2026-03-04T18:00:01Z","text":"已发送至 10.0.0.1:9999"},
 			{"key":"failed","text":"失败\u001b[2J"}],"said":["java.lang.IllegalStateException: no rows","\tat Orders.close(Orders.java:7)"]}`,
 		"POST /api/v1/jobs/apply?dry_run=true": `{"done":false,"digest":"d","new_groups":["billing"],"jobs":[{"id":0,"app_name":"billing","description":"开票","outcome":"create"},
@@ -181,10 +181,10 @@ func TestDeedsToJobs(t *testing.T) {
 	t.Parallel()
 	url := admin(t, map[string]string{
 		"GET /api/v1/jobs/7": closeDay, "GET /api/v1/jobs/12": pulse, "POST /api/v1/jobs/7/stop": closeDay, "POST /api/v1/jobs/7/trigger": `{"runs":[41,42]}`,
-		"POST /api/v1/jobs/12/start":         `!{"title":"It cannot be done","detail":"Set a schedule first.","code":"noschedule","errors":[{"field":"schedule","detail":"is NONE"}]}`,
-		"DELETE /api/v1/jobs/7?dry_run=true": `{"id":7,"parents":["月结"],"parents_hidden":0,"used_in":{"flows":[{"id":4,"description":"nightly"}],"hidden":0}}`,
-		"GET /api/v1/jobs?description=twins":        `{"items":[{"id":1,"description":"twins"},{"id":2,"description":"twins"},{"id":3,"description":"twins!"}]}`,
-		"GET /api/v1/jobs?description=nobody":       `{"items":[]}`,
+		"POST /api/v1/jobs/12/start":          `!{"title":"It cannot be done","detail":"Set a schedule first.","code":"noschedule","errors":[{"field":"schedule","detail":"is NONE"}]}`,
+		"DELETE /api/v1/jobs/7?dry_run=true":  `{"id":7,"parents":["月结"],"parents_hidden":0,"used_in":{"flows":[{"id":4,"description":"nightly"}],"hidden":0}}`,
+		"GET /api/v1/jobs?description=twins":  `{"items":[{"id":1,"description":"twins"},{"id":2,"description":"twins"},{"id":3,"description":"twins!"}]}`,
+		"GET /api/v1/jobs?description=nobody": `{"items":[]}`,
 	})
 	for args, want := range map[string]struct{ out, said, err string }{
 		"jobs stop 7 12":          {"", "7 stopped\n", "12: Not found"},
@@ -401,7 +401,7 @@ func TestAJobIsShownWholeByItsName(t *testing.T) {
 	t.Parallel()
 	url := admin(t, map[string]string{
 		"GET /api/v1/jobs?description=pulse": `{"items":[{"id":12,"description":"pulse","script_omitted":true}]}`,
-		"GET /api/v1/jobs/12":         `{"id":12,"description":"pulse","script":"echo","script_omitted":false}`,
+		"GET /api/v1/jobs/12":                `{"id":12,"description":"pulse","script":"echo","script_omitted":false}`,
 	})
 	byNumber, _, _ := do(t, "", "jobs", "show", "12", "-o", "json", "--url", url, "--token", "pnc_good")
 	byName, _, err := do(t, "", "jobs", "show", "pulse", "-o", "json", "--url", url, "--token", "pnc_good")
