@@ -281,6 +281,7 @@ func oneOf(name []byte, names []string) (at int, ok bool) {
 var (
 	answerNames   = []string{"code", "msg", "content", "data"}
 	logNames      = []string{"fromLineNum", "toLineNum", "logContent", "isEnd", "remembers"}
+	resultNames   = []string{"code", "msg"}
 	callbackNames = []string{"logId", "logDateTim", "logDateTime", "handleCode", "handleMsg", "executeResult", "undone", "outputs", "outputPushed", "waitedMs"}
 	runsNames     = []string{"runs"}
 	runNames      = []string{"jobId", "executorHandler", "executorParams", "executorBlockStrategy", "executorTimeout", "logId", "logDateTime", "glueType", "glueSource",
@@ -415,6 +416,18 @@ func quickCallbacks(body []byte) (callbacks []Callback, ok bool) {
 	return callbacks, true
 }
 
+// quickResult reports whether a result is one that encoding/json would read.
+func quickResult(value []byte) bool {
+	return quickFields(value, resultNames, func(at int, value []byte) (ok bool) {
+		if at == 0 {
+			_, ok = quickInt(value)
+		} else {
+			_, ok = quickText(value)
+		}
+		return ok
+	})
+}
+
 func quickCallback(item []byte) (c Callback, ok bool) {
 	var undone string
 	ok = quickFields(item, callbackNames, func(at int, value []byte) (ok bool) {
@@ -429,6 +442,8 @@ func quickCallback(item []byte) (c Callback, ok bool) {
 			c.HandleCode, ok = quickInt(value)
 		case 4:
 			c.HandleMsg, ok = quickText(value)
+		case 5: // the same for admins of the eras before J2
+			ok = quickResult(value)
 		case 6:
 			undone, ok = quickText(value)
 		case 8:
@@ -436,7 +451,7 @@ func quickCallback(item []byte) (c Callback, ok bool) {
 		case 9:
 			c.Waited, ok = quickInt64(value)
 		}
-		return ok // neither of what the eras before J2 say, nor of values for a flow
+		return ok // and not of values for a flow
 	})
 	if !ok || c.HandleCode == 0 {
 		return Callback{}, false

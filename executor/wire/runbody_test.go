@@ -113,6 +113,7 @@ func FuzzQuickCallbacks(f *testing.F) {
 	}
 	f.Add([]byte(`[{"logId":1,"logDateTim":2,"logDateTime":3,"handleCode":200,"handleMsg":"a\nb","undone":"WAITING","outputPushed":true,"waitedMs":-4}]`))
 	f.Add([]byte(`[{"logId":null,"handleCode":"200"},{"handleCode":200,"executeResult":{"code":500}}]`))
+	f.Add([]byte(`[{"handleCode":200,"executeResult":{"code":"500","msg":7}},{"handleCode":200,"executeResult":null},{"handleCode":200,"executeResult":[]}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, ok := quickCallbacks(body)
 		if !ok {
@@ -126,6 +127,10 @@ func FuzzQuickCallbacks(f *testing.F) {
 
 func TestOrdinaryBodiesAreReadQuickly(t *testing.T) {
 	t.Parallel()
+	own := `[{"logId":1,"logDateTim":2,"logDateTime":2,"handleCode":200,"handleMsg":"done","executeResult":{"code":200,"msg":"done"},"waitedMs":3}]`
+	if got, ok := quickCallbacks([]byte(own)); !ok || len(got) != 1 || got[0].HandleMsg != "done" || got[0].Waited != 3 {
+		t.Errorf("what our executors say is read as %+v, %v", got, ok)
+	}
 	captures := loadCaptures(t)
 	runs, callbacks := 0, 0
 	for _, requests := range captures.AdminToExecutor {
