@@ -25,6 +25,7 @@ esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/
 # What is large is stored compressed, or a hundredth of the program would be these files. So are the licences.
 gzip -9nf $dist/editor-core.js $dist/editor.js $dist/editor-php.js $dist/app.js $dist/cron.js $dist/app.css
 esbuild --target=$targets --outfile=$dist/more.css static/src/css/more.css
+esbuild --target=$targets --outfile=$dist/rare.css static/src/css/rare.css
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
 esbuild --target=$targets --outfile=$dist/login.css static/src/css/login.css
 esbuild --target=$targets --outfile=$dist/media.css static/src/css/media.css
