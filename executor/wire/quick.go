@@ -281,6 +281,7 @@ func oneOf(name []byte, names []string) (at int, ok bool) {
 var (
 	answerNames   = []string{"code", "msg", "content", "data"}
 	logNames      = []string{"fromLineNum", "toLineNum", "logContent", "isEnd", "remembers"}
+	wishNames     = []string{"failedOnly", "bytes"}
 	resultNames   = []string{"code", "msg"}
 	callbackNames = []string{"logId", "logDateTim", "logDateTime", "handleCode", "handleMsg", "executeResult", "undone", "outputs", "outputPushed", "waitedMs"}
 	runsNames     = []string{"runs"}
@@ -374,7 +375,7 @@ func quickRun(body []byte) (r RunRequest, ok bool) {
 		case 14:
 			r.PlannedAt, ok = quickInt64(value)
 		case 15:
-			ok = json.Unmarshal(value, &r.KeepOutput) == nil
+			r.KeepOutput, ok = quickWish(value)
 		case 16:
 			r.Node, ok = quickInt64(value)
 		case 17:
@@ -387,6 +388,19 @@ func quickRun(body []byte) (r RunRequest, ok bool) {
 	}
 	r.BlockStrategy, r.GlueType = Block(block), Glue(glue)
 	return r, true
+}
+
+func quickWish(value []byte) (w *OutputWish, ok bool) {
+	w = new(OutputWish)
+	ok = quickFields(value, wishNames, func(at int, value []byte) (ok bool) {
+		if at == 0 {
+			w.FailedOnly, ok = quickBool(value)
+		} else {
+			w.Bytes, ok = quickInt(value)
+		}
+		return ok
+	})
+	return w, ok
 }
 
 // quickRuns reads the body of /runs as encoding/json does.

@@ -36,7 +36,11 @@ func encodeRun(r *RunRequest) []byte {
 		b = appendNumber(b, `,"plannedAt":`, r.PlannedAt)
 	}
 	if r.KeepOutput != nil {
-		b = appendValue(b, `,"keepOutput":`, r.KeepOutput)
+		b = append(b, `,"keepOutput":{`...)
+		if r.KeepOutput.FailedOnly {
+			b = append(b, `"failedOnly":true,`...)
+		}
+		b = append(appendNumber(b, `"bytes":`, int64(r.KeepOutput.Bytes)), '}')
 	}
 	if r.Node != 0 {
 		b = appendNumber(b, `,"node":`, r.Node)

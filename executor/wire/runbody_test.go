@@ -16,9 +16,11 @@ func fullRun(t testing.TB) RunRequest {
 		GlueUpdateTime: 5, BroadcastIndex: 6, BroadcastTotal: 7, Environment: map[string]string{"A": "<1>", "B": "二"}, Masks: []string{"m"}, PlannedAt: 8,
 		KeepOutput: &OutputWish{FailedOnly: true, Bytes: 9}, Node: 10, TraceParent: "t",
 	}
-	for i := range reflect.ValueOf(r).NumField() {
-		if reflect.ValueOf(r).Field(i).IsZero() {
-			t.Fatalf("%s is not in the request of this test", reflect.TypeOf(r).Field(i).Name)
+	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(*r.KeepOutput)} {
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Fatalf("%s is not in the request of this test", v.Type().Field(i).Name)
+			}
 		}
 	}
 	return r
@@ -27,7 +29,7 @@ func fullRun(t testing.TB) RunRequest {
 func TestTheBodyOfARunIsWhatEncodingJSONWrites(t *testing.T) {
 	t.Parallel()
 	full := fullRun(t)
-	for _, r := range []RunRequest{{}, full} {
+	for _, r := range []RunRequest{{}, full, {KeepOutput: &OutputWish{Bytes: -1}}} {
 		sameBody(t, &r)
 		if got, ok := quickRun(encodeRun(&r)); !ok || !reflect.DeepEqual(got, r) {
 			t.Errorf("%s is read as %+v, %v", encodeRun(&r), got, ok)
@@ -71,7 +73,7 @@ func FuzzQuickRun(f *testing.F) {
 			f.Add([]byte(r.Body))
 		}
 	}
-	for _, body := range []string{`{"jobId":null}`, `{"jobId":1,"jobId":2}`, `{"JobID":1}`, `{"logId":1.0}`, `{"glueType":null}`, `{"masks":null}`, `{"environment":{"a":1}}`, `null`, `{} `} {
+	for _, body := range []string{`{"jobId":null}`, `{"jobId":1,"jobId":2}`, `{"JobID":1}`, `{"logId":1.0}`, `{"glueType":null}`, `{"masks":null}`, `{"environment":{"a":1}}`, `{"keepOutput":null}`, `{"keepOutput":{"bytes":1.5}}`, `{"keepOutput":{"x":1}}`, `null`, `{} `} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
