@@ -39,9 +39,7 @@ type RunsRequest struct {
 	Runs []json.RawMessage `json:"runs"`
 }
 
-// DecodeRuns reads the body of /runs.
-//
-// They may be parts of body.
+// DecodeRuns reads the body of /runs. What it gives has memory of its own: each run's is kept for as long as that takes.
 func DecodeRuns(body []byte) ([]json.RawMessage, error) {
 	r, ok := quickRuns(body)
 	if !ok {
@@ -51,6 +49,9 @@ func DecodeRuns(body []byte) ([]json.RawMessage, error) {
 	}
 	if len(r.Runs) > MaxRuns {
 		return nil, fmt.Errorf("%d runs in one request, and at most %d are taken", len(r.Runs), MaxRuns)
+	}
+	for i := range r.Runs {
+		r.Runs[i] = bytes.Clone(r.Runs[i])
 	}
 	return r.Runs, nil
 }

@@ -344,6 +344,22 @@ func TestWhoIsNotCalledIsForgotten(t *testing.T) {
 	}
 }
 
+// TestARunKeepsNothingOfTheOthers: an executor keeps the body of a run for as long as that takes, and counts the bytes of that one alone.
+func TestARunKeepsNothingOfTheOthers(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"runs":[{"logId":1},{"logId":2}]}`)
+	runs, err := DecodeRuns(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(body)
+	for i, want := range []string{`{"logId":1}`, `{"logId":2}`} {
+		if string(runs[i]) != want {
+			t.Errorf("run %d is a part of what all came in: %q, want %q", i, runs[i], want)
+		}
+	}
+}
+
 func FuzzDecodeRuns(f *testing.F) {
 	f.Add([]byte(`{"runs":[{"jobId":1},{}]}`))
 	f.Add([]byte(`{"runs":null}`))
