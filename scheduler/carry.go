@@ -135,6 +135,15 @@ func (e *Engine) handInDue(long time.Duration) (more bool) {
 	return more
 }
 
+// handInOf hands the recorder the outcome of a run, if it waits for a result.
+func (e *Engine) handInOf(run int64) {
+	e.carrier.handing.Lock()
+	defer e.carrier.handing.Unlock()
+	if o := e.carrier.take(run); o != nil {
+		e.handIn(o)
+	}
+}
+
 // calm reports whether nothing follows from an outcome: the executor took the run.
 func (o *outcome) calm() bool { return o.sent.Code == wire.CodeSuccess && o.sent.Outcome == event.Open }
 

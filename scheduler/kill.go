@@ -246,6 +246,7 @@ func (e *Engine) pull(logID int64, user string) {
 	}
 	switch {
 	case d == nil:
+		e.handInOf(logID) // what it waits for may be hours away
 	case d.taken, !d.unanswered.IsZero(), !d.called.IsZero(): // it may have been sent: that is found out first, and not only when its time comes
 		d.at = e.now()
 		e.timer.add(d)

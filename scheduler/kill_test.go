@@ -136,6 +136,22 @@ func TestAKillRightAfterTheTriggerEndsTheRun(t *testing.T) {
 	})
 }
 
+// TestAKillDoesNotWaitForTheResultThatTakesTheSendingAlong: a run that goes on for an hour has none for as long.
+func TestAKillDoesNotWaitForTheResultThatTakesTheSendingAlong(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.CarryFor = time.Hour }, addressA)
+		id := b.trigger(b.addJob(nil))
+		b.await("that it was sent waits to be written", func() bool { return b.engine.carrier.len() == 1 })
+		if err := b.engine.Kill(t.Context(), id, "ada"); err != nil {
+			t.Fatalf("%v; %s", err, b.dump())
+		}
+		if r := b.run(id); !wasKilled(&r) || !b.has(id, event.Sent) || len(b.executors.kills) != 1 {
+			t.Errorf("%d executors asked; %s", len(b.executors.kills), b.dump())
+		}
+	})
+}
+
 func TestARunThatWaitsForItsTurnIsKilledUnsent(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
