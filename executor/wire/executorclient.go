@@ -63,25 +63,26 @@ func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (A
 	if to.Dialect == DialectTooOld {
 		return Answer{}, &CallError{Stage: StageDial, Err: ErrTooOld}
 	}
-	answer, err := c.runAlone(ctx, to, req, encodeRun(req))
+	answer, err := c.runAlone(ctx, to, req)
 	if err == nil && answer.takesRuns != c.takers.has(to) {
 		c.takers.learn(to, answer.takesRuns)
 	}
 	return answer, err
 }
 
-// runAlone asks for a run, of which body is all.
-func (c *ExecutorClient) runAlone(ctx context.Context, to Target, req *RunRequest, body []byte) (Answer, error) {
+// runAlone asks for a run in a request of its own.
+func (c *ExecutorClient) runAlone(ctx context.Context, to Target, req *RunRequest) (Answer, error) {
 	path := "/run"
 	if to.Dialect == DialectTrigger {
 		path = "/trigger"
 	}
 	if req.TraceParent != "" {
+		ctx = context.WithValue(ctx, traceParentKey{}, req.TraceParent) // in the head, and not in the body
 		plain := *req
 		plain.TraceParent = ""
-		return c.send(context.WithValue(ctx, traceParentKey{}, req.TraceParent), to, path, plain, maxAnswer)
+		req = &plain
 	}
-	return c.post(ctx, baseURL(to.Address)+path, to.Token, to.AppName, body, maxAnswer)
+	return c.post(ctx, baseURL(to.Address)+path, to.Token, to.AppName, encodeRun(req), maxAnswer)
 }
 
 // Kill ends the job's runs, or with a LogID and an executor of ours only that run.

@@ -129,7 +129,7 @@ func (c *ExecutorClient) RunAll(ctx context.Context, to Target, reqs []*RunReque
 		c.takers.learn(to, false)
 	}
 	if err == nil && !taken && !answer.takesRuns { // one that has not read what it does not know, or what is in between
-		return c.runEach(ctx, to, reqs, bodies)
+		return c.runEach(ctx, to, reqs)
 	}
 	told := make([]Told, len(reqs))
 	var each []json.RawMessage
@@ -152,14 +152,14 @@ func (c *ExecutorClient) RunAll(ctx context.Context, to Target, reqs []*RunReque
 }
 
 // runEach asks for runs by themselves after somebody else answered for them. If the executor of before has one, that answer was another's.
-func (c *ExecutorClient) runEach(ctx context.Context, to Target, reqs []*RunRequest, bodies [][]byte) []Told {
+func (c *ExecutorClient) runEach(ctx context.Context, to Target, reqs []*RunRequest) []Told {
 	told := make([]Told, len(reqs))
 	var all sync.WaitGroup
 	for i := range reqs {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			answer, err := c.runAlone(ctx, to, reqs[i], bodies[i])
+			answer, err := c.runAlone(ctx, to, reqs[i])
 			if err == nil && answer.Repeated() {
 				answer, err = Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: errAnsweredFor}
 			}
