@@ -61,21 +61,27 @@ func (e *Engine) run(ctx context.Context, runs []leaving) []wire.Told {
 	if errors.Is(told[0].Err, wire.ErrTooOld) && to.Dialect != wire.DialectTooOld {
 		e.noteDialect(ctx, to.AppName, d.address, wire.DialectTooOld)
 	}
+	var again []int
+	var asked []*wire.RunRequest
 	for i := range told {
-		if told[i].Err != nil || !told[i].Answer.OtherDialect() {
-			continue
+		if told[i].Err == nil && told[i].Answer.OtherDialect() {
+			again, asked = append(again, i), append(asked, reqs[i])
 		}
-		other := to
-		other.Dialect = wire.DialectTrigger
-		if to.Dialect == wire.DialectTrigger {
-			other.Dialect = wire.DialectRun
-		}
-		second := e.cfg.Executors.RunAll(ctx, other, reqs[i:i+1])[0]
+	}
+	if len(again) == 0 {
+		return told
+	}
+	other := to
+	other.Dialect = wire.DialectTrigger
+	if to.Dialect == wire.DialectTrigger {
+		other.Dialect = wire.DialectRun
+	}
+	for n, second := range e.cfg.Executors.RunAll(ctx, other, asked) {
 		if second.Err == nil && second.Answer.OtherDialect() {
 			continue // it understands neither: a wrong token, or no executor. The first answer is the better clue.
 		}
 		e.noteDialect(ctx, to.AppName, d.address, other.Dialect)
-		told[i] = second
+		told[again[n]] = second
 	}
 	return told
 }

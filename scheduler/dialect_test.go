@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,6 +42,35 @@ func TestExecutorsOfBothErasAreServedAndRemembered(t *testing.T) {
 			t.Error("a registration of the other era was not taken in")
 		}
 	})
+}
+
+// TestRunsThatSharedACallAreAskedForTogetherInTheOtherDialect: an executor of 3.5 may have the address of one of ours since, and one after the other they
+// would have the time of one call.
+func TestRunsThatSharedACallAreAskedForTogetherInTheOtherDialect(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), alone, addressA)
+	b.executors.takes = true
+	b.executors.run = func(to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+		if to.Dialect != wire.DialectTrigger && req.LogID != 2 {
+			return wire.Answer{Code: 500, Msg: "invalid request, uri-mapping(/run) not found."}, nil
+		}
+		return wire.Answer{Code: int(200 + req.LogID)}, nil
+	}
+	runs := make([]leaving, 4)
+	for i := range runs {
+		runs[i] = leaving{d: &dispatch{id: int64(i), address: addressA, job: &job{group: b.group}}, req: wire.RunRequest{LogID: int64(i)}}
+	}
+	for i, told := range b.engine.run(t.Context(), runs) {
+		if told.Err != nil || told.Answer.Code != 200+i {
+			t.Errorf("run %d: %+v", i, told)
+		}
+	}
+	if got := b.executors.calls; !slices.Equal(got, []int{4, 3}) {
+		t.Errorf("calls of %v runs, want one of all and one of those that were not understood", got)
+	}
+	if to := b.engine.target(b.group, addressA); to.Dialect != wire.DialectTrigger {
+		t.Error("the dialect was not noted")
+	}
 }
 
 // TestABeatOfANameWithoutAGroupReadsNothing: thousands of executors may come before their group is made, or after it is gone.
