@@ -50,6 +50,9 @@ func TestComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PUNCTUAL_CONTEXTS", contexts)
+	for _, name := range []string{"PUNCTUAL_CONTEXT", "PUNCTUAL_URL", "PUNCTUAL_TOKEN"} { // of whoever runs the tests
+		t.Setenv(name, "")
+	}
 	for _, tt := range []struct {
 		last  string
 		words []string
