@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,5 +42,18 @@ func TestWhoHasADamagedFileIsToldWhatHelps(t *testing.T) {
 				t.Errorf("%s, only read: %v: %v", name, read, err)
 			}
 		}
+	}
+}
+
+// TestWhoReadsWhereNothingIsIsToldSo: a file that was cut to nothing is no installation of an older program.
+func TestWhoReadsWhereNothingIsIsToldSo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "punctual.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pool := dbtest.Open(t, db.Config{DataDir: dir, ReadOnly: true})
+	if err := pool.CheckCurrent(t.Context()); !errors.Is(err, db.ErrNotOurs) || !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("%v, want %v", err, db.ErrNotOurs)
 	}
 }

@@ -59,8 +59,8 @@ func TestHandBack(t *testing.T) {
 			if e.renamed {
 				mustExec(t, pool.DB, "INSERT INTO xxl_job_group (app_name, name, address_type, access_token) VALUES ('new', 'x', 0, 'secret')")
 				mustExec(t, pool.DB, "INSERT INTO xxl_job_info (job_group, name, glue_type, schedule_type, schedule_conf) VALUES (1, 'theirs', 'BEAN', 'FIX_DELAY', '9')")
-				if err := pool.CheckCurrent(t.Context()); !errors.Is(err, db.ErrOutdated) {
-					t.Errorf("CheckCurrent = %v, want %v", err, db.ErrOutdated)
+				if err := pool.CheckCurrent(t.Context()); !errors.Is(err, db.ErrNotOurs) {
+					t.Errorf("CheckCurrent = %v, want %v", err, db.ErrNotOurs)
 				}
 			}
 			for _, s := range e.oldStatements() {

@@ -176,11 +176,14 @@ func isOurs(ctx context.Context, target *sql.DB) (bool, error) {
 // ErrOutdated means that the database has not been brought up to what this program needs.
 var ErrOutdated = errors.New("the database is older than this program; bring it up to date first: start the new program, or punctual migrate")
 
-// CheckCurrent reports [ErrOutdated] for whoever only reads and so cannot [Pool.Migrate]. It too reads what is kept in memory.
+// CheckCurrent reports [ErrOutdated] for whoever only reads and so cannot [Pool.Migrate], and [ErrNotOurs]. It too reads what is kept in memory.
 func (p *Pool) CheckCurrent(ctx context.Context) error {
+	if err := p.CheckOurs(ctx); err != nil {
+		return err
+	}
 	rows, err := p.QueryContext(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied")
 	if err != nil {
-		return fmt.Errorf("%w (%w)", ErrOutdated, Error(err))
+		return fmt.Errorf("read schema versions: %w", Error(err))
 	}
 	defer rows.Close()
 	missing := knownVersions()
@@ -201,7 +204,7 @@ func (p *Pool) CheckCurrent(ctx context.Context) error {
 }
 
 // ErrNotOurs means that the settings lead to a database in which nothing of ours is: an empty one, or an XXL-JOB admin's.
-var ErrNotOurs = errors.New("there is no installation of Punctual in this database: give the settings of the admin, or begin one with punctual migrate")
+var ErrNotOurs = errors.New("there is no installation of Punctual in this database: give the settings of the admin, restore a backup if there was one, or begin one with punctual migrate")
 
 // CheckOurs reports [ErrNotOurs] for whoever is to change an installation, and not to begin one.
 func (p *Pool) CheckOurs(ctx context.Context) error {
