@@ -20,6 +20,7 @@ type addressQueues struct {
 	share              func(*dispatch) int              // how many bytes a run takes of a call that it may share; 0: it has one of its own
 	low                int                              // when only so many wait for an address, drained is called; it must not come back here
 	drained            func()
+	hangAfter          time.Duration // how long a shared call counts as one that others wait for
 
 	mu      sync.Mutex
 	byAddr  map[string]*addressQueue
@@ -58,7 +59,7 @@ type jobQueue struct {
 }
 
 func newAddressQueues(perAddress, perJob int, run func(*addressQueue, []*dispatch), share func(*dispatch) int) *addressQueues {
-	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, share: share, byAddr: make(map[string]*addressQueue), drained: func() {}}
+	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, share: share, byAddr: make(map[string]*addressQueue), drained: func() {}, hangAfter: sharedFor}
 }
 
 // add queues a run for the address. It reports false when they are stopped or limit runs wait for the address already:
@@ -115,7 +116,7 @@ func (l *addressQueues) pump(aq *addressQueue) {
 		}
 		if size > 0 {
 			aq.shared++
-			c.waited = time.AfterFunc(sharedFor, func() { l.hangs(c) })
+			c.waited = time.AfterFunc(l.hangAfter, func() { l.hangs(c) })
 		}
 		l.sends.Go(func() { l.work(c) })
 	}
