@@ -387,10 +387,20 @@ func (e *Engine) startThoseBefore(ctx context.Context, j *job, no lack) {
 
 // startNext sends the next runs of a job that wait for a slot to try for one.
 func (e *Engine) startNext(ctx context.Context, jobID int64) error {
-	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: nextRuns})
-	if err == nil {
-		_, err = e.letTry(ctx, jobID, ids)
+	// Counted first: a run that is given its slot meanwhile then takes nobody's turn, as it would if it were listed and counted.
+	counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
+	if err != nil {
+		return err
 	}
+	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: nextRuns})
+	if err != nil {
+		return err
+	}
+	running := int64(0)
+	if len(counts) > 0 {
+		running = counts[0].Running
+	}
+	_, err = e.letTry(ctx, jobID, ids, running)
 	return err
 }
 
@@ -441,7 +451,7 @@ func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 			runs[r.JobID] = append(runs[r.JobID], r.LogID)
 		}
 		for _, id := range jobs {
-			tried, err := e.letTry(ctx, id, runs[id])
+			tried, err := e.letTry(ctx, id, runs[id], 0) // the line has those alone that its job has room for
 			if err != nil {
 				return err
 			}
@@ -454,8 +464,8 @@ func (e *Engine) nextOfGroup(ctx context.Context, groupID int64) error {
 // nextRuns is how many runs are let try at once.
 const nextRuns = 16
 
-// letTry sends waiting runs of a job to try for a slot, and says how many these are.
-func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (tried int, err error) {
+// letTry sends waiting runs of a job, of which so many had a slot, to try for one, and says how many these are.
+func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64, running int64) (tried int, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
@@ -467,15 +477,7 @@ func (e *Engine) letTry(ctx context.Context, jobID int64, ids []int64) (tried in
 	}
 	j := jobOf(&row, e.cfg.Pool)
 	if j.limit > 0 {
-		counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
-		if err != nil {
-			return 0, err
-		}
-		room := int64(j.limit)
-		if len(counts) > 0 {
-			room -= counts[0].Running
-		}
-		ids = ids[:min(max(room, 0), int64(len(ids)))]
+		ids = ids[:min(max(int64(j.limit)-running, 0), int64(len(ids)))]
 	}
 	if len(ids) == 0 {
 		return 0, nil

@@ -243,11 +243,28 @@ func TestNoMoreAreLetTryThanThereIsRoomFor(t *testing.T) {
 			for _, id := range ids[:tt.running] {
 				b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = ?", id)
 			}
-			if got, err := b.engine.letTry(t.Context(), job, tt.ids); err != nil || got != tt.want {
+			if got, err := b.engine.letTry(t.Context(), job, tt.ids, int64(tt.running)); err != nil || got != tt.want {
 				t.Errorf("%d run, %d wait: %d were let try, want %d, %v", tt.running, len(tt.ids), got, tt.want, err)
 			}
 			b.await("they have tried", func() bool { return b.engine.pending.len() == 0 })
 		}
+	})
+}
+
+// TestARunThatIsGivenItsSlotMeanwhileTakesNobodysTurn: it was the next when those that wait were listed, and has its slot when they are let try.
+func TestARunThatIsGivenItsSlotMeanwhileTakesNobodysTurn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
+		b.wait(job, 2)
+		first := b.allRuns()[0].ID
+		b.exec("UPDATE punctual_slot SET running = 1 WHERE log_id = ?", first)
+		b.exec("UPDATE xxl_job_log SET owner_node = ? WHERE id = ?", b.engine.node.ID(), first)
+		if tried, err := b.engine.letTry(t.Context(), job, []int64{first, first + 1}, 0); err != nil || tried != 1 {
+			t.Errorf("%d were let try, %v", tried, err)
+		}
+		b.await("the other is sent", func() bool { return b.run(first+1).TriggerCode == wire.CodeSuccess })
 	})
 }
 
