@@ -108,13 +108,13 @@ func (e *Engine) carryLoop(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			more = e.handInDue(e.carryFor())
+			more = e.handInDue(e.carryNow())
 		}
 	}
 }
 
-// carryFor is how long outcomes wait now.
-func (e *Engine) carryFor() time.Duration {
+// carryNow is how long outcomes wait as things are.
+func (e *Engine) carryNow() time.Duration {
 	switch {
 	case e.draining.Load():
 		return 0

@@ -103,7 +103,7 @@ func TestSendingsWaitLongerWhileResultsDo(t *testing.T) {
 	e.finisher.stopc = make(chan struct{})
 	want := func(when string, want time.Duration) {
 		t.Helper()
-		if got := e.carryFor(); got != want {
+		if got := e.carryNow(); got != want {
 			t.Errorf("%s: %v, want %v", when, got, want)
 		}
 	}
