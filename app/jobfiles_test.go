@@ -13,94 +13,140 @@ import (
 	"github.com/punctual-job/punctual/app/client"
 )
 
-// TestJobsAreKeptInFiles works on jobs from a folder, as a pipeline does.
+// keptFiles is an installation whose jobs are kept in a folder, as a pipeline works on them.
+type keptFiles struct {
+	t     *testing.T
+	a     *App
+	c     *caller
+	root  *browser
+	whole string // a token that may everything
+	dir   string
+}
+
+func keepingFiles(t *testing.T, o Options) *keptFiles {
+	t.Helper()
+	a, c := apiCaller(t, o) // with the group orders
+	things(t, a, 2, secret)
+	root := open(t, a).mustLogin()
+	return &keptFiles{t, a, c, root, makeToken(t, root, url.Values{"name": {"ci"}, "scope": {"admin"}, "days": {"7"}}), t.TempDir()}
+}
+
+func (k *keptFiles) write(name, text string) {
+	k.t.Helper()
+	path := filepath.Join(k.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// fileOf is a file of jobs of orders.
+func fileOf(jobs ...string) string {
+	text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n"
+	for _, j := range jobs {
+		text += "      - {author: ann, handler: h, schedule: CRON, cron: '0 0 2 * * ?', " + j + "}\n"
+	}
+	return text
+}
+
+// do gives a command the folder, and what it says with its code.
+func (k *keptFiles) do(token, command string, args ...string) (string, int) {
+	k.t.Helper()
+	args = append([]string{command, "-f", k.dir, "--source", "git/jobs", "--url", k.c.base, "--token", token}, args...)
+	out, err := punctual(k.t, args...)
+	if exit, ok := errors.AsType[*client.ExitError](err); ok {
+		return out + err.Error(), exit.Code
+	} else if err != nil {
+		return out + err.Error(), -1
+	}
+	return out, 0
+}
+
+func (k *keptFiles) says(code int, want, command string, args ...string) {
+	k.t.Helper()
+	if out, got := k.do(k.whole, command, args...); got != code || !strings.Contains(out, want) {
+		k.t.Errorf("%s %v: %d, want %d with %q:\n%s", command, args, got, code, want, out)
+	}
+}
+
+// begin keeps two jobs in the folder.
+func (k *keptFiles) begin() {
+	k.t.Helper()
+	k.write("a.yaml", fileOf("description: close the day, state: running, retries: 2"))
+	k.write("deep/b.yml", fileOf("description: open the day"))
+	k.says(0, "2 created, 0 changed", "apply", "--revision", "abc1234")
+}
+
+type keptJob struct {
+	ID          int
+	Description string
+	State       string
+	Retries     int
+}
+
+// job is the job of a name, the zero value if there is none.
+func (k *keptFiles) job(name string) keptJob {
+	k.t.Helper()
+	var all struct{ Items []keptJob }
+	k.c.json(200, &all, "GET", "/jobs?text="+url.QueryEscape(name), "")
+	for _, item := range all.Items {
+		if item.Description == name {
+			return item
+		}
+	}
+	return keptJob{}
+}
+
+// TestJobsAreKeptInFiles of a folder: what would be done is told first, and nothing else is done. Another source may not take them.
 func TestJobsAreKeptInFiles(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a, c := apiCaller(t, o) // with the group orders
-		things(t, a, 2, secret)
-		root := open(t, a).mustLogin()
-		whole := makeToken(t, root, url.Values{"name": {"ci"}, "scope": {"admin"}, "days": {"7"}})
-		dir := t.TempDir()
-		write := func(name, text string) {
-			t.Helper()
-			path := filepath.Join(dir, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		file := func(jobs ...string) string {
-			text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n"
-			for _, j := range jobs {
-				text += "      - {author: ann, handler: h, schedule: CRON, cron: '0 0 2 * * ?', " + j + "}\n"
-			}
-			return text
-		}
-		do := func(token, command string, args ...string) (string, int) {
-			t.Helper()
-			args = append([]string{command, "-f", dir, "--source", "git/jobs", "--url", c.base, "--token", token}, args...)
-			out, err := punctual(t, args...)
-			if exit, ok := errors.AsType[*client.ExitError](err); ok {
-				return out + err.Error(), exit.Code
-			} else if err != nil {
-				return out + err.Error(), -1
-			}
-			return out, 0
-		}
-		says := func(code int, want, command string, args ...string) {
-			t.Helper()
-			if out, got := do(whole, command, args...); got != code || !strings.Contains(out, want) {
-				t.Errorf("%s %v: %d, want %d with %q:\n%s", command, args, got, code, want, out)
-			}
-		}
-		job := func(name string) (j struct {
-			ID      int
-			State   string
-			Retries int
-		}) {
-			t.Helper()
-			var all struct {
-				Items []struct {
-					ID          int
-					Description string
-					State       string
-					Retries     int
-				}
-			}
-			c.json(200, &all, "GET", "/jobs?text="+url.QueryEscape(name), "")
-			for _, item := range all.Items {
-				if item.Description == name {
-					j.ID, j.State, j.Retries = item.ID, item.State, item.Retries
-				}
-			}
-			return j
-		}
-
-		write("a.yaml", file("description: close the day, state: running, retries: 2"))
-		write("deep/b.yml", file("description: open the day"))
-		write("deep/notes.txt", "no jobs")
-		write(".git/c.yaml", "no jobs either")
-		says(1, "2 created", "diff")
-		says(0, "(nothing was done)", "apply", "--dry-run")
-		write("deep/b.yml", strings.Replace(file("description: open the day"), "orders", "nowhere", 1))
-		says(2, "1 job refused; nothing was done; --create-executors makes groups that there are not", "apply")
-		write("deep/b.yml", file("description: open the day"))
-		if job("close the day").ID != 0 {
+		k := keepingFiles(t, o)
+		k.write("a.yaml", fileOf("description: close the day, state: running, retries: 2"))
+		k.write("deep/b.yml", fileOf("description: open the day"))
+		k.write("deep/notes.txt", "no jobs")
+		k.write(".git/c.yaml", "no jobs either")
+		k.says(1, "2 created", "diff")
+		k.says(0, "(nothing was done)", "apply", "--dry-run")
+		k.write("deep/b.yml", strings.Replace(fileOf("description: open the day"), "orders", "nowhere", 1))
+		k.says(2, "1 job refused; nothing was done; --create-executors makes groups that there are not", "apply")
+		k.write("deep/b.yml", fileOf("description: open the day"))
+		if k.job("close the day").ID != 0 {
 			t.Fatal("a dry run made a job")
 		}
-		says(0, "2 created, 0 changed", "apply", "--revision", "abc1234")
-		if j := job("close the day"); j.State != "running" || j.Retries != 2 {
+		k.says(0, "2 created, 0 changed", "apply", "--revision", "abc1234")
+		if j := k.job("close the day"); j.State != "running" || j.Retries != 2 {
 			t.Errorf("made: %+v", j)
 		}
-		says(0, "2 as they are", "diff")
+		k.says(0, "2 as they are", "diff")
 
+		// Another source may not take it.
+		out, err := punctual(t, "apply", "-f", k.dir, "--source", "git/other", "--url", k.c.base, "--token", k.whole)
+		if exit, ok := errors.AsType[*client.ExitError](err); !ok || exit.Code != 2 || !strings.Contains(out, "git/jobs") || !strings.Contains(out, "2 refused") {
+			t.Errorf("another source: %v\n%s", err, out)
+		}
+
+		// A plan that was shown is the one that is done.
+		var r refusal
+		body := `{"files":[{"text":"punctual_jobs: 1\nexecutors: []\n"}],"source":"git/jobs","prune":true,"digest":"0123456789abcdef"}`
+		if k.c.json(412, &r, "POST", "/jobs/apply", body); r.Code != "changed" {
+			t.Errorf("another plan: %+v", r)
+		}
+	})
+}
+
+// TestWhatIsChangedByHandShows on the pages of a job that is kept in files, and goes with the next apply; where the setting says so, nobody changes it.
+func TestWhatIsChangedByHandShows(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		k := keepingFiles(t, o)
+		k.begin()
 		// What somebody changes by hand shows, and goes with the next apply.
-		byHand := job("close the day")
-		c.json(200, &struct{}{}, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":5}`)
-		page := root.get(fmt.Sprintf("/jobs/%d", byHand.ID))
+		byHand := k.job("close the day")
+		k.c.json(200, &struct{}{}, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":5}`)
+		page := k.root.get(fmt.Sprintf("/jobs/%d", byHand.ID))
 		if kept := strings.Join(strings.Fields(page.document(t).Find("[data-kept]").Text()), " "); !strings.Contains(kept, "git/jobs") || !strings.Contains(kept, "abc1234") || !strings.Contains(kept, "changed here since") {
 			t.Errorf("the page of a job that was changed by hand says %q", kept)
 		}
@@ -110,144 +156,173 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 				Changed          bool
 			} `json:"kept_in"`
 		}
-		if c.json(200, &read, "GET", fmt.Sprintf("/jobs/%d", byHand.ID), ""); read.Kept.Source != "git/jobs" || read.Kept.Revision != "abc1234" || !read.Kept.Changed {
+		if k.c.json(200, &read, "GET", fmt.Sprintf("/jobs/%d", byHand.ID), ""); read.Kept.Source != "git/jobs" || read.Kept.Revision != "abc1234" || !read.Kept.Changed {
 			t.Errorf("where a job is kept, to programs: %+v", read)
 		}
-		says(1, `retries: "5" -> "2"`, "diff")
-		says(0, "1 changed", "apply", "--revision", "def5678")
-		if j := job("close the day"); j.ID != byHand.ID || j.Retries != 2 {
+		k.says(1, `retries: "5" -> "2"`, "diff")
+		k.says(0, "1 changed", "apply", "--revision", "def5678")
+		if j := k.job("close the day"); j.ID != byHand.ID || j.Retries != 2 {
 			t.Errorf("applied again: %+v", j)
 		}
-		kept := strings.Join(strings.Fields(root.get(fmt.Sprintf("/jobs/%d/edit", byHand.ID)).document(t).Find("[data-kept]").Text()), " ")
+		kept := strings.Join(strings.Fields(k.root.get(fmt.Sprintf("/jobs/%d/edit", byHand.ID)).document(t).Find("[data-kept]").Text()), " ")
 		if !strings.Contains(kept, "def5678") || strings.Contains(kept, "changed here since") {
 			t.Errorf("the form of a job that is as in its files says %q", kept)
 		}
 
 		// Where the setting says so, files alone decide.
-		c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"on"}`)
+		k.c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"on"}`)
 		var held refusal
-		if c.json(409, &held, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":5}`); !strings.Contains(held.Detail, "git/jobs") {
+		if k.c.json(409, &held, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":5}`); !strings.Contains(held.Detail, "git/jobs") {
 			t.Errorf("a change of a job that is held: %+v", held)
 		}
-		if kept := root.get(fmt.Sprintf("/jobs/%d", byHand.ID)).document(t).Find("[data-kept]").Text(); !strings.Contains(kept, "changed there only") {
+		if kept := k.root.get(fmt.Sprintf("/jobs/%d", byHand.ID)).document(t).Find("[data-kept]").Text(); !strings.Contains(kept, "changed there only") {
 			t.Errorf("the page of a job that is held says %q", kept)
 		}
-		c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"off"}`)
+		k.c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"off"}`)
+	})
+}
 
-		// Another source may not take it.
-		out, err := punctual(t, "apply", "-f", dir, "--source", "git/other", "--url", c.base, "--token", whole)
-		if exit, ok := errors.AsType[*client.ExitError](err); !ok || exit.Code != 2 || !strings.Contains(out, "git/jobs") || !strings.Contains(out, "2 refused") {
-			t.Errorf("another source: %v\n%s", err, out)
-		}
-
-		// A plan that was shown is the one that is done.
-		var r refusal
-		body := `{"files":[{"text":"punctual_jobs: 1\nexecutors: []\n"}],"source":"git/jobs","prune":true,"digest":"0123456789abcdef"}`
-		if c.json(412, &r, "POST", "/jobs/apply", body); r.Code != "changed" {
-			t.Errorf("another plan: %+v", r)
-		}
-
+// TestWhatIsInTheFilesNoMore is deleted where that is asked for, or renamed where its number says that it is another.
+func TestWhatIsInTheFilesNoMore(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		k := keepingFiles(t, o)
+		k.begin()
+		byHand := k.job("close the day")
 		// What is in the files no more stays, unless it is to be deleted.
-		write("deep/b.yml", file())
-		says(0, "0 deleted, 1 as they are", "apply")
-		says(1, "- orders: open the day", "diff", "--prune")
-		says(0, "1 deleted", "apply", "--prune")
-		if job("open the day").ID != 0 || job("close the day").ID == 0 {
+		k.write("deep/b.yml", fileOf())
+		k.says(0, "0 deleted, 1 as they are", "apply")
+		k.says(1, "- orders: open the day", "diff", "--prune")
+		k.says(0, "1 deleted", "apply", "--prune")
+		if k.job("open the day").ID != 0 || k.job("close the day").ID == 0 {
 			t.Error("the wrong job was deleted, or none")
 		}
 
 		// One that its number finds is renamed, and keeps it; one that somebody made by hand is told to be the files' from then on.
-		write("a.yaml", file(fmt.Sprintf("description: close the night, state: running, retries: 2, id: %d", byHand.ID)))
-		says(1, `description: "close the day" -> "close the night"`, "diff", "--by-id", "--prune")
-		says(0, "1 changed, 0 deleted", "apply", "--by-id", "--prune")
-		if job("close the night").ID != byHand.ID {
+		k.write("a.yaml", fileOf(fmt.Sprintf("description: close the night, state: running, retries: 2, id: %d", byHand.ID)))
+		k.says(1, `description: "close the day" -> "close the night"`, "diff", "--by-id", "--prune")
+		k.says(0, "1 changed, 0 deleted", "apply", "--by-id", "--prune")
+		if k.job("close the night").ID != byHand.ID {
 			t.Error("a job that was renamed is another one")
 		}
-		write("a.yaml", file("description: close the day, state: running, retries: 2, id: "+fmt.Sprint(byHand.ID)))
-		says(0, "1 changed", "apply", "--by-id")
-		c.json(201, &struct{}{}, "POST", "/jobs", `{"group_id":1,"description":"by hand","author":"ann","handler":"h"}`)
-		write("deep/b.yml", "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {author: ann, handler: h, schedule: NONE, description: by hand}\n")
-		says(0, "kept in no files so far", "diff")
-		says(0, "kept in no files so far", "apply")
-		if out, code := do(whole, "diff"); code != 0 || strings.Contains(out, "so far") {
+		k.write("a.yaml", fileOf("description: close the day, state: running, retries: 2, id: "+fmt.Sprint(byHand.ID)))
+		k.says(0, "1 changed", "apply", "--by-id")
+		k.c.json(201, &struct{}{}, "POST", "/jobs", `{"group_id":1,"description":"by hand","author":"ann","handler":"h"}`)
+		k.write("deep/b.yml", "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - {author: ann, handler: h, schedule: NONE, description: by hand}\n")
+		k.says(0, "kept in no files so far", "diff")
+		k.says(0, "kept in no files so far", "apply")
+		if out, code := k.do(k.whole, "diff"); code != 0 || strings.Contains(out, "so far") {
 			t.Errorf("one that is the files' already: %d %s", code, out)
 		}
-		write("deep/b.yml", file())
-		says(0, "1 deleted", "apply", "--prune")
+		k.write("deep/b.yml", fileOf())
+		k.says(0, "1 deleted", "apply", "--prune")
+	})
+}
 
+// TestWhatIsWrongInFilesIsToldByTheirLines.
+func TestWhatIsWrongInFilesIsToldByTheirLines(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		k := keepingFiles(t, o)
+		k.begin()
 		// What is wrong is told by file and line, and nothing is done.
-		write("deep/b.yml", "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - colour: red\n")
-		if out, code := do(whole, "apply"); code != -1 || !strings.Contains(out, "deep/b.yml:5") {
+		k.write("deep/b.yml", "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - colour: red\n")
+		if out, code := k.do(k.whole, "apply"); code != -1 || !strings.Contains(out, "deep/b.yml:5") {
 			t.Errorf("a field that is none: %d %s", code, out)
 		}
-		write("deep/b.yml", strings.Replace(file("description: x"), "0 0 2 *", "0 0 25 *", 1))
-		if out, code := do(whole, "apply"); code != 2 || !strings.Contains(out, "deep/b.yml:5: cron: ") {
+		k.write("deep/b.yml", strings.Replace(fileOf("description: x"), "0 0 2 *", "0 0 25 *", 1))
+		if out, code := k.do(k.whole, "apply"); code != 2 || !strings.Contains(out, "deep/b.yml:5: cron: ") {
 			t.Errorf("a cron that is none: %d %s", code, out)
 		}
+	})
+}
 
+// TestFilesOfSomebodyWithRightsInOneGroup: they neither see nor delete what is kept for other groups.
+func TestFilesOfSomebodyWithRightsInOneGroup(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		k := keepingFiles(t, o)
+		k.begin()
+		k.write("deep/b.yml", fileOf())
+		k.says(0, "1 deleted", "apply", "--prune")
 		// Somebody with rights in one group.
 		form := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view", "1.edit", "1.schedule"}}
-		if got := root.post("/users", form); got.status != http.StatusSeeOther {
+		if got := k.root.post("/users", form); got.status != http.StatusSeeOther {
 			t.Fatalf("create user: %d %s", got.status, got.body)
 		}
-		jonas := open(t, a)
+		jonas := open(t, k.a)
 		jonas.login("jonas", testPassword)
 		token := makeToken(t, jonas, url.Values{"name": {"ci"}, "scope": {"view", "edit", "schedule"}, "days": {"7"}})
-		write("deep/b.yml", strings.Replace(file("description: mine"), "orders", strings.ToLower(secret), 1))
-		if out, code := do(token, "apply"); code != 2 || job("mine").ID != 0 {
+		k.write("deep/b.yml", strings.Replace(fileOf("description: mine"), "orders", strings.ToLower(secret), 1))
+		if out, code := k.do(token, "apply"); code != 2 || k.job("mine").ID != 0 {
 			t.Errorf("a group that is not theirs: %d %s", code, out)
 		}
-		write("deep/b.yml", file("description: mine"))
-		if out, code := do(token, "apply"); code != 0 || !strings.Contains(out, "1 created") {
+		k.write("deep/b.yml", fileOf("description: mine"))
+		if out, code := k.do(token, "apply"); code != 0 || !strings.Contains(out, "1 created") {
 			t.Errorf("their group: %d %s", code, out)
 		}
-		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_file_job (job_id, source) SELECT id, 'git/jobs' FROM xxl_job_info WHERE job_group = 2"); err != nil {
+		if _, err := k.a.pool.ExecContext(t.Context(), "INSERT INTO punctual_file_job (job_id, source) SELECT id, 'git/jobs' FROM xxl_job_info WHERE job_group = 2"); err != nil {
 			t.Fatal(err)
 		}
-		if out, code := do(token, "apply", "--prune"); code != 0 || strings.Contains(out, secret) || !strings.Contains(out, "0 deleted") {
+		if out, code := k.do(token, "apply", "--prune"); code != 0 || strings.Contains(out, secret) || !strings.Contains(out, "0 deleted") {
 			t.Errorf("jobs of the source that they may not see: %d %s", code, out)
 		}
 
 		// What is exported can be applied.
-		exported, err := punctual(t, "jobs", "export", "--executor", "orders", "--url", c.base, "--token", token)
+		exported, err := punctual(t, "jobs", "export", "--executor", "orders", "--url", k.c.base, "--token", token)
 		if err != nil || !strings.Contains(exported, "close the day") || strings.Contains(exported, secret) {
 			t.Errorf("exported: %v\n%s", err, exported)
 		}
-		if err := os.RemoveAll(filepath.Join(dir, "deep")); err != nil {
+		if err := os.RemoveAll(filepath.Join(k.dir, "deep")); err != nil {
 			t.Fatal(err)
 		}
-		write("a.yaml", exported)
-		says(0, "2 as they are", "diff")
+		k.write("a.yaml", exported)
+		k.says(0, "2 as they are", "diff")
+	})
+}
 
+// TestAJobThatIsReleased may be changed by hand, stays when its former source is pruned, and goes to the next source.
+func TestAJobThatIsReleased(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		k := keepingFiles(t, o)
+		k.begin()
+		k.write("a.yaml", fileOf("description: close the day, state: running, retries: 2", "description: mine"))
+		k.write("deep/b.yml", fileOf())
+		k.says(0, "1 created, 0 changed, 1 deleted", "apply", "--prune")
+		if _, err := k.a.pool.ExecContext(t.Context(), "INSERT INTO punctual_file_job (job_id, source) SELECT id, 'git/jobs' FROM xxl_job_info WHERE job_group = 2"); err != nil {
+			t.Fatal(err)
+		}
+		byHand := k.job("close the day")
 		// A job that is released may be changed by hand, stays when its former source is pruned, and goes to the next source.
-		c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"on"}`)
-		if got := root.post(fmt.Sprintf("/jobs/%d/release", byHand.ID), url.Values{}); got.status != http.StatusSeeOther {
+		k.c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"on"}`)
+		if got := k.root.post(fmt.Sprintf("/jobs/%d/release", byHand.ID), url.Values{}); got.status != http.StatusSeeOther {
 			t.Fatalf("release: %d %s", got.status, got.body)
 		}
-		c.json(200, &struct{}{}, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":7}`)
-		if root.get(fmt.Sprintf("/jobs/%d", byHand.ID)).document(t).Find("[data-kept]").Length() != 0 {
+		k.c.json(200, &struct{}{}, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":7}`)
+		if k.root.get(fmt.Sprintf("/jobs/%d", byHand.ID)).document(t).Find("[data-kept]").Length() != 0 {
 			t.Error("the page of a job that was released says that it is kept in files")
 		}
-		if out, err := punctual(t, "jobs", "release", "close the day", "--url", c.base, "--token", token); err == nil || !strings.Contains(err.Error(), "kept in no files") {
+		if out, err := punctual(t, "jobs", "release", "close the day", "--url", k.c.base, "--token", k.whole); err == nil || !strings.Contains(err.Error(), "kept in no files") {
 			t.Errorf("released twice: %v %s", err, out)
 		}
-		if out, err := punctual(t, "jobs", "release", "mine", "--url", c.base, "--token", token); err != nil || !strings.Contains(out, "mine released") {
+		if out, err := punctual(t, "jobs", "release", "mine", "--url", k.c.base, "--token", k.whole); err != nil || !strings.Contains(out, "mine released") {
 			t.Errorf("release: %v %s", err, out)
 		}
-		write("a.yaml", file())
-		says(0, "1 deleted", "apply", "--prune") // the one of the other group
-		if job("close the day").Retries != 7 || job("mine").ID == 0 {
+		k.write("a.yaml", fileOf())
+		k.says(0, "1 deleted", "apply", "--prune") // the one of the other group
+		if k.job("close the day").Retries != 7 || k.job("mine").ID == 0 {
 			t.Error("a job that was released was pruned or changed")
 		}
-		write("a.yaml", file("description: mine"))
-		if out, err := punctual(t, "apply", "-f", dir, "--source", "git/other", "--url", c.base, "--token", whole); err != nil || !strings.Contains(out, "0 refused") && strings.Contains(out, "refused") {
+		k.write("a.yaml", fileOf("description: mine"))
+		if out, err := punctual(t, "apply", "-f", k.dir, "--source", "git/other", "--url", k.c.base, "--token", k.whole); err != nil || !strings.Contains(out, "0 refused") && strings.Contains(out, "refused") {
 			t.Errorf("the next source: %v\n%s", err, out)
 		}
-		if kept := root.get(fmt.Sprintf("/jobs/%d", job("mine").ID)).document(t).Find("[data-kept]").Text(); !strings.Contains(kept, "git/other") {
+		if kept := k.root.get(fmt.Sprintf("/jobs/%d", k.job("mine").ID)).document(t).Find("[data-kept]").Text(); !strings.Contains(kept, "git/other") {
 			t.Errorf("the page of a job that went to another source says %q", kept)
 		}
 		var log struct{ Items []struct{ Action string } }
-		if c.json(200, &log, "GET", fmt.Sprintf("/audit?object_kind=job&object_id=%d&text=close", byHand.ID), ""); len(log.Items) < 2 || log.Items[1].Action != "update" {
+		if k.c.json(200, &log, "GET", fmt.Sprintf("/audit?object_kind=job&object_id=%d&text=close", byHand.ID), ""); len(log.Items) < 2 || log.Items[1].Action != "update" {
 			t.Errorf("the audit log of a job that was released: %+v", log.Items)
 		}
 	})
