@@ -192,7 +192,7 @@ func (a answer) document(t *testing.T) *goquery.Document {
 // events reads a stream and hands over each event until the function has seen enough.
 func (b *browser) events(path string, enough func(name, data string) bool) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), executortest.Patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", b.base+path, nil)
 	if err != nil {

@@ -15,12 +15,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/views/browsertest"
 )
-
-// browserLimit is how long a test may use its browser: far more than any needs on a busy machine.
-const browserLimit = 5 * time.Minute
 
 // openChromium starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
 func openChromium(t *testing.T) context.Context {
@@ -33,9 +29,7 @@ func openChromium(t *testing.T) context.Context {
 	// Not t.TempDir: the browser's helpers may still write for a moment after it has ended, and a file more is no failure.
 	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	options = append(options, chromedp.WindowSize(1440, 900), chromedp.UserDataDir(profile))
-	limited, end := context.WithTimeout(t.Context(), browserLimit) // what is waited for may never come
-	t.Cleanup(end)
-	alloc, stop := chromedp.NewExecAllocator(limited, options...)
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
 	t.Cleanup(cancel)
@@ -70,9 +64,7 @@ func TestTheStoryInABrowser(t *testing.T) {
 
 	step := func(what string, actions ...chromedp.Action) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(browser, executortest.Patience)
-		defer cancel()
-		if err := chromedp.Run(ctx, actions...); err != nil {
+		if err := browsertest.Run(browser, actions...); err != nil {
 			picture(t, browser, "failed")
 			t.Fatalf("%s: %v\n%s", what, err, shown(browser))
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/views/browsertest"
 )
 
 // foreignPasskey makes a passkey that nobody has registered and answers the question of the page with it.
@@ -44,9 +46,9 @@ func makeAndShowPasskey(t *testing.T, o Options) {
 	base := strings.Replace(a.Welcome().URL, "127.0.0.1", "localhost", 1) // there are no passkeys for numbers
 	do := func(what string, actions ...chromedp.Action) {
 		t.Helper()
-		if err := chromedp.Run(ctx, actions...); err != nil {
+		if err := browsertest.Run(ctx, actions...); err != nil {
 			var body string
-			_ = chromedp.Run(ctx, chromedp.Text("main", &body, chromedp.ByQuery))
+			_ = browsertest.Run(ctx, chromedp.Text("main", &body, chromedp.ByQuery))
 			t.Fatalf("%s: %v\n%s", what, err, body)
 		}
 	}

@@ -155,13 +155,9 @@ func (w *window) weigh() float64 {
 // do runs actions one after the other and fails the test when one of them fails, with what the page looked like.
 func (w *window) do(actions ...chromedp.Action) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx, patience)
-	defer cancel()
-	for _, a := range actions {
-		if err := chromedp.Run(ctx, a); err != nil {
-			w.photograph()
-			w.t.Fatal(err)
-		}
+	if err := browsertest.Run(w.ctx, actions...); err != nil {
+		w.photograph()
+		w.t.Fatal(err)
 	}
 }
 

@@ -2,6 +2,7 @@
 package browsertest
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"testing"
@@ -33,5 +34,19 @@ func Options(t *testing.T) []chromedp.ExecAllocatorOption {
 		t.Fatal("there is no chromium, which TEST_BROWSER=required asks for")
 	}
 	t.Skip("there is no chromium: make deps, or apt-get install chromium-headless-shell fonts-noto-cjk, to try pages in a browser")
+	return nil
+}
+
+// Run does things in a browser one after the other. Each has [executortest.Patience] to itself: on a busy machine many of them together may take
+// any time.
+func Run(browser context.Context, actions ...chromedp.Action) error {
+	for _, a := range actions {
+		ctx, cancel := context.WithTimeout(browser, executortest.Patience)
+		err := chromedp.Run(ctx, a)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }

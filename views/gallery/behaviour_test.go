@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -38,6 +39,7 @@ type console struct {
 	rows   chan runs.Row // sent to the open run list
 	gone   chan int64    // taken from it
 	froms  chan string   // the line each opening of the output stream asked for
+	again  chan struct{} // closed when what asks for the output again may have it
 	prints chan int      // how many lines the run that is followed prints next
 }
 
@@ -45,7 +47,7 @@ func newConsole(t *testing.T) (*console, *httptest.Server) {
 	t.Helper()
 	c := &console{
 		fakes:  fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()},
-		themes: make(chan string, 1), rows: make(chan runs.Row), gone: make(chan int64), froms: make(chan string, 10), prints: make(chan int),
+		themes: make(chan string, 1), rows: make(chan runs.Row), gone: make(chan int64), froms: make(chan string, 10), again: make(chan struct{}), prints: make(chan int),
 	}
 	mux := http.NewServeMux()
 	mux.Handle(static.Prefix, static.Handler())
@@ -177,7 +179,7 @@ func (c *console) listEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// runEvents sends two lines and hangs up, then goes on, overlapping by one line as a careless server might, and ends.
+// runEvents sends two lines and hangs up, then goes on when the test says so, overlapping by one line as a careless server might, and ends.
 func (c *console) runEvents(w http.ResponseWriter, r *http.Request) {
 	from := r.URL.Query().Get("from")
 	c.froms <- from
@@ -186,6 +188,12 @@ func (c *console) runEvents(w http.ResponseWriter, r *http.Request) {
 	if from == "61" {
 		p.Log = runs.Log{First: 61, Lines: []string{"line 61", "<i>line 62</i>"}, Next: 63}
 		streamEvent(w, r, "log", "63", runs.LogChunk(p))
+		return
+	}
+	_ = http.NewResponseController(w).Flush()
+	select {
+	case <-c.again:
+	case <-r.Context().Done():
 		return
 	}
 	p.Log = runs.Log{First: 62, Lines: []string{"line 62 again", "line 63"}, Next: 64}
@@ -225,11 +233,9 @@ func (c *console) printEvents(w http.ResponseWriter, r *http.Request) {
 func doer(browser context.Context) func(*testing.T, ...chromedp.Action) {
 	return func(t *testing.T, actions ...chromedp.Action) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(browser, executortest.Patience)
-		defer cancel()
 		seen := "nothing"
 		for i, a := range actions {
-			if err := chromedp.Run(ctx, a); err != nil {
+			if err := browsertest.Run(browser, a); err != nil {
 				t.Fatalf("action %d of %d, after %s was seen: %v\n%s", i+1, len(actions), seen, err, stands(browser))
 			}
 			if awaited, is := a.(until); is {
@@ -376,8 +382,9 @@ func TestBehaviour(t *testing.T) {
 			<-c.froms // of the page before
 		}
 		do(t, visit("/runs/90431"), until(lines+` === 62`), until(`document.querySelector("[data-log-lines] li[value='62']").textContent === "<i>line 62</i>"`))
-		do(t, chromedp.Evaluate(`document.querySelector("[data-log-lines]").scrollTop = 0`, nil), until(`document.querySelector("[data-follow]").checkVisibility()`),
-			until(lines+` === 63`), until(`document.querySelector("[data-log-lines]").scrollTop === 0`),
+		do(t, chromedp.Evaluate(`document.querySelector("[data-log-lines]").scrollTop = 0`, nil), until(`document.querySelector("[data-follow]").checkVisibility()`))
+		close(c.again)
+		do(t, until(lines+` === 63`), until(`document.querySelector("[data-log-lines]").scrollTop === 0`),
 			until(`document.querySelector("#run-head .badge.success") !== null`), until(`!document.querySelector(".log [data-live-mark]").checkVisibility()`),
 			chromedp.Click(`[data-follow] button`), until(`document.querySelector("[data-log-lines]").scrollTop > 300`))
 		if got, want := [2]string{<-c.froms, <-c.froms}, [2]string{"61", "63"}; got != want {
