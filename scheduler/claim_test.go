@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // claims counts the claim transactions of an engine.
@@ -152,6 +153,10 @@ func TestALockedJobIsLeftOut(t *testing.T) {
 	defer somebody.Close()
 	clock := newHandClock()
 	b := setup(t, pool, func(c *Config) { byHand(c); clock.rule(c) }, addressA)
+	b.await("the look for changed schedules that a start begins with, which locks rows of jobs too", func() bool {
+		_, err := b.engine.queries.GetSetting(t.Context(), pool, upkeep.SettingSchedulesSeen)
+		return err == nil
+	})
 	b.engine.claimer.goBy(clock)
 	at := clock.now().Add(time.Hour)
 	ids := b.jobsDue(100, at)

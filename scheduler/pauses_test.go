@@ -264,12 +264,12 @@ func TestP3AReleaseThatIsCutOffIsFinished(t *testing.T) {
 		end := from.Add(fires * time.Minute)
 		behind := end.Add(time.Millisecond) // where jobs are that are held back until then
 		b.endPause(paused, end)
-		if err := b.engine.pauses.read(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		b.engine.claimer.reading.Lock() // by itself it would decide by now, before the end, and hold them back anew
 		free := sync.OnceFunc(b.engine.claimer.reading.Unlock)
 		t.Cleanup(free)
+		if err := b.engine.pauses.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if n, err := b.engine.queries.ResumeJobs(t.Context(), pool, db.ResumeJobsParams{Ids: ids[:jobs/2], Revision: b.engine.pauses.current.Load().revision}); err != nil || n != jobs/2 {
 			t.Fatalf("%d jobs go on, %v", n, err)
 		}

@@ -204,9 +204,9 @@ func TestAFrozenMachineIsFound(t *testing.T) {
 		defer client.Close()
 		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
 		clock := newHandClock()
-		b.engine = newEngine(t, pool, realBeats{b.executors, client}, func(c *Config) {
+		b.engine = newEngine(t, pool, realBeats{b.executors, client, "http://" + frozen.Addr().String() + "/"}, func(c *Config) {
 			watchedByHand(clock, nil)(c)
-			c.CallTimeout = 50 * time.Millisecond
+			c.CallTimeout = executortest.Patience
 		})
 		b.group = b.addGroup("orders")
 		b.startEngine(b.engine)
@@ -228,9 +228,15 @@ func TestAFrozenMachineIsFound(t *testing.T) {
 type realBeats struct {
 	*fakeExecutors
 	client *wire.ExecutorClient
+	frozen string // the one that is waited for by a short bound, so that a busy machine is not taken for a frozen one
 }
 
 func (a realBeats) Beat(ctx context.Context, to wire.Target) (wire.Answer, error) {
+	if to.Address == a.frozen {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+	}
 	return a.client.Beat(ctx, to)
 }
 

@@ -34,7 +34,9 @@ func TestBrowserAdministration(t *testing.T) {
 				holds(`document.querySelector("pre#way-java").textContent.includes(document.querySelector("#token-value").textContent)`),
 				chromedp.Click(`.connect input[value="go"]`, chromedp.ByQuery),
 				holds(`document.querySelector("pre#way-go").checkVisibility() && !document.querySelector("pre#way-java").checkVisibility()`),
-				click(`.way-go .copy`), holds(`document.querySelector(".way-go .copy.copied")`),
+				// It says so for a moment only.
+				chromedp.Evaluate(`new MutationObserver(() => (window.copied ||= document.querySelector(".way-go .copy.copied") !== null)).observe(document.querySelector(".way-go .copy"), { attributes: true })`, nil),
+				click(`.way-go .copy`), holds(`window.copied`),
 			)
 			var way string
 			if w.do(chromedp.Text(".way-go code, .way-go pre", &way, chromedp.ByQuery)); way == "" || w.copied() != way {

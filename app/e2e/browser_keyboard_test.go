@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // typing is somebody who has no mouse.
@@ -225,14 +227,12 @@ func TestBrowserReducedMotion(t *testing.T) {
 	s := a.login(t, testPassword)
 	w.enter(s)
 	// A run that goes on has the marks that turn and beat.
-	s.must(t, "/jobs/3/run", map[string][]string{"param": {"600"}})
+	run := link.Run(s.runOnce(t, s.slowJob(t), "600"))
 	moving := func(path string) (names []string) {
 		w.visit(path)
 		w.do(drawn(), chromedp.Evaluate(`document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime > 100).map((a) => a.animationName ?? a.transitionProperty)`, &names))
 		return names
 	}
-	_, body := s.get(t, "/runs")
-	run := fmt.Sprintf("/runs/%d", lastID(t, body, `id="run-(\d+)"`))
 	// Otherwise this test proves nothing.
 	w.visit(run)
 	w.do(holds(`document.getAnimations().some((a) => a.effect.getComputedTiming().endTime > 100)`))

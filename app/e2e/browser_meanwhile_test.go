@@ -134,11 +134,13 @@ func (n *night) keepsPicks(slow int64) {
 	gone := n.job("Gone", "exit 0")
 	one, two := n.run(gone, ""), n.run(n.job("Stays", "exit 0"), "")
 	const count = `document.querySelector("[data-picked-count]").textContent`
-	pick := func(run string) chromedp.Action { return click("#run-" + run[len("/runs/"):] + " .pick") }
+	row := func(run string) string { return "#run-" + run[len("/runs/"):] }
+	pick := func(run string) chromedp.Action { return click(row(run) + " .pick") }
 	n.visit("/runs?result=success")
-	n.do(pick(one), pick(two), holds(count+` === "2"`))
+	// Both are there before one is picked: what ends behind a pick waits.
+	n.do(holds(fmt.Sprintf(`document.querySelector(%q) && document.querySelector(%q)`, row(one), row(two))), pick(one), pick(two), holds(count+` === "2"`))
 	n.must(n.t, link.ClearPath, url.Values{runs.FieldGroup: {fmt.Sprint(n.group)}, runs.FieldJob: {fmt.Sprint(gone)}, runs.FieldType: {"9"}, runs.FieldPreviewed: {fmt.Sprintf("%d.%d.9", n.group, gone)}})
-	n.do(holds(`!document.querySelector("#run-`+one[len("/runs/"):]+`")`), holds(count+` === "1"`))
+	n.do(holds(fmt.Sprintf(`!document.querySelector(%q)`, row(one))), holds(count+` === "1"`))
 	n.do(chromedp.Evaluate(`window.old = document.querySelector("tbody"); document.querySelector("[data-new-rows] button").click()`, nil), holds(`!old.isConnected`),
 		holds(`!document.querySelector("[data-pick-all]").hidden && `+count+` === "0"`))
 }

@@ -31,10 +31,11 @@ func TestBrowserWithoutScripts(t *testing.T) {
 	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
 	w := newWindow(t, a.url, desk)
 	w.expect("422", "404")
+	slow := fmt.Sprint(a.login(t, testPassword).slowJob(t))
 	w.do(emulation.SetScriptExecutionDisabled(true))
 	w.visit("/login")
 	w.do(write("#name", "admin"), write("#password", testPassword), press(".sign-in .primary"), shows("/"),
-		press(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`typeof window.htmx === "undefined" && document.querySelectorAll("tbody tr").length === 6`))
+		press(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`typeof window.htmx === "undefined" && document.querySelectorAll("tbody tr").length === 7`))
 
 	// A filter has its button, and stands in the address.
 	w.do(write("[name=q]", "greet"), press(".filters noscript button, .filters button"), holds(`location.search.includes("q=greet") && document.querySelectorAll("tbody tr").length === 1`))
@@ -53,7 +54,7 @@ func TestBrowserWithoutScripts(t *testing.T) {
 	// Stop, start, run once, read the output, kill.
 	w.visit("/jobs")
 	w.do(press("#job-1 .switch"), holds(`document.querySelector("#job-1 .switch").ariaChecked === "false"`), press("#job-1 .switch"), holds(`document.querySelector("#job-1 .switch").ariaChecked === "true"`),
-		press(`#job-3 [href$="/run"]`), shows("/jobs/3/run"), write("#run-param", "600"), press(".panel .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
+		press("#job-"+slow+` [href$="/run"]`), shows("/jobs/"+slow+"/run"), write("#run-param", "600"), press(".panel .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
 	w.reloadUntil(`document.querySelector("[data-log-lines]")?.textContent.includes("of 600 s")`)
 	w.do(press(`#run-head [href$="/kill"]`), holds(`location.pathname.endsWith("/kill")`), press(".panel .danger"), holds(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector("#run-head .badge.killed")`))
 

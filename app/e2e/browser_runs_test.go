@@ -166,9 +166,9 @@ func (n *night) downloads() {
 func (n *night) killsAll(job int64, first string) {
 	second := n.run(job, "")
 	n.do(click(`#run-head [hx-get$="/kill"]`), holds(`document.querySelector("dialog").open && document.querySelectorAll("dialog [name=scope]").length === 2`),
-		holds(`document.querySelector("dialog .notice.warning")`), // an executor of XXL-JOB would end the other in any case
-		click(`dialog [name=scope][value=job]`), click("dialog .danger"), holds(`document.querySelector("#run-head .badge.killed") && !document.querySelector("dialog").open`), shows(first),
-		holds(`document.querySelector("#toasts .success")`), holds(`document.querySelector("#run-notes").textContent.includes("admin")`))
+		holds(`document.querySelector("dialog .notice.warning")`),                                                             // an executor of XXL-JOB would end the other in any case
+		click(`dialog [name=scope][value=job]`), click("dialog .danger"), holds(`document.querySelector("#toasts .success")`), // which goes by itself
+		holds(`document.querySelector("#run-head .badge.killed") && !document.querySelector("dialog").open`), shows(first), holds(`document.querySelector("#run-notes").textContent.includes("admin")`))
 	n.visit(second)
 	n.do(holds(`document.querySelector("#run-head .badge.killed")`))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // form reads a form of a page as a browser would send it.
@@ -76,6 +77,19 @@ func (s *session) follow(t testing.TB, id int64, text string) {
 		}
 	}
 	t.Fatalf("the events of run %d ended without %q: %v", id, text, lines.Err())
+}
+
+// slowJob makes a job whose runs count as many seconds as their parameter says. The sample has one, but for its fires, which take the place of
+// what somebody runs.
+func (s *session) slowJob(t *testing.T) int64 {
+	t.Helper()
+	values := s.form(t, link.JobNewPath, link.JobsPath)
+	values.Set(jobs.FieldName, "Count")
+	values.Set(jobs.FieldScheduleType, "NONE")
+	values.Set(jobs.FieldHandler, "sampleSlow")
+	s.must(t, link.JobsPath, values)
+	_, list := s.get(t, link.JobsPath+"?q=Count")
+	return lastID(t, list, `/jobs/(\d+)/edit`)
 }
 
 // TestNewcomer is the story of somebody's first minutes, over HTTP as a browser without JavaScript would have it.
@@ -142,13 +156,8 @@ func TestNewcomer(t *testing.T) {
 		t.Error("the run's page shows not both its result and its output")
 	}
 
-	// Follow a slow one while it runs, and kill it. The sample's own would do but for its fires, which may take the run's place.
-	values = browser.form(t, "/jobs/new", "/jobs")
-	values.Set(jobs.FieldName, "wait")
-	values.Set(jobs.FieldScheduleType, "NONE")
-	values.Set(jobs.FieldHandler, "sampleSlow")
-	browser.must(t, "/jobs", values)
-	slow := job("wait")
+	// Follow a slow one while it runs, and kill it.
+	slow := browser.slowJob(t)
 	id = browser.runOnce(t, slow, "600")
 	browser.follow(t, id, "2 of 600 s")
 	browser.must(t, fmt.Sprintf("/runs/%d/kill", id), nil)

@@ -1,6 +1,7 @@
 package webclient_test
 
 import (
+	"context"
 	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
@@ -31,23 +32,29 @@ func TestAWayThatIsCutCostsOneRequest(t *testing.T) {
 			way := executortest.NewWay(t, server.Listener.Addr().String())
 			pool := x509.NewCertPool()
 			pool.AddCert(server.Certificate())
-			client := webclient.New(webclient.Config{RootCAs: pool, Timeout: 2 * time.Second, DenyPrivate: func() bool { return false }})
+			client := webclient.New(webclient.Config{RootCAs: pool, Timeout: executortest.Patience, DenyPrivate: func() bool { return false }})
 			t.Cleanup(client.CloseIdleConnections)
-			tell := func() error {
-				resp, err := client.Post("https://"+way.Addr().String(), "text/plain", strings.NewReader("it failed"))
+			tell := func(within time.Duration) error {
+				ctx, cancel := context.WithTimeout(t.Context(), within)
+				defer cancel()
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+way.Addr().String(), strings.NewReader("it failed"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := client.Do(req)
 				if err == nil {
 					err = resp.Body.Close()
 				}
 				return err
 			}
-			if err := tell(); err != nil {
+			if err := tell(executortest.Patience); err != nil {
 				t.Fatal(err)
 			}
 			way.Cut(server.Listener.Addr().String())
-			if fault, _ := tell().(*url.Error); fault == nil || !fault.Timeout() {
+			if fault, _ := tell(2 * time.Second).(*url.Error); fault == nil || !fault.Timeout() {
 				t.Errorf("over the way that is cut: %v", fault)
 			}
-			if err := tell(); err != nil {
+			if err := tell(executortest.Patience); err != nil {
 				t.Errorf("over another: %v", err)
 			}
 		})
