@@ -193,24 +193,54 @@ func TestWhatSomebodyMayNotSeeIsNotThere(t *testing.T) {
 			}
 			same(route, ask(there), ask(gone))
 		}
+		// taken fails where a request is refused whatever it names: then it would say nothing of what it names.
+		taken := func(what string, got answer) {
+			if got.status >= 300 {
+				t.Errorf("%s of what they may see: %d %s", what, got.status, got.body)
+			}
+		}
 		for _, q := range []struct {
 			path, body string
-			id         int64
+			own, id    int64
 		}{
-			{"/jobs", `{"group_id":1,"description":"x","author":"ann","handler":"x","children":[%d]}`, there.job},
-			{"/jobs", `{"group_id":1,"description":"x","author":"ann","kind":"FLOW","definition":"steps:\n  a:\n    job: %d\n"}`, there.job},
-			{"/pauses", `{"scope":"job","target":%d,"strategy":"once","reason":"x","from":"2099-01-01T00:00:00Z"}`, there.job},
-			{"/runs/rerun", `{"runs":[%d]}`, there.run},
+			{"/jobs", `{"group_id":1,"description":"x","author":"ann","handler":"x","children":[%d]}`, n.own.job, there.job},
+			{"/jobs", `{"group_id":1,"description":"x","author":"ann","kind":"FLOW","script":"steps: [{id: a, job: %d}]"}`, n.own.job, there.job},
+			{"/pauses", `{"scope":"job","target":%d,"strategy":"once","reason":"x","from":"2099-01-01T00:00:00Z"}`, n.own.job, there.job},
+			{"/runs/rerun", `{"runs":[%d]}`, n.own.run, there.run},
 		} {
 			ask := func(id int64) answer { return n.program.do("POST", q.path, fmt.Sprintf(q.body, id)) }
 			same(q.path, ask(q.id), ask(none))
+			taken(q.path, ask(q.own))
 		}
-		ask := func(app string) answer {
-			got := n.program.do("POST", "/jobs/apply", fmt.Sprintf(`{"source":"x","dry_run":true,"files":[{"name":"a.yaml","text":"executors:\n  %s:\n    jobs:\n      - name: x\n        handler: y\n"}]}`, app))
-			got.body = strings.ReplaceAll(got.body, app, "#")
-			return got
+		apps := make(map[int64]string)
+		for _, group := range []int64{1, 2} {
+			g, err := db.New().GetGroup(t.Context(), n.pool, group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apps[group] = g.AppName
 		}
-		same("a file", ask(strings.ToLower(secret)), ask("xabsentx"))
+		// What a group is called, and a job of it, in a file and in a flow.
+		for what, write := range map[string]func(app string) (path, body string){
+			"a file": func(app string) (string, string) {
+				return "/jobs/apply?dry_run=true", fmt.Sprintf(`{"source":"x","files":[{"name":"a.yaml","text":"punctual_jobs: 1\nexecutors:\n  - app_name: %s\n    jobs: [{description: x, author: a, handler: y, schedule: NONE}]\n"}]}`, app)
+			},
+			"a file with a flow": func(app string) (string, string) {
+				return "/jobs/apply?dry_run=true", fmt.Sprintf(`{"source":"x","files":[{"name":"a.yaml","text":"punctual_jobs: 1\nexecutors:\n  - app_name: %s\n    jobs: [{description: x, author: a, kind: FLOW, schedule: NONE, script: 'steps: [{id: a, job: {app_name: %s, description: %s}}]'}]\n"}]}`, apps[1], app, map[bool]string{true: "mine", false: secret}[app == apps[1]])
+			},
+			"a flow": func(app string) (string, string) {
+				return "/jobs", fmt.Sprintf(`{"group_id":1,"description":"x","author":"ann","kind":"FLOW","script":"steps: [{id: a, job: {app_name: %s, description: %s}}]"}`, app, map[bool]string{true: "mine", false: secret}[app == apps[1]])
+			},
+		} {
+			ask := func(app string) answer {
+				path, body := write(app)
+				got := n.program.do("POST", path, body)
+				got.body = strings.ReplaceAll(got.body, app, "#")
+				return got
+			}
+			same(what, ask(apps[2]), ask("xabsentx"))
+			taken(what, ask(apps[1]))
+		}
 	})
 }
 

@@ -2,9 +2,11 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -108,8 +110,53 @@ func TestARunThatIsBeingSentIsKilledWhenTheAnswerIsThere(t *testing.T) {
 				if r.Outcome != event.Killed || !strings.Contains(string(r.TriggerMsg+"\n"+r.HandleMsg), "killed by ada") || len(b.allRuns()) != 1 || len(b.executors.kills) != tt.asked {
 					t.Errorf("%d executors asked, want %d; runs: %s", len(b.executors.kills), tt.asked, b.dump())
 				}
+				sending := func(e event.Event) bool { return e.Text(1) == event.KilledSending }
+				if slices.ContainsFunc(b.events(id).All(event.KilledAt), sending) != (tt.asked == 0) {
+					t.Errorf("events: %s", b.events(id))
+				}
 				if err := b.engine.Kill(t.Context(), id, "bob"); !errors.Is(err, ErrRunNotRunning) {
 					t.Errorf("a second kill: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestARunThatIsKilledBeforeItIsSentAgainIsAskedAfter, since it may have come meanwhile; then it is ended where it is.
+func TestARunThatIsKilledBeforeItIsSentAgainIsAskedAfter(t *testing.T) {
+	t.Parallel()
+	for name, came := range map[string]bool{"it has come": true, "it has not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil, addressA)
+				row, err := b.engine.queries.GetJob(t.Context(), pool, b.addJob(nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				runs, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
+					runs := b.engine.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now().Add(time.Hour)})
+					return runs, b.engine.insert(t.Context(), tx, runs)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, run := runs[0], runs[0].id
+				d.address, d.called = addressA, time.Now() // as it is when it is to be sent again
+				if came {
+					b.executors.mu.Lock()
+					b.executors.has[run] = addressA
+					b.executors.mu.Unlock()
+				}
+				if !b.engine.pending.kill(run, "ada") {
+					t.Fatal("the run is nobody's")
+				}
+				if !b.engine.settled(&addressQueue{address: b.engine.queueOf(d)}, d) {
+					t.Error("it is to be sent")
+				}
+				b.await("its outcome is known", func() bool { return b.run(run).TriggerCode != 0 })
+				if r := b.run(run); (r.TriggerCode == wire.CodeSuccess) != came || (r.Outcome == event.Killed) == came {
+					t.Errorf("runs: %s", b.dump())
 				}
 			})
 		})

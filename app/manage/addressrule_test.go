@@ -14,7 +14,7 @@ import (
 func TestTheRuleForExecutorAddresses(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.SQLite)
-	own := func(at netip.AddrPort) bool { return at.String() == "127.0.0.1:8080" }
+	own := func(at netip.AddrPort) bool { return at.String() == "127.0.0.1:8080" || at.String() == "127.0.0.1:443" }
 	usual := NewAddressRule(setup(t, pool, nil).Settings, own, nil)
 	strict := NewAddressRule(fixed(t, pool, SettingDeny, "10.1.0.0/16, .internal, db:3306"), own, nil)
 	for _, tt := range []struct {
@@ -26,6 +26,8 @@ func TestTheRuleForExecutorAddresses(t *testing.T) {
 		{"http://127.0.0.1:9999/", usual, false},
 		{"http://127.0.0.1:8080/", usual, true},
 		{"http://[::ffff:127.0.0.1]:8080/", usual, true},
+		{"https://127.0.0.1/", usual, true},
+		{"http://127.0.0.1/", usual, false},
 		{"http://169.254.169.254/", usual, true},
 		{"http://[::ffff:169.254.169.254]:80/", usual, true},
 		{"http://[fe80::1]:9999/", usual, true},

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -28,8 +29,8 @@ func fullRun(t testing.TB) RunRequest {
 
 func TestTheBodyOfARunIsWhatEncodingJSONWrites(t *testing.T) {
 	t.Parallel()
-	full := fullRun(t)
-	for _, r := range []RunRequest{{}, full, {KeepOutput: &OutputWish{Bytes: -1}}} {
+	full, long := fullRun(t), strings.Repeat("long ", 500)
+	for _, r := range []RunRequest{{}, full, {KeepOutput: &OutputWish{Bytes: -1}}, {ExecutorHandler: long}, {ExecutorParams: long}, {GlueSource: long}} {
 		sameBody(t, &r)
 		if got, ok := quickRun(encodeRun(&r)); !ok || !reflect.DeepEqual(got, r) {
 			t.Errorf("%s is read as %+v, %v", encodeRun(&r), got, ok)
@@ -54,7 +55,7 @@ func sameBody(t *testing.T, r *RunRequest) {
 }
 
 func FuzzEncodeRun(f *testing.F) {
-	for _, text := range []string{"", "plain", `"quoted\`, "\x00\x1f\x7f", "二\u2028\u2029", "\xff\ufffd", "<&>"} {
+	for _, text := range []string{"", "plain", `"`, `\`, `"quoted\`, "\x01", "\x00\x1f\x7f", "\u2028", "\u2029", "二\u2028\u2029", "\xff\ufffd", "<&>", strings.Repeat("long ", 500)} {
 		f.Add(text, int64(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, n int64) {

@@ -178,6 +178,11 @@ func TestATroubleThatNobodyWasToldOfIsAcknowledged(t *testing.T) {
 		if err := b.ack(b.job, "ann", ""); !errors.Is(err, ErrNothingOpen) {
 			t.Errorf("after its success: %v", err)
 		}
+		b.clock.add(time.Minute)
+		b.addRun(b.job, 502, b.clock.now())
+		if err := b.ack(b.job, "ben", ""); err != nil {
+			t.Errorf("the next trouble, which nobody looks after: %v", err)
+		}
 	})
 }
 

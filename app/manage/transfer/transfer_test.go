@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -378,6 +379,11 @@ func TestImportRefusesByLine(t *testing.T) {
 		b.create(t, func(in *manage.JobInput) { in.Name, in.ChildJobIDs = "parent", strconv.FormatInt(existing, 10) })
 		twin := b.create(t, func(in *manage.JobInput) { in.Name = "twin" })
 		b.create(t, func(in *manage.JobInput) { in.Name = "twin" })
+		other := b.create(t, func(in *manage.JobInput) { in.Name = "other name" })
+		b.create(t, func(in *manage.JobInput) { in.Name, in.ChildJobIDs = "mixed", strconv.FormatInt(foreign, 10) })
+		if err := b.Jobs.Start(t.Context(), b.admin, b.create(t, func(in *manage.JobInput) { in.Name = "started" })); err != nil {
+			t.Fatal(err)
+		}
 		for _, app := range []string{"shared-app", "shared-app"} { // as an old database may have them
 			if _, err := db.New().InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: app, Title: "t"}); err != nil {
 				t.Fatal(err)
@@ -385,6 +391,14 @@ func TestImportRefusesByLine(t *testing.T) {
 		}
 		editor := auth.NewPrincipal(3, "ed", auth.RoleUser, "").Grant(b.group, auth.RightEdit)
 		viewer := auth.NewPrincipal(4, "vi", auth.RoleUser, "").Grant(b.group, auth.RightView).Grant(b.closed, auth.RightEdit)
+		mover := auth.NewPrincipal(6, "mo", auth.RoleUser, "").Grant(b.group, auth.AllRights).Grant(b.closed, auth.RightEdit)
+		taker := auth.NewPrincipal(7, "ta", auth.RoleUser, "").Grant(b.group, auth.RightEdit).Grant(b.closed, auth.AllRights)
+		named := func(name string, lines ...string) string {
+			return strings.Replace(yamlOf(lines...), "close the day", name, 1)
+		}
+		second := func(name string, lines ...string) string {
+			return strings.SplitAfter(named(name, lines...), "jobs:\n")[1]
+		}
 		scriptFile := func(lines ...string) string {
 			return strings.Replace(strings.Replace(yamlOf(lines...), "close the day", "script", 1), "handler: closeDay", "kind: GLUE_SHELL", 1)
 		}
@@ -416,6 +430,12 @@ func TestImportRefusesByLine(t *testing.T) {
 			{"two executors with one name", b.admin, strings.Replace(yamlOf(), "orders", "shared-app", 1), all, "close the day: refuse 5:group:import.error.groups"},
 			{"no right to edit", viewer, yamlOf("retries: 2"), all, "close the day: refuse 5:group:import.error.right_edit"},
 			{"no right to start", editor, yamlOf("state: running"), all, "close the day: refuse 10:state:import.error.right_schedule"},
+			{"no right to stop", editor, named("started", "state: stopped"), all, "started: refuse 10:state:import.error.right_schedule"},
+			{"a right to stop", b.user, named("started", "state: stopped"), all, "started: change state=running>stopped"},
+			{"from a group without the right", viewer, strings.Replace(named("script", fmt.Sprintf("id: %d", existing)), "orders", "secret", 1), Options{ByID: true}, "script: refuse 5:group:import.error.right_edit"},
+			{"a script into a group without the right", mover, strings.Replace(scriptFile("script: echo secret", fmt.Sprintf("id: %d", script)), "orders", "secret", 1), Options{ByID: true}, "script: refuse 5:group:problem.scripts.right"},
+			{"a script that changes on its way from a group without the right", taker, strings.Replace(scriptFile("script: echo mine", fmt.Sprintf("id: %d", script)), "orders", "secret", 1), Options{ByID: true}, "script: refuse 10:source:problem.scripts.right"},
+			{"a script that one may not read, looked at", editor, scriptFile("script: echo mine"), Options{Look: true}, "script: same"},
 			{"a script without the right", editor, scriptFile("script: echo mine"), all, "script: refuse 10:source:problem.scripts.right"},
 			{"a script with the right", b.user, scriptFile("script: echo mine"), all, "script: change source=echo secret>echo mine"},
 			{"a script that is left out stays", editor, scriptFile("script_omitted: true", "retries: 1"), all, "script: change retries=0>1"},
@@ -431,6 +451,11 @@ func TestImportRefusesByLine(t *testing.T) {
 			{"a child of others, by its name", b.user, yamlOf("children: [{app_name: secret, description: foreign}]"), all, "close the day: refuse 10:children:import.error.child"},
 			{"a child that one may not run", editor, yamlOf(fmt.Sprintf("children: [%d]", script)), all, "close the day: refuse 10:children:job.error.child_gone"},
 			{"a child", b.user, yamlOf("children: [{app_name: orders, description: script}]"), all, fmt.Sprintf("close the day: change children=>script (#%d)", script)},
+			{"a child by the name that it has no more", b.user, yamlOf("children: [{app_name: orders, description: other name}]") + second("new name", fmt.Sprintf("id: %d", other)), Options{ByID: true},
+				"close the day: refuse 10:children:import.error.child\nnew name: change name=other name>new name"},
+			{"a child of others that goes", b.user, named("mixed"), all, fmt.Sprintf("mixed: change children=#%d>", foreign)},
+			{"a child that is refused, and exists", b.user, yamlOf("children: [{app_name: orders, description: other name}]") + second("other name", "retries: -1"), all,
+				fmt.Sprintf("close the day: change children=>other name (#%d)\nother name: refuse 16:retries:job.error.out_of_range", other)},
 			{"itself", b.user, yamlOf("children: [{app_name: orders, description: close the day}]"), all, "close the day: refuse 10:children:job.error.child_self"},
 			{"a ring through a job that exists", b.user, yamlOf("children:", "  - app_name: orders", "    description: parent"), all, "close the day: refuse 10:children:job.error.child_cycle"},
 			{"a ring in the file", b.user, yamlOf("children: [{app_name: orders, description: b}]") + strings.ReplaceAll(strings.SplitAfter(yamlOf("children: [{app_name: orders, description: c}]"), "jobs:\n")[1], "close the day", "b") +
@@ -506,6 +531,31 @@ func TestImportDoesWhatItPromised(t *testing.T) {
 		script := strings.Replace(yamlOf("script: echo"), "handler: closeDay", "kind: GLUE_SHELL", 1)
 		if got := outcomes(b.plan(t, b.admin, read(t, strings.Replace(script, "close the day", "x", 1)), opts)); got != "x: refuse 10:source:problem.scripts.off" {
 			t.Errorf("where scripts are off: %s", got)
+		}
+	})
+}
+
+// TestOfTwoImportsAtOnceOneIsRefused: both were planned when the job was not there.
+func TestOfTwoImportsAtOnceOneIsRefused(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		for round := range 5 {
+			f := read(t, strings.Replace(yamlOf(), "close the day", fmt.Sprint("day ", round), 1))
+			digest := b.plan(t, b.user, f, Options{}).Digest
+			faults := make([]string, 2)
+			var both sync.WaitGroup
+			for i := range faults {
+				both.Go(func() {
+					if _, err := b.files.Import(t.Context(), b.user, f, Options{}, digest); err != nil {
+						faults[i] = kind(err)
+					}
+				})
+			}
+			both.Wait()
+			if slices.Sort(faults); !slices.Equal(faults, []string{"", "409 problem.import.changed"}) {
+				t.Errorf("%q", faults)
+			}
 		}
 	})
 }
