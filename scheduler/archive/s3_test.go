@@ -12,12 +12,13 @@ import (
 	"github.com/punctual-job/punctual/executor/executortest"
 )
 
-// s3Server starts a server that speaks S3, which is built from a Go module (tools/s3), and gives the place of a bucket that it has.
-func s3Server(t *testing.T) string {
+// s3Server starts a server that speaks S3, which is built from a Go module (tools/s3), and gives the place of a bucket that it has. It is no
+// process of ours where TEST_S3 names another.
+func s3Server(t *testing.T) (place string, process *os.Process) {
 	t.Helper()
 	required := os.Getenv("TEST_S3") == "required"
 	if place := os.Getenv("TEST_S3"); place != "" && !required {
-		return place
+		return place, nil
 	}
 	if testing.Short() {
 		t.Skip("building a server takes a minute and is left out with -short")
@@ -57,5 +58,5 @@ func s3Server(t *testing.T) string {
 		}
 		return answer.Body.Close()
 	})
-	return fmt.Sprintf("s3://outputs:outputs-secret@%s/outputs/some/where?plain=true", address)
+	return fmt.Sprintf("s3://outputs:outputs-secret@%s/outputs/some/where?plain=true", address), server.Process
 }
