@@ -130,11 +130,7 @@ func ForgetOutputs(ctx context.Context, tx DBTX, ids []int64) error {
 		if _, err := q.DeleteOutputs(ctx, tx, there); err != nil {
 			return fmt.Errorf("delete the outputs of %d runs: %w", len(there), err)
 		}
-		objects := make([]int64, len(rows))
-		for i := range rows {
-			objects[i] = rows[i].ObjectID
-		}
-		if err := LeaveOutputObjects(ctx, tx, objects); err != nil {
+		if err := LeaveOutputObjects(ctx, tx, IDs(rows, func(r *LockOutputsRow) int64 { return r.ObjectID })); err != nil {
 			return err
 		}
 	}

@@ -273,11 +273,7 @@ func sessionsOf(list, server string) []int64 {
 		if name != server {
 			continue
 		}
-		for number := range strings.SplitSeq(numbers, ",") {
-			if id, err := strconv.ParseInt(number, 10, 64); err == nil {
-				ids = append(ids, id)
-			}
-		}
+		ids = append(ids, ReadIDs(numbers)...)
 	}
 	return ids
 }

@@ -221,10 +221,6 @@ func (c *Callbacks) end(ctx context.Context, late []finishing) error {
 		return err
 	}
 	// The runs of some may have been deleted with their job.
-	ids := make([]int64, len(late))
-	for i := range late {
-		ids[i] = late[i].id
-	}
-	_, err := c.queries.EndCallbacks(ctx, c.cfg.Pool, ids)
+	_, err := c.queries.EndCallbacks(ctx, c.cfg.Pool, db.IDs(late, func(r *finishing) int64 { return r.id }))
 	return err
 }

@@ -141,9 +141,5 @@ func (e *Engine) findFree(ctx context.Context, rows []db.ListDueJobsRow, free ma
 }
 
 func jobIDs(rows []db.ListDueJobsRow) []int64 {
-	ids := make([]int64, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	return ids
+	return db.IDs(rows, func(r *db.ListDueJobsRow) int64 { return r.ID })
 }

@@ -553,11 +553,7 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 		return err
 	}
 	if len(stale) > 0 {
-		ids := make([]int64, len(stale))
-		for i, s := range stale {
-			ids[i] = s.LogID
-		}
-		if _, err := e.queries.FreeSlots(ctx, e.cfg.Pool, ids); err != nil {
+		if _, err := e.queries.FreeSlots(ctx, e.cfg.Pool, db.IDs(stale, func(r *db.ListStaleSlotsRow) int64 { return r.LogID })); err != nil {
 			return err
 		}
 	}

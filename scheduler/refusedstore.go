@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -100,7 +99,7 @@ func (r *refusals) unsaved(stored map[refusedKey]db.RefusedCaller) []unsavedRefu
 		}
 		news = append(news, unsavedRefusal{key, c.Count, db.AddRefusedParams{
 			AppName: key.appName, Address: key.address, Why: string(key.why), Calls: c.Count - c.saved,
-			LastAt: max(c.Last.UnixMilli(), row.LastAt), Runs: joinRuns(c.runs, splitRuns(row.Runs)), Executor: c.Caller.Executor,
+			LastAt: max(c.Last.UnixMilli(), row.LastAt), Runs: joinRuns(c.runs, db.ReadIDs(row.Runs)), Executor: c.Caller.Executor,
 		}})
 	}
 	slices.SortFunc(news, func(a, b unsavedRefusal) int { return a.key.compare(b.key) })
@@ -172,7 +171,7 @@ func (r *refusals) resultsOf(ctx context.Context, ids []int64) map[int64]refused
 		r.cfg.Logger.Warn("look for results that were refused", "error", err)
 	}
 	for _, row := range rows {
-		for _, id := range splitRuns(row.Runs) {
+		for _, id := range db.ReadIDs(row.Runs) {
 			if slices.Contains(ids, id) {
 				found[id] = refusedResult{row.Address, time.UnixMilli(row.LastAt)}
 			}
@@ -186,16 +185,6 @@ func (r *refusals) resultsOf(ctx context.Context, ids []int64) map[int64]refused
 	return found
 }
 
-func splitRuns(list string) []int64 {
-	var ids []int64
-	for text := range strings.SplitSeq(list, ",") {
-		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // joinRuns lists runs for a row: the newest of this admin's, and of those in the row as many as there is room for.
 func joinRuns(newest, stored []int64) string {
 	var kept []int64
@@ -204,9 +193,5 @@ func joinRuns(newest, stored []int64) string {
 			kept = append(kept, id)
 		}
 	}
-	texts := make([]string, len(kept))
-	for i, id := range kept {
-		texts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(texts, ",")
+	return db.IDList(kept)
 }

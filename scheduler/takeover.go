@@ -47,10 +47,7 @@ func (e *Engine) takeOver(ctx context.Context, gone db.Node) error {
 
 // adoptFree is adopt without the runs whose rows somebody has locked.
 func (e *Engine) adoptFree(ctx context.Context, gone db.Node, rows []db.ListUnsentRunsOfNodeRow) error {
-	ids := make([]int64, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
+	ids := db.IDs(rows, func(r *db.ListUnsentRunsOfNodeRow) int64 { return r.ID })
 	tx, err := e.cfg.Pool.BeginTx(ctx, nil)
 	if err != nil {
 		return db.Error(err)

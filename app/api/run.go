@@ -91,11 +91,7 @@ func (a *API) teller(r *request) event.Teller {
 
 // readRuns are runs as a list has them, with the names of those of their jobs that the principal may see.
 func (a *API) readRuns(ctx context.Context, p auth.Principal, teller event.Teller, rows []db.RunRow) ([]run, error) {
-	jobs := make([]int64, len(rows))
-	for i, r := range rows {
-		jobs[i] = r.JobID
-	}
-	names, err := a.Manage.Jobs.NamesOf(ctx, p, jobs)
+	names, err := a.Manage.Jobs.NamesOf(ctx, p, db.IDs(rows, func(r *db.RunRow) int64 { return r.JobID }))
 	if err != nil {
 		return nil, err
 	}

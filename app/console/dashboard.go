@@ -218,11 +218,7 @@ func (c *dashboardPages) otherAlarms(ctx context.Context, page layout.Page, p au
 	if err != nil || len(list) == 0 {
 		return t, err
 	}
-	ids := make([]int64, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	jobs, err := c.jobs.OfRuns(ctx, p, ids...)
+	jobs, err := c.jobs.OfRuns(ctx, p, db.IDs(list, func(r *manage.OpenAlarm) int64 { return r.ID })...)
 	if err != nil {
 		return t, err
 	}

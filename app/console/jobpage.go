@@ -162,11 +162,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		return err
 	}
 	page.Usual = drawnUsual(page.Page, usual)
-	ids := make([]int64, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	faults, err := c.runs.Faults(ctx, ids)
+	faults, err := c.runs.Faults(ctx, db.IDs(rows, func(r *db.RunRow) int64 { return r.ID }))
 	if err != nil {
 		return err
 	}

@@ -504,11 +504,7 @@ func plannedTime(typed, meant string, zone *time.Location) time.Time {
 
 // addFavourites marks the rows that the reader has marked.
 func (c *jobPages) addFavourites(ctx context.Context, p auth.Principal, rows []jobs.Row) error {
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
-	}
-	marked, err := c.jobs.Favourites(ctx, p, ids)
+	marked, err := c.jobs.Favourites(ctx, p, db.IDs(rows, func(r *jobs.Row) int64 { return r.ID }))
 	for i, r := range rows {
 		rows[i].Favourite = marked[r.ID]
 	}

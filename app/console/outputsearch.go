@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -103,11 +104,7 @@ func (c *runPages) searchProgress(page *runs.SearchPage, found manage.OutputFoun
 }
 
 func (c *runPages) matches(ec echo.Context, page runs.SearchPage, hits []manage.OutputHit) ([]runs.Match, error) {
-	ids := make([]int64, len(hits))
-	for i := range hits {
-		ids[i] = hits[i].Run.JobID
-	}
-	jobs, err := c.jobs.OfRuns(ec.Request().Context(), who(ec), ids...)
+	jobs, err := c.jobs.OfRuns(ec.Request().Context(), who(ec), db.IDs(hits, func(r *manage.OutputHit) int64 { return r.Run.JobID })...)
 	if err != nil {
 		return nil, err
 	}

@@ -213,18 +213,11 @@ func backwards(since, until time.Time) bool { return !until.IsZero() && until.Be
 
 // runRows draws runs with the names of their jobs.
 func (c *runPages) runRows(ctx context.Context, page layout.Page, p auth.Principal, groups groupTitles, list []db.RunRow) ([]runs.Row, error) {
-	ids := make([]int64, len(list))
-	for i, r := range list {
-		ids[i] = r.JobID
-	}
-	jobs, err := c.jobs.OfRuns(ctx, p, ids...)
+	jobs, err := c.jobs.OfRuns(ctx, p, db.IDs(list, func(r *db.RunRow) int64 { return r.JobID })...)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	faults, err := c.runs.Faults(ctx, ids)
+	faults, err := c.runs.Faults(ctx, db.IDs(list, func(r *db.RunRow) int64 { return r.ID }))
 	if err != nil {
 		return nil, err
 	}

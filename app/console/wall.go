@@ -46,11 +46,7 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 		return err
 	}
 	list.Runs = slices.DeleteFunc(list.Runs, func(r db.RunRow) bool { return c.record(r).Start().After(c.now()) }) // within this second
-	ids := make([]int64, len(list.Runs))
-	for i, r := range list.Runs {
-		ids[i] = r.JobID
-	}
-	jobs, err := c.jobs.OfRuns(ctx, p, ids...)
+	jobs, err := c.jobs.OfRuns(ctx, p, db.IDs(list.Runs, func(r *db.RunRow) int64 { return r.JobID })...)
 	if err != nil {
 		return err
 	}

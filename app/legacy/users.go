@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -39,11 +40,7 @@ func permissionOf(u manage.User) string {
 		}
 	}
 	slices.Sort(ids)
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(texts, ",")
+	return db.IDList(ids)
 }
 
 // userList filters in memory: an installation has hundreds of users at most.

@@ -349,11 +349,7 @@ func (s *Channels) Messages(ctx context.Context, p auth.Principal, f alarm.Deliv
 	if err != nil {
 		return nil, fmt.Errorf("list alarm messages: %w", err)
 	}
-	jobIDs := make([]int64, len(rows))
-	for i, d := range rows {
-		jobIDs[i] = d.JobID
-	}
-	jobs, err := s.jobNames(ctx, p, jobIDs)
+	jobs, err := s.jobNames(ctx, p, db.IDs(rows, func(r *alarm.Delivery) int64 { return r.JobID }))
 	if err != nil {
 		return nil, err
 	}

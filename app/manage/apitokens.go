@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -202,11 +201,7 @@ func (in APITokenInput) scope() (rights auth.Rights, groups string) {
 	if in.Admin {
 		rights = auth.AllRights
 	}
-	ids := make([]string, len(in.Groups))
-	for i, id := range in.Groups {
-		ids[i] = strconv.FormatInt(id, 10)
-	}
-	return rights, strings.Join(ids, ",")
+	return rights, db.IDList(in.Groups)
 }
 
 func (s *APITokens) check(p auth.Principal, in APITokenInput, admin bool) []problem.Field {

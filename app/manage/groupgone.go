@@ -24,7 +24,7 @@ func (s *Groups) dropMentions(ctx context.Context, tx *sql.Tx, p auth.Principal,
 		return false, err
 	}
 	for _, u := range users {
-		err := s.queries.SetUserPermission(ctx, tx, db.SetUserPermissionParams{ID: u.ID, Permission: db.Text(joinGroups(without(u.Permission, id)))})
+		err := s.queries.SetUserPermission(ctx, tx, db.SetUserPermissionParams{ID: u.ID, Permission: db.Text(db.IDList(without(u.Permission, id)))})
 		if err != nil {
 			return false, err
 		}
@@ -49,7 +49,7 @@ func (s *Groups) dropFromTokens(ctx context.Context, tx *sql.Tx, p auth.Principa
 	}
 	for _, t := range tokens {
 		if rest := without(db.Text(t.GroupIds), id); len(rest) > 0 {
-			if err := s.queries.SetAPITokenGroups(ctx, tx, db.SetAPITokenGroupsParams{ID: t.ID, GroupIds: joinGroups(rest)}); err != nil {
+			if err := s.queries.SetAPITokenGroups(ctx, tx, db.SetAPITokenGroupsParams{ID: t.ID, GroupIds: db.IDList(rest)}); err != nil {
 				return err
 			}
 			continue
@@ -76,7 +76,7 @@ func (s *Groups) dropFromWebhooks(ctx context.Context, tx *sql.Tx, p auth.Princi
 		}
 		was := webhookSnapshot(row.Name, "", row.Types, row.GroupIds, row.Tags, row.State)
 		if rest := without(db.Text(row.GroupIds), id); len(rest) > 0 {
-			row.GroupIds = joinGroups(rest)
+			row.GroupIds = db.IDList(rest)
 		} else {
 			row.State = string(webhook.Off)
 		}

@@ -62,7 +62,7 @@ func TestADeletedGroupIsInNoListAnyMore(t *testing.T) {
 		}
 		got := make(map[int64]standing)
 		for _, token := range list {
-			got[token.ID] = standing{joinGroups(token.Groups), token.State == APITokenRevoked}
+			got[token.ID] = standing{db.IDList(token.Groups), token.State == APITokenRevoked}
 		}
 		want := map[int64]standing{alone.ID: {fmt.Sprint(gone), true}, both.ID: {fmt.Sprint(b.group), false}, every.ID: {"", false}}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -105,7 +105,7 @@ func TestADeletedGroupLeavesTheOthersToAUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	permit := func(tx db.DBTX, groups ...int64) {
-		if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_user SET permission = ? WHERE id = ?", joinGroups(groups), b.user.UserID); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE xxl_job_user SET permission = ? WHERE id = ?", db.IDList(groups), b.user.UserID); err != nil {
 			t.Error(err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestADeletedGroupLeavesTheOthersToAUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, err := db.New().GetUser(ctx, pool, b.user.UserID)
-	if want := joinGroups([]int64{b.group, b.closed}); err != nil || string(u.Permission) != want {
+	if want := db.IDList([]int64{b.group, b.closed}); err != nil || string(u.Permission) != want {
 		t.Errorf("the user may use %q, %v; want %q", u.Permission, err, want)
 	}
 }

@@ -217,10 +217,7 @@ func (s *Jobs) lastPage(ctx context.Context, q db.JobFilter, offset, limit int64
 		if err != nil {
 			return nil, err
 		}
-		ids := make([]int64, len(list))
-		for i, r := range list {
-			ids[i] = r.job
-		}
+		ids := db.IDs(list, func(r *lastRun) int64 { return r.job })
 		there, err := s.kinds(ctx, ids)
 		if err != nil || len(there) == len(list) {
 			return list, err

@@ -8,8 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/punctual-job/punctual/db"
 )
@@ -43,7 +41,7 @@ func (c *Config) once(ctx context.Context, batch, what string, do func(context.C
 		} else if err != nil {
 			return err
 		}
-		_, err = queries.AnswerIdempotency(ctx, tx, db.AnswerIdempotencyParams{ID: wish, Answer: idList(ids)})
+		_, err = queries.AnswerIdempotency(ctx, tx, db.AnswerIdempotencyParams{ID: wish, Answer: db.IDList(ids)})
 		return err
 	}
 	ids, err = do(context.WithoutCancel(ctx), remember) // who has gone will come again with the same wish
@@ -73,19 +71,5 @@ func (c *Config) madeBefore(ctx context.Context, wish string) (ids []int64, done
 	} else if err != nil {
 		return nil, false, fmt.Errorf("read what was made before: %w", err)
 	}
-	for text := range strings.SplitSeq(row.Answer, ",") {
-		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids, true, nil
-}
-
-// idList is what madeBefore reads.
-func idList(ids []int64) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(texts, ",")
+	return db.ReadIDs(row.Answer), true, nil
 }

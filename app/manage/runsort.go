@@ -89,11 +89,7 @@ func (s *Runs) inOrder(spans []db.RunTimes, by RunSort) []int64 {
 		places[i] = place{r.ID, key}
 	}
 	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(b.id, a.id)) })
-	ids := make([]int64, len(places))
-	for i, p := range places {
-		ids[i] = p.id
-	}
-	return ids
+	return db.IDs(places, func(r *place) int64 { return r.id })
 }
 
 // sortKey is what a run is sorted by, in milliseconds, as the list shows it; negative where there is none.

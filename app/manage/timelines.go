@@ -232,11 +232,7 @@ func (s *Timelines) addFires(ctx context.Context, f TimelineFilter, rows []Timel
 	if !f.Until.After(s.cfg.Now()) {
 		return nil
 	}
-	ids := make([]int64, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].Job.ID
-	}
-	fires, err := s.figures.Fires(ctx, ids, f.Until, f.Step, timelineFires)
+	fires, err := s.figures.Fires(ctx, db.IDs(rows, func(r *TimelineRow) int64 { return r.Job.ID }), f.Until, f.Step, timelineFires)
 	for i := range rows {
 		rows[i].Fires = fires[rows[i].Job.ID]
 	}

@@ -112,11 +112,7 @@ func (s *Jobs) keptChain(ctx context.Context, p auth.Principal, made db.Job) (ro
 	if len(rows) == 0 {
 		return nil, nil, problem.New(problem.Conflict, "problem.unchain.none")
 	}
-	ids := make([]int64, len(rows))
-	for i, row := range rows {
-		ids[i] = row.JobID
-	}
-	if jobs, err = s.Stored(ctx, ids); err != nil {
+	if jobs, err = s.Stored(ctx, db.IDs(rows, func(r *db.ChainJob) int64 { return r.JobID })); err != nil {
 		return nil, nil, err
 	}
 	for _, row := range rows {

@@ -134,16 +134,11 @@ func (s *Webhooks) row(ctx context.Context, tx db.DBTX, id int64) (db.Webhook, e
 
 func (s *Webhooks) view(ctx context.Context, r *db.Webhook) (Webhook, error) {
 	w := Webhook{
-		ID: r.ID, Name: r.Name, Tags: webhook.Words(r.Tags), State: webhook.State(r.State), FailingSince: moment(r.FailingSince), RestUntil: moment(r.RestUntil),
+		ID: r.ID, Name: r.Name, Groups: db.ReadIDs(r.GroupIds), Tags: webhook.Words(r.Tags), State: webhook.State(r.State), FailingSince: moment(r.FailingSince), RestUntil: moment(r.RestUntil),
 		LastOK: moment(r.LastOkAt), Reason: webhook.Reason(r.LastReason), Status: int(r.LastStatus), Dropped: r.Dropped, MadeBy: r.MadeBy, Version: r.UpdatedAt,
 	}
 	for _, t := range webhook.Words(r.Types) {
 		w.Types = append(w.Types, webhook.Type(t))
-	}
-	for _, g := range webhook.Words(r.GroupIds) {
-		if id, err := strconv.ParseInt(g, 10, 64); err == nil {
-			w.Groups = append(w.Groups, id)
-		}
 	}
 	if settings, err := s.cfg.Webhooks.Open(r); err == nil {
 		w.Place = settings.Place()
@@ -220,7 +215,7 @@ func (s *Webhooks) check(ctx context.Context, in *WebhookInput, needsURL bool, h
 				break
 			}
 		}
-		if len(joinGroups(in.Groups)) > 2000 {
+		if len(db.IDList(in.Groups)) > 2000 {
 			wrong(WebhookGroups, "webhooks.error.groups_many")
 		}
 	}
@@ -239,14 +234,6 @@ func (s *Webhooks) check(ctx context.Context, in *WebhookInput, needsURL bool, h
 		wrong(WebhookTags, "job.error.too_long", "Max", 500)
 	}
 	return fields, nil
-}
-
-func joinGroups(ids []int64) string {
-	parts := make([]string, len(ids))
-	for i, id := range ids {
-		parts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(parts, ",")
 }
 
 func joinTypes(types []webhook.Type) string {
@@ -283,7 +270,7 @@ func (s *Webhooks) Create(ctx context.Context, p auth.Principal, in WebhookInput
 		state = webhook.Off
 	}
 	row := db.InsertWebhookParams{
-		Name: in.Name, Config: sealed, Types: joinTypes(in.Types), GroupIds: joinGroups(in.Groups), Tags: strings.Join(in.Tags, ","), State: string(state), MadeBy: cut(p.Name, 64),
+		Name: in.Name, Config: sealed, Types: joinTypes(in.Types), GroupIds: db.IDList(in.Groups), Tags: strings.Join(in.Tags, ","), State: string(state), MadeBy: cut(p.Name, 64),
 		UpdatedAt: s.cfg.Now().UnixMilli(),
 	}
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
@@ -343,7 +330,7 @@ func (s *Webhooks) Update(ctx context.Context, p auth.Principal, id, version int
 		if in.URL != "" {
 			settings.URL = in.URL
 		}
-		row.Name, row.Types, row.GroupIds, row.Tags = in.Name, joinTypes(in.Types), joinGroups(in.Groups), strings.Join(in.Tags, ",")
+		row.Name, row.Types, row.GroupIds, row.Tags = in.Name, joinTypes(in.Types), db.IDList(in.Groups), strings.Join(in.Tags, ",")
 		switch {
 		case !in.Off:
 			row.State = string(webhook.On)

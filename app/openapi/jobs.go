@@ -427,9 +427,5 @@ func (a *API) triggerJob(ctx context.Context, p auth.Principal, req jobRequest) 
 	if err != nil {
 		return nil, err
 	}
-	texts := make([]string, len(runs))
-	for i, id := range runs {
-		texts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(texts, ","), nil
+	return db.IDList(runs), nil
 }

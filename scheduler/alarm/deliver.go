@@ -96,17 +96,9 @@ func (a *Alarmer) delay(ctx context.Context, c *channel, due []db.ListDueAlarmDe
 		counted = 1
 	}
 	_, err := a.queries.DelayAlarmDeliveries(ctx, a.cfg.Pool, db.DelayAlarmDeliveriesParams{
-		NextAt: end.UnixMilli(), Counted: counted, Ids: idsOf(due), NowMs: now.UnixMilli(),
+		NextAt: end.UnixMilli(), Counted: counted, Ids: db.IDs(due, func(r *db.ListDueAlarmDeliveriesRow) int64 { return r.ID }), NowMs: now.UnixMilli(),
 	})
 	return err
-}
-
-func idsOf(rows []db.ListDueAlarmDeliveriesRow) []int64 {
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
-	}
-	return ids
 }
 
 // sendAll sends a channel's due messages one after the other, and stops at the first failure that is the channel's.
@@ -290,10 +282,7 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 		}
 		a.failed(ctx, c.row.ID, why, now, rest)
 	}
-	notices := make([]int64, len(held))
-	for i, d := range held {
-		notices[i] = d.NoticeID
-	}
+	notices := db.IDs(held, func(r *db.ListAlarmDeliveriesOfHolderRow) int64 { return r.NoticeID })
 	slices.Sort(notices)
 	err = errors.Join(err, a.settle(ctx, slices.Compact(notices)))
 	return sendErr == nil || personal, errors.Join(err, sendErr)

@@ -58,10 +58,7 @@ func (a *Alarmer) expand(ctx context.Context, now time.Time) (int, error) {
 
 // expandPage makes the deliveries of notices, and opens the next windows of their jobs and causes.
 func (a *Alarmer) expandPage(ctx context.Context, notices []db.AlarmNotice, book *book, now time.Time) error {
-	jobs := make([]int64, len(notices))
-	for i := range notices {
-		jobs[i] = notices[i].JobID
-	}
+	jobs := db.IDs(notices, func(r *db.AlarmNotice) int64 { return r.JobID })
 	var nobody []int64
 	err := a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		nobody = nobody[:0]
@@ -175,11 +172,7 @@ func (a *Alarmer) settleNotice(ctx context.Context, tx db.DBTX, id int64) error 
 			return err
 		}
 		if len(runs) > 0 {
-			ids := make([]int64, len(runs))
-			for i, r := range runs {
-				ids[i] = r.LogID
-			}
-			if _, err := a.queries.SetRunAlarmStatus(ctx, tx, db.SetRunAlarmStatusParams{AlarmStatus: status, Ids: ids}); err != nil {
+			if _, err := a.queries.SetRunAlarmStatus(ctx, tx, db.SetRunAlarmStatusParams{AlarmStatus: status, Ids: db.IDs(runs, func(r *db.ListRunsOfAlarmNoticeRow) int64 { return r.LogID })}); err != nil {
 				return err
 			}
 			after = runs[len(runs)-1].ID
@@ -245,11 +238,7 @@ func (a *Alarmer) readBook(ctx context.Context, notices []db.AlarmNotice) (*book
 	if len(notices) == 0 {
 		return b, nil
 	}
-	ids := make([]int64, len(notices))
-	for i := range notices {
-		ids[i] = notices[i].JobID
-	}
-	jobs, err := a.queries.ListAlarmJobs(ctx, a.cfg.Pool, ids)
+	jobs, err := a.queries.ListAlarmJobs(ctx, a.cfg.Pool, db.IDs(notices, func(r *db.AlarmNotice) int64 { return r.JobID }))
 	for i := range jobs {
 		b.jobs[jobs[i].ID] = &jobs[i]
 	}

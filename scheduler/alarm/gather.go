@@ -65,10 +65,7 @@ func (a *Alarmer) gather(ctx context.Context, now time.Time) (int, error) {
 // that stand together are one step.
 func (a *Alarmer) gatherPage(ctx context.Context, tx *sql.Tx, events []raised, now time.Time) error {
 	g := gathering{a: a, ctx: ctx, tx: tx, now: now.UnixMilli(), states: make(map[stateKey]*state)}
-	var jobs []int64
-	for _, e := range events {
-		jobs = append(jobs, e.jobID)
-	}
+	jobs := db.IDs(events, func(e *raised) int64 { return e.jobID })
 	slices.Sort(jobs)
 	if err := g.read(slices.Compact(jobs)); err != nil {
 		return err
@@ -233,11 +230,7 @@ func (g *gathering) plannedFor(successes []raised) (map[int64]int64, error) {
 	if deadline == nil || deadline.OpenedAt == 0 {
 		return nil, nil
 	}
-	ids := make([]int64, len(successes))
-	for i, e := range successes {
-		ids[i] = e.logID
-	}
-	rows, err := g.a.queries.ListPlannedFor(g.ctx, g.tx, ids)
+	rows, err := g.a.queries.ListPlannedFor(g.ctx, g.tx, db.IDs(successes, func(r *raised) int64 { return r.logID }))
 	times := make(map[int64]int64, len(rows))
 	for _, r := range rows {
 		times[r.ID] = r.PlannedFor
@@ -353,10 +346,7 @@ const (
 
 // settle takes events out of the new ones.
 func (g *gathering) settle(events []raised, state, noticeID int64) error {
-	ids := make([]int64, len(events))
-	for i, e := range events {
-		ids[i] = e.id
-	}
+	ids := db.IDs(events, func(r *raised) int64 { return r.id })
 	n, err := g.a.queries.SettleAlarmEvents(g.ctx, g.tx, db.SettleAlarmEventsParams{State: state, NoticeID: noticeID, Ids: ids})
 	if err != nil {
 		return err

@@ -59,18 +59,11 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 	m := a.blank(c)
 	m.id, m.recipient, m.counted = strconv.FormatInt(held[0].ID, 10), held[0].Recipient, held[0].Counted == 1
 	m.acknowledged = held[0].Acked == 1
-	ids := make([]int64, len(held))
-	for i, d := range held {
-		ids[i] = d.NoticeID
-	}
-	notices, err := a.queries.ListAlarmNotices(ctx, a.cfg.Pool, ids)
+	notices, err := a.queries.ListAlarmNotices(ctx, a.cfg.Pool, db.IDs(held, func(r *db.ListAlarmDeliveriesOfHolderRow) int64 { return r.NoticeID }))
 	if err != nil {
 		return nil, err
 	}
-	jobIDs := make([]int64, len(notices))
-	for i, n := range notices {
-		jobIDs[i] = n.JobID
-	}
+	jobIDs := db.IDs(notices, func(n *db.AlarmNotice) int64 { return n.JobID })
 	rows, err := a.queries.ListAlarmJobs(ctx, a.cfg.Pool, jobIDs)
 	if err != nil {
 		return nil, err

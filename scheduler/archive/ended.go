@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -92,12 +91,7 @@ func (s *Service) idle(rows []db.ListEndedOutputsRow) (idle []commit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range rows {
-		c := commit{id: r.ID, endedAt: r.EndedAt}
-		for text := range strings.SplitSeq(r.Ids, ",") {
-			if id, err := strconv.ParseInt(text, 10, 64); err == nil {
-				c.runs = append(c.runs, id)
-			}
-		}
+		c := commit{id: r.ID, endedAt: r.EndedAt, runs: db.ReadIDs(r.Ids)}
 		if !slices.ContainsFunc(c.runs, func(id int64) bool { _, taken := s.taken[id]; return taken || s.busy[id] }) {
 			idle = append(idle, c)
 		}

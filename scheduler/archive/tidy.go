@@ -162,10 +162,7 @@ func (s *Service) adopt(ctx context.Context) error {
 			if len(rows) == 0 {
 				break
 			}
-			ids := make([]int64, len(rows))
-			for i := range rows {
-				ids[i] = rows[i].ID
-			}
+			ids := db.IDs(rows, func(r *db.ListEndedOutputsRow) int64 { return r.ID })
 			if _, err := s.queries.TakeOverEndedOutputs(ctx, s.cfg.Pool, db.TakeOverEndedOutputsParams{NewNode: s.cfg.Node(), OldNode: node, Ids: ids}); err != nil {
 				return err
 			}
@@ -357,11 +354,7 @@ func (s *Service) move(ctx context.Context, from int64) error {
 		return err
 	}
 	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		ids := make([]int64, len(rows))
-		for i := range rows {
-			ids[i] = rows[i].LogID
-		}
-		locked, err := s.lock(ctx, tx, ids)
+		locked, err := s.lock(ctx, tx, db.IDs(rows, func(r *db.Output) int64 { return r.LogID }))
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -305,7 +303,7 @@ func (s *Service) send(ctx context.Context, b db.Backfill) error {
 		if n == 0 {
 			return errMoved
 		}
-		if n, err = s.queries.SendBackfillRun(ctx, tx, db.SendBackfillRunParams{BackfillID: b.ID, No: r.No, LogIds: db.Text(list(ids))}); err == nil && n == 0 {
+		if n, err = s.queries.SendBackfillRun(ctx, tx, db.SendBackfillRunParams{BackfillID: b.ID, No: r.No, LogIds: db.Text(db.IDList(ids))}); err == nil && n == 0 {
 			err = errMoved
 		}
 		return err
@@ -315,7 +313,7 @@ func (s *Service) send(ctx context.Context, b db.Backfill) error {
 
 // settle looks what became of a planned time that was sent, and counts it when it is over.
 func (s *Service) settle(ctx context.Context, r db.BackfillRun) (open bool, err error) {
-	ids, failed, moved := numbers(string(r.LogIds)), false, false
+	ids, failed, moved := db.ReadIDs(string(r.LogIds)), false, false
 	for i := 0; i < len(ids); i++ {
 		for { // from an attempt to the one that came in its place
 			run, err := s.queries.GetRun(ctx, s.cfg.Pool, ids[i])
@@ -337,7 +335,7 @@ func (s *Service) settle(ctx context.Context, r db.BackfillRun) (open bool, err 
 	}
 	if open {
 		if moved {
-			_, err = s.queries.FollowBackfillRun(ctx, s.cfg.Pool, db.FollowBackfillRunParams{BackfillID: r.BackfillID, No: r.No, LogIds: db.Text(list(ids))})
+			_, err = s.queries.FollowBackfillRun(ctx, s.cfg.Pool, db.FollowBackfillRunParams{BackfillID: r.BackfillID, No: r.No, LogIds: db.Text(db.IDList(ids))})
 		}
 		return true, db.Error(err)
 	}
@@ -406,22 +404,4 @@ func (s *Service) clean(ctx context.Context) error {
 			return fmt.Errorf("delete backfill %d: %w", id, err)
 		}
 	}
-}
-
-func list(ids []int64) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(texts, ",")
-}
-
-func numbers(list string) []int64 {
-	var ids []int64
-	for text := range strings.SplitSeq(list, ",") {
-		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

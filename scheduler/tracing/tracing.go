@@ -223,11 +223,7 @@ func (t *Tracer) make(ctx context.Context, batch []End) {
 	stopping := ctx.Done()
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	ids := make([]int64, len(batch))
-	for i := range batch {
-		ids[i] = batch[i].ID
-	}
-	rows, err := t.read(ctx, ids)
+	rows, err := t.read(ctx, db.IDs(batch, func(r *End) int64 { return r.ID }))
 	if err != nil {
 		select {
 		case <-stopping:

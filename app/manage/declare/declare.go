@@ -132,11 +132,7 @@ func (c *change) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read declared jobs: %w", db.Error(err))
 	}
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.JobID
-	}
-	jobs, err := c.s.cfg.Jobs.Stored(ctx, ids)
+	jobs, err := c.s.cfg.Jobs.Stored(ctx, db.IDs(rows, func(r *db.DeclaredJob) int64 { return r.JobID }))
 	if err != nil {
 		return err
 	}
