@@ -94,10 +94,7 @@ func (s *OpenAlarms) Of(ctx context.Context, jobIDs ...int64) (map[int64][]alarm
 		return nil, nil
 	}
 	byJob, err := s.cfg.Alarmer.OpenOf(ctx, jobIDs...)
-	if err != nil {
-		return nil, fmt.Errorf("read open alarms: %w", err)
-	}
-	return byJob, nil
+	return byJob, during("read open alarms", err)
 }
 
 // Get are the open alarms of one job; none where it fails unheard, or does not fail.

@@ -259,10 +259,7 @@ func (s *APITokens) Revoke(ctx context.Context, p auth.Principal, id int64) erro
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectAPIToken, ID: id, Name: t.Name, Before: Snapshot{"owner": t.OwnerID}})
 	})
-	if err != nil {
-		return fmt.Errorf("revoke API token: %w", err)
-	}
-	return nil
+	return during("revoke API token", err)
 }
 
 // ServiceAccount is a user that is a program.
@@ -331,10 +328,7 @@ func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name st
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: name, After: after})
 	})
-	if err != nil {
-		return 0, fmt.Errorf("create service account: %w", err)
-	}
-	return id, nil
+	return id, during("create service account", err)
 }
 
 // refuseService refuses a password for a service account: with one, somebody could sign in as it.

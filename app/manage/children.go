@@ -235,8 +235,5 @@ func (s *Jobs) Children(ctx context.Context, p auth.Principal, list string) (chi
 // DueAt is how many other jobs have their next time at a moment. It names none, so everybody may know.
 func (s *Jobs) DueAt(ctx context.Context, at time.Time, exceptID int64) (int64, error) {
 	n, err := s.queries.CountJobsDueAt(ctx, s.cfg.Pool, db.CountJobsDueAtParams{AtMs: at.UnixMilli(), ExceptID: exceptID})
-	if err != nil {
-		return 0, fmt.Errorf("count jobs due: %w", db.Error(err))
-	}
-	return n, nil
+	return n, during("count jobs due", err)
 }

@@ -71,10 +71,7 @@ func (s *Runs) PreviewClear(ctx context.Context, p auth.Principal, in ClearInput
 		return upkeep.ClearPreview{}, err
 	}
 	preview, err := s.cfg.Upkeep.PreviewClear(ctx, r)
-	if err != nil {
-		return preview, fmt.Errorf("preview clearing: %w", err)
-	}
-	return preview, nil
+	return preview, during("preview clearing", err)
 }
 
 // Clear asks for runs to be deleted; some says whether there are any. The deleting goes on in the background.
@@ -107,10 +104,7 @@ const maxClearings = 50
 // Clearings are the newest clearings that the principal may have asked for.
 func (s *Runs) Clearings(ctx context.Context, p auth.Principal) ([]upkeep.Clearing, error) {
 	list, err := s.cfg.Upkeep.Clearings(ctx, maxClearings)
-	if err != nil {
-		return nil, fmt.Errorf("list clearings: %w", err)
-	}
-	return slices.DeleteFunc(list, func(c upkeep.Clearing) bool { return !mayClear(p, c.GroupID) }), nil
+	return slices.DeleteFunc(list, func(c upkeep.Clearing) bool { return !mayClear(p, c.GroupID) }), during("list clearings", err)
 }
 
 // mayClear says whether somebody may clear the runs of a group, or of all (0).
@@ -145,8 +139,5 @@ func (s *Runs) StopClearing(ctx context.Context, p auth.Principal, id int64) err
 // RetentionDays is for how many days runs are kept; 0: for ever.
 func (s *Runs) RetentionDays(ctx context.Context) (int, error) {
 	days, err := s.cfg.Upkeep.RetentionDays(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("read retention: %w", err)
-	}
-	return days, nil
+	return days, during("read retention", err)
 }

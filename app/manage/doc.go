@@ -33,6 +33,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -223,6 +224,14 @@ func New(cfg Config) *Service {
 		Accounts:  &Accounts{cfg: cfg, queries: q, schedules: schedules},
 		Timelines: &Timelines{cfg: cfg, queries: q, jobs: jobs, runs: runs, figures: figures},
 	}
+}
+
+// during says what failed with an error; nil stays nil.
+func during(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, db.Error(err))
 }
 
 // forbidden refuses what the principal may not do.

@@ -337,10 +337,7 @@ func (s *Runs) FlowStep(ctx context.Context, r db.Run, step string) (db.FlowStep
 // FlowItems is a page of the items of a step, from after an item on (-1: from the first). The run must be one that the principal may see.
 func (s *Runs) FlowItems(ctx context.Context, r db.Run, step string, after int64, limit int32) ([]db.FlowStep, error) {
 	rows, err := s.queries.ListFlowItems(ctx, s.cfg.Pool, db.ListFlowItemsParams{FlowLogID: r.ID, Step: step, AfterItem: after, Limit: limit})
-	if err != nil {
-		return nil, fmt.Errorf("read the items of a step: %w", db.Error(err))
-	}
-	return rows, nil
+	return rows, during("read the items of a step", err)
 }
 
 // StepOf is the run of a flow that a run is a step of, and which; ok is false where it is none, or the principal may not see that run.

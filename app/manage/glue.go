@@ -94,10 +94,7 @@ func (s *Jobs) GlueVersions(ctx context.Context, p auth.Principal, id int64) ([]
 		return nil, err
 	}
 	rows, err := s.queries.ListGlueVersions(ctx, s.cfg.Pool, db.ListGlueVersionsParams{JobID: id, Limit: keptVersions})
-	if err != nil {
-		return nil, fmt.Errorf("list versions: %w", db.Error(err))
-	}
-	return rows, nil
+	return rows, during("list versions", err)
 }
 
 // GlueVersion is one kept version of a script.

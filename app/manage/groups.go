@@ -193,10 +193,7 @@ func (s *Groups) Refused(ctx context.Context, p auth.Principal, of []db.Group) (
 // ByAppName are the groups of an app name, for programs that speak for a group: one, unless XXL-JOB filled the database.
 func (s *Groups) ByAppName(ctx context.Context, appName string) ([]db.Group, error) {
 	all, err := s.queries.ListGroups(ctx, s.cfg.Pool)
-	if err != nil {
-		return nil, fmt.Errorf("list groups: %w", db.Error(err))
-	}
-	return slices.DeleteFunc(all, func(g db.Group) bool { return !strings.EqualFold(g.AppName, appName) }), nil
+	return slices.DeleteFunc(all, func(g db.Group) bool { return !strings.EqualFold(g.AppName, appName) }), during("list groups", err)
 }
 
 // CountJobs is how many jobs belong to a group.

@@ -284,10 +284,7 @@ func (s *Jobs) create(ctx context.Context, p auth.Principal, in JobInput, rememb
 		}
 		return s.recordJob(ctx, tx, p, ActionCreate, db.Job{}, id)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("create job: %w", err)
-	}
-	return id, nil
+	return id, during("create job", err)
 }
 
 // holdGroup keeps the group that a job comes to from being deleted until the job is in it.

@@ -57,10 +57,7 @@ type NoteInput struct {
 // OfRun are the notes of a run, the oldest first. The run must be one the principal may see.
 func (s *Notes) OfRun(ctx context.Context, p auth.Principal, runID int64) ([]Note, error) {
 	rows, err := s.queries.ListNotesOfRun(ctx, s.cfg.Pool, db.ListNotesOfRunParams{RunID: runID, Limit: maxNotes})
-	if err != nil {
-		return nil, fmt.Errorf("read the notes of a run: %w", db.Error(err))
-	}
-	return notesFor(p, rows), nil
+	return notesFor(p, rows), during("read the notes of a run", err)
 }
 
 // OfJob are the notes of a job, of its runs and of all jobs of its group since a moment, the newest moment first. The job must be one the
@@ -86,10 +83,7 @@ func (s *Notes) OfGroup(ctx context.Context, p auth.Principal, groupID int64) ([
 		return nil, &problem.Error{Kind: problem.NotFound}
 	}
 	rows, err := s.queries.ListNotesOfGroup(ctx, s.cfg.Pool, db.ListNotesOfGroupParams{JobGroup: groupID, Limit: maxNotes})
-	if err != nil {
-		return nil, fmt.Errorf("read the notes of a group: %w", db.Error(err))
-	}
-	return notesFor(p, rows), nil
+	return notesFor(p, rows), during("read the notes of a group", err)
 }
 
 // maxDrawn is how many notes a picture shows.
@@ -105,10 +99,7 @@ func (s *Notes) Between(ctx context.Context, p auth.Principal, from, until time.
 	rows, err := s.queries.ListNotesBetween(ctx, s.cfg.Pool, db.ListNotesBetweenParams{
 		JobIds: append([]int64{0}, jobIDs...), Since: from.UnixMilli(), UntilMs: until.UnixMilli(), AllGroups: all, GroupIds: groups, Limit: maxDrawn,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read notes: %w", db.Error(err))
-	}
-	return notesFor(p, rows), nil
+	return notesFor(p, rows), during("read notes", err)
 }
 
 // notesFor are those of some rows that a principal may see.

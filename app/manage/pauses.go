@@ -218,10 +218,7 @@ func (s *Pauses) all(ctx context.Context, p auth.Principal) ([]Pause, error) {
 
 func (s *Pauses) read(ctx context.Context, tx db.DBTX) ([]db.Pause, error) {
 	rows, err := s.queries.ListPauses(ctx, tx, db.ListPausesParams{Since: s.cfg.Now().Add(-pausesShown).UnixMilli(), Limit: db.MaxPauses})
-	if err != nil {
-		return nil, fmt.Errorf("list pauses: %w", db.Error(err))
-	}
-	return rows, nil
+	return rows, during("list pauses", err)
 }
 
 // view are rows as p sees them.
@@ -449,10 +446,7 @@ func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput, reme
 		}
 		return s.audit.Record(ctx, tx, p, entry)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("pause: %w", err)
-	}
-	return id, nil
+	return id, during("pause", err)
 }
 
 // checkTag refuses to pause a tag that no job has: it would hold nothing still, and whoever mistyped it would count on that. It reads what
@@ -590,10 +584,7 @@ func (s *Pauses) end(ctx context.Context, p auth.Principal, id, job int64) error
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionUpdate, Kind: ObjectPause, ID: id, Name: name, Group: pause.Group,
 			Before: Snapshot{"until_at": pauseTime(r.UntilAt)}, After: Snapshot{"until_at": pauseTime(end)}})
 	})
-	if err != nil {
-		return fmt.Errorf("end pause: %w", err)
-	}
-	return nil
+	return during("end pause", err)
 }
 
 // Again takes back that a pause was ended: another one like it holds until then, or until somebody ends it. An end is taken back once: of two

@@ -361,10 +361,7 @@ func (s *Runs) ByID(ctx context.Context, p auth.Principal, ids []int64) ([]db.Li
 		return nil, nil
 	}
 	rows, err := s.queries.ListRunsByID(ctx, s.cfg.Pool, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read runs: %w", db.Error(err))
-	}
-	return slices.DeleteFunc(rows, func(r db.ListRunsByIDRow) bool { return !p.CanUseGroup(r.JobGroup) }), nil
+	return slices.DeleteFunc(rows, func(r db.ListRunsByIDRow) bool { return !p.CanUseGroup(r.JobGroup) }), during("read runs", err)
 }
 
 // Among are those of some runs that a filter finds, newest first.
@@ -378,10 +375,7 @@ func (s *Runs) Among(ctx context.Context, p auth.Principal, f RunFilter, ids []i
 	}
 	q.filter.IDs = ids
 	rows, err := db.FindRuns(ctx, s.cfg.Pool, q.filter, q.from, q.before, len(ids))
-	if err != nil {
-		return nil, fmt.Errorf("find runs: %w", db.Error(err))
-	}
-	return rows, nil
+	return rows, during("find runs", err)
 }
 
 // shardReach is how far the ids of the runs of one broadcast lie apart at most.

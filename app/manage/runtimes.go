@@ -2,7 +2,6 @@ package manage
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -22,10 +21,7 @@ func (s *Runs) Durations(ctx context.Context, p auth.Principal, jobID, before in
 // OfJob are the newest fires of a job that the principal may see, newest first. The job must be one the principal may see.
 func (s *Runs) OfJob(ctx context.Context, p auth.Principal, jobID int64, n int) ([]db.RunRow, error) {
 	rows, err := s.firesBelow(ctx, runsOfJob(p, jobID), math.MaxInt64, n)
-	if err != nil {
-		return nil, fmt.Errorf("list runs of a job: %w", db.Error(err))
-	}
-	return rows, nil
+	return rows, during("list runs of a job", err)
 }
 
 // firesBelow finds the newest of a job's fires below a run, by a filter of [runsOfJob].

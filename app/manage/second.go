@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -204,8 +203,5 @@ func (s *Users) ResetSecond(ctx context.Context, p auth.Principal, id int64) err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: id, Name: u.Name, Before: factorSnapshot(factorAll, "")})
 	})
-	if err != nil {
-		return fmt.Errorf("reset second factor: %w", err)
-	}
-	return nil
+	return during("reset second factor", err)
 }

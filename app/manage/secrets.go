@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,10 +40,7 @@ func (s *Secrets) List(ctx context.Context, p auth.Principal, groupID int64) ([]
 		return nil, err
 	}
 	rows, err := s.queries.ListSecrets(ctx, s.cfg.Pool, groupID)
-	if err != nil {
-		return nil, fmt.Errorf("list secrets: %w", db.Error(err))
-	}
-	return rows, nil
+	return rows, during("list secrets", err)
 }
 
 // Ready says whether this installation can keep secrets: it has a secret key.
@@ -116,10 +112,7 @@ func (s *Secrets) Set(ctx context.Context, p auth.Principal, groupID int64, name
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: action, Kind: ObjectSecret, ID: groupID, Name: name})
 	})
-	if err != nil {
-		return fmt.Errorf("set secret: %w", err)
-	}
-	return nil
+	return during("set secret", err)
 }
 
 // Delete forgets a secret. Runs that name it are not sent from then on.
@@ -137,10 +130,7 @@ func (s *Secrets) Delete(ctx context.Context, p auth.Principal, groupID int64, n
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectSecret, ID: groupID, Name: strings.ToUpper(name)})
 	})
-	if err != nil {
-		return fmt.Errorf("delete secret: %w", err)
-	}
-	return nil
+	return during("delete secret", err)
 }
 
 // checkRunSecrets refuses a parameter that names a secret to whom may only run the job: they could have it printed.

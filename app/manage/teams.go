@@ -251,10 +251,7 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 		entry.After, saved = now.snapshot(), entry.ID
 		return s.audit.Record(ctx, tx, p, entry)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("save team: %w", err)
-	}
-	return saved, nil
+	return saved, during("save team", err)
 }
 
 // wanted is a team as it would be saved.

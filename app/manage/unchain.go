@@ -50,10 +50,7 @@ func (s *Jobs) keepChain(ctx context.Context, c Chain, made int64) error {
 // MadeOfChain says whether a flow was made of a chain, so that it may be undone.
 func (s *Jobs) MadeOfChain(ctx context.Context, flowID int64) (bool, error) {
 	rows, err := s.queries.ListChainJobs(ctx, s.cfg.Pool, flowID)
-	if err != nil {
-		return false, fmt.Errorf("read what a chain was: %w", db.Error(err))
-	}
-	return len(rows) > 0, nil
+	return len(rows) > 0, during("read what a chain was", err)
 }
 
 // UndoFlow makes of a flow the chain again that it was made of, in one transaction: the flow is deleted, the jobs have their children again,

@@ -323,10 +323,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionUpdate, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.snapshot(), After: now.snapshot()})
 	})
-	if err != nil {
-		return fmt.Errorf("update user: %w", err)
-	}
-	return nil
+	return during("update user", err)
 }
 
 // wanted is a user as they would be saved.
@@ -431,10 +428,7 @@ func (s *Users) DeleteVersion(ctx context.Context, p auth.Principal, id int64, v
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.snapshot()})
 	})
-	if err != nil {
-		return fmt.Errorf("delete user: %w", err)
-	}
-	return nil
+	return during("delete user", err)
 }
 
 // insertUser makes a user, who gets nothing of whoever had the id before.

@@ -169,10 +169,7 @@ func (s *Views) Create(ctx context.Context, p auth.Principal, in ViewInput) (int
 		}
 		return s.record(ctx, tx, p, ActionCreate, id, View{}, View{Page: in.Page, Name: in.Name, Params: in.Params, Shared: in.Shared})
 	})
-	if err != nil {
-		return 0, fmt.Errorf("keep view: %w", err)
-	}
-	return id, nil
+	return id, during("keep view", err)
 }
 
 // ownNamed is the principal's own view of a name, nil if there is none.
@@ -205,10 +202,7 @@ func (s *Views) Update(ctx context.Context, p auth.Principal, id int64, in ViewI
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("change view: %w", err)
-	}
-	return nil
+	return during("change view", err)
 }
 
 func (s *Views) change(ctx context.Context, tx *sql.Tx, p auth.Principal, old, now View) error {
@@ -237,10 +231,7 @@ func (s *Views) Delete(ctx context.Context, p auth.Principal, id int64) (View, e
 		}
 		return s.record(ctx, tx, p, ActionDelete, id, v, View{})
 	})
-	if err != nil {
-		return v, fmt.Errorf("delete view: %w", err)
-	}
-	return v, nil
+	return v, during("delete view", err)
 }
 
 // record tells the audit log what happened to a view that others see. One's own are nobody else's business.
