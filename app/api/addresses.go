@@ -54,11 +54,7 @@ func (a *API) addressesOf(ctx context.Context, p auth.Principal, id int64) (*lis
 	if _, err := a.Manage.Groups.Get(ctx, p, id); err != nil {
 		return nil, err
 	}
-	out := &listOf[addressState]{Body: list[addressState]{Items: []addressState{}}}
-	for _, s := range a.Manage.Groups.Addresses(p, id) {
-		out.Body.Items = append(out.Body.Items, readAddress(s, a.Now()))
-	}
-	return out, nil
+	return listed(a.Manage.Groups.Addresses(p, id), nil, func(s scheduler.AddressState) addressState { return readAddress(s, a.Now()) })
 }
 
 func readAddress(s scheduler.AddressState, now time.Time) addressState {

@@ -190,11 +190,7 @@ func (a *API) alarms() {
 	add(a, op{method: http.MethodGet, path: "/alarms/channels", id: "listAlarmChannels", tag: tag, summary: "List the alarm channels with their routes, by name"},
 		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[channel], error) {
 			channels, routes, err := a.Manage.Channels.List(ctx, p)
-			out := &listOf[channel]{Body: list[channel]{Items: []channel{}}}
-			for _, c := range channels {
-				out.Body.Items = append(out.Body.Items, a.readChannel(requestOf(ctx), c, routes[c.ID]))
-			}
-			return out, err
+			return listed(channels, err, func(c alarm.Channel) channel { return a.readChannel(requestOf(ctx), c, routes[c.ID]) })
 		})
 	add(a, op{method: http.MethodGet, path: "/alarms/channels/{id}", id: "getAlarmChannel", tag: tag, summary: "Get an alarm channel"},
 		func(ctx context.Context, p auth.Principal, in *ChannelID) (*channelAnswer, error) {
@@ -495,10 +491,7 @@ func (a *API) listMessages(ctx context.Context, r *request, p auth.Principal, in
 		}
 	}
 	rows, err := a.Manage.Channels.Messages(ctx, p, f)
-	out := &listOf[alarmMessage]{Body: list[alarmMessage]{Items: []alarmMessage{}}}
-	for _, m := range rows {
-		out.Body.Items = append(out.Body.Items, a.readMessage(r, m))
-	}
+	out, err := listed(rows, err, func(m manage.AlarmMessage) alarmMessage { return a.readMessage(r, m) })
 	if len(rows) == in.Limit {
 		out.Body.Next = strconv.FormatInt(rows[len(rows)-1].ID, 10)
 	}

@@ -82,9 +82,7 @@ func (a *API) backfills() {
 			return a.createBackfill(ctx, p, in.ID, in.Dry, in.Body)
 		})
 	add(a, op{method: http.MethodGet, path: one, id: "getBackfill", tag: tag, summary: "Get a backfill"},
-		func(ctx context.Context, p auth.Principal, in *backfillRef) (*backfillAnswer, error) {
-			return a.backfillAnswer(ctx, p, in)
-		})
+		a.backfillAnswer)
 	for _, o := range []struct {
 		verb, id, summary, text string
 		do                      func(s *manage.Backfills, ctx context.Context, p auth.Principal, job, id int64) error
@@ -138,9 +136,5 @@ func (a *API) createBackfill(ctx context.Context, p auth.Principal, job int64, d
 
 func (a *API) listBackfills(ctx context.Context, p auth.Principal, job int64) (*listOf[backfillState], error) {
 	rows, err := a.Manage.Backfills.Of(ctx, p, job)
-	out := &listOf[backfillState]{Body: list[backfillState]{Items: []backfillState{}}}
-	for _, b := range rows {
-		out.Body.Items = append(out.Body.Items, readBackfill(b))
-	}
-	return out, err
+	return listed(rows, err, readBackfill)
 }

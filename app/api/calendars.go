@@ -113,11 +113,7 @@ func (a *API) calendars() {
 	add(a, op{method: http.MethodGet, path: "/calendars", id: "listCalendars", tag: tag, summary: "List the calendars, by name"},
 		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[calendarJSON], error) {
 			rows, err := a.Manage.Calendars.List(ctx, p)
-			out := &listOf[calendarJSON]{Body: list[calendarJSON]{Items: []calendarJSON{}}}
-			for _, c := range rows {
-				out.Body.Items = append(out.Body.Items, readCalendar(c))
-			}
-			return out, err
+			return listed(rows, err, readCalendar)
 		})
 	add(a, op{method: http.MethodGet, path: "/calendars/{name}", id: "getCalendar", tag: tag, summary: "Get a calendar"},
 		func(ctx context.Context, p auth.Principal, in *CalendarID) (*calendarAnswer, error) {

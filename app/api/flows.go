@@ -189,13 +189,12 @@ func (a *API) stepItems(ctx context.Context, p auth.Principal, id int64, step st
 	if err != nil {
 		return nil, err
 	}
-	items := make([]stepItem, len(rows))
-	for i, row := range rows {
+	items := madeOf(rows, func(row db.FlowStep) stepItem {
 		code := manage.WhyOfStep(&row).Code()
-		items[i] = stepItem{
+		return stepItem{
 			Item: row.Item, State: flow.State(row.State).String(), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt, Parameter: string(row.Param),
 			Output: string(row.Output), Message: string(row.Message), Code: code, StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt),
 		}
-	}
+	})
 	return cut(items, limit, func(i stepItem) int64 { return i.Item + 1 }), nil
 }

@@ -81,9 +81,7 @@ type triggerAnswer struct {
 func (a *API) jobs() {
 	const tag = "jobs"
 	add(a, op{method: http.MethodGet, path: "/jobs", id: "listJobs", tag: tag, also: []int{http.StatusConflict}, summary: "List jobs, the newest first"},
-		func(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
-			return a.listJobs(ctx, p, in)
-		})
+		a.listJobs)
 	add(a, op{method: http.MethodGet, path: "/jobs/{id}", id: "getJob", tag: tag, summary: "Get a job"},
 		func(ctx context.Context, p auth.Principal, in *JobID) (*jobAnswer, error) {
 			return a.jobAnswer(ctx, p, in.ID)
@@ -236,19 +234,13 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 	if page.Body.Next != "" && f.Order != db.OrderNewest {
 		page.Body.Next = placeOf(rows[in.Limit-1], f.Order)
 	}
-	short := make([]db.ListJobsRow, len(page.Body.Items))
-	for i := range page.Body.Items {
-		short[i] = manage.ListRow(page.Body.Items[i].Job)
-	}
+	short := madeOf(page.Body.Items, func(j manage.PlacedJob) db.ListJobsRow { return manage.ListRow(j.Job) })
 	deadlines, err := a.Manage.Jobs.Deadlines(ctx, short, &held)
 	if err != nil {
 		return nil, err
 	}
-	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
-	for _, row := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, a.readJob(p, row.Job, &held, deadlines, nil, nil, true))
-	}
-	return out, nil
+	read := func(j manage.PlacedJob) job { return a.readJob(p, j.Job, &held, deadlines, nil, nil, true) }
+	return &listOf[job]{list[job]{madeOf(page.Body.Items, read), page.Body.Next}}, nil
 }
 
 // jobAnswer is a job as it is now.

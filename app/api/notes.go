@@ -66,13 +66,7 @@ func (a *API) notes() {
 			text: "At most 50, the newest moment first; of a run the oldest first. With those at a job stand those at its runs, and at all jobs of its group."},
 			func(ctx context.Context, p auth.Principal, in *NoteOf) (*listOf[noteJSON], error) {
 				list, err := of.list(ctx, p, in.ID)
-				items := make([]noteJSON, len(list))
-				for i, n := range list {
-					items[i] = readNote(n)
-				}
-				out := new(listOf[noteJSON])
-				out.Body.Items = items
-				return out, err
+				return listed(list, err, readNote)
 			})
 		add(a, op{method: http.MethodPost, path: of.path, id: "create" + of.id + "Note", tag: tag, summary: "Write a note at " + of.what, status: http.StatusCreated, names: noteNames,
 			text: "Such as that a release went out, or why it failed. It stands on the pages of the job and its runs, and among the bars of the runs."},

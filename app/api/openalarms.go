@@ -58,11 +58,7 @@ func (a *API) openAlarms() {
 			if err != nil {
 				return nil, err
 			}
-			items := make([]openAlarms, len(rows))
-			for i, row := range rows {
-				items[i] = readOpen(row)
-			}
-			return cut(items, in.Limit, func(j openAlarms) int64 { return j.Job }), nil
+			return cut(madeOf(rows, readOpen), in.Limit, func(j openAlarms) int64 { return j.Job }), nil
 		})
 	add(a, op{method: http.MethodGet, path: "/alarms/open/{id}", id: "getOpenAlarms", tag: tag, summary: "Get the open alarms of a job"},
 		func(ctx context.Context, p auth.Principal, in *JobID) (*struct{ Body openAlarms }, error) {

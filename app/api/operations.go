@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
 )
 
 // node is an admin of the cluster.
@@ -127,10 +128,9 @@ func (a *API) operations() {
 			}
 			found, err := a.Manage.Audit.List(ctx, p, manage.AuditFilter{User: in.User, Action: in.Action, Kind: in.Kind, ID: in.ID, Group: in.Group, Text: in.Text,
 				Since: in.Since, Until: in.Until, Before: before, Limit: in.Limit, Deep: true})
-			out := &listOf[auditEntry]{Body: list[auditEntry]{Items: []auditEntry{}}}
-			for _, e := range found.Entries {
-				out.Body.Items = append(out.Body.Items, auditEntry{ID: e.ID, At: momentOf(e.MadeAt), User: e.UserName, From: e.Address, Action: e.Action, Kind: e.ObjectKind, ObjectID: e.ObjectID, ObjectName: e.ObjectName})
-			}
+			out, err := listed(found.Entries, err, func(e db.AuditRow) auditEntry {
+				return auditEntry{ID: e.ID, At: momentOf(e.MadeAt), User: e.UserName, From: e.Address, Action: e.Action, Kind: e.ObjectKind, ObjectID: e.ObjectID, ObjectName: e.ObjectName}
+			})
 			if found.Older > 0 {
 				out.Body.Next = strconv.FormatInt(found.Older, 10)
 			}
@@ -141,11 +141,7 @@ func (a *API) operations() {
 			All bool `query:"all" doc:"Everybody's, which takes an administrator."`
 		}) (*listOf[token], error) {
 			rows, err := a.Manage.APITokens.List(ctx, p, in.All)
-			out := &listOf[token]{Body: list[token]{Items: []token{}}}
-			for _, row := range rows {
-				out.Body.Items = append(out.Body.Items, readToken(row))
-			}
-			return out, err
+			return listed(rows, err, readToken)
 		})
 	add(a, op{method: http.MethodPost, path: "/tokens", id: "createToken", tag: "tokens", summary: "Make an API token, which is answered this once", status: http.StatusCreated, names: tokenNames,
 		text: "It takes a token with the scope admin: another would make one that may more than it, or that lives on when it is revoked. It takes no Idempotency-Key, since what is made is kept nowhere: revoke a token whose answer was lost."},
@@ -191,9 +187,7 @@ func readToken(t manage.APIToken) token {
 
 func (a *API) listNodes(ctx context.Context, p auth.Principal) (*listOf[node], error) {
 	cluster, err := a.Manage.Nodes.Cluster(ctx, p)
-	out := &listOf[node]{Body: list[node]{Items: []node{}}}
-	for _, n := range cluster.Nodes {
-		out.Body.Items = append(out.Body.Items, node{ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: n.State, Self: n.Self, StartedAt: moment(n.Started), BeatAt: moment(n.Beat)})
-	}
-	return out, err
+	return listed(cluster.Nodes, err, func(n manage.Node) node {
+		return node{ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: n.State, Self: n.Self, StartedAt: moment(n.Started), BeatAt: moment(n.Beat)}
+	})
 }

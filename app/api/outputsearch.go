@@ -67,11 +67,7 @@ func (a *API) searchOutput(ctx context.Context, p auth.Principal, in *searchQuer
 	if found.Next > 0 {
 		out.Next = strconv.FormatInt(found.Next, 10)
 	}
-	rows := make([]db.RunRow, len(found.Hits))
-	for i, h := range found.Hits {
-		rows[i] = h.Run
-	}
-	runs, err := a.readRuns(ctx, p, a.teller(requestOf(ctx)), rows)
+	runs, err := a.readRuns(ctx, p, a.teller(requestOf(ctx)), madeOf(found.Hits, func(h manage.OutputHit) db.RunRow { return h.Run }))
 	if err != nil {
 		return searched{}, err
 	}

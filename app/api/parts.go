@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,20 @@ type list[T any] struct {
 
 type listOf[T any] struct{ Body list[T] }
 
+// madeOf is what is made of each of some rows; never nil.
+func madeOf[R, T any](rows []R, read func(R) T) []T {
+	items := make([]T, len(rows))
+	for i, row := range rows {
+		items[i] = read(row)
+	}
+	return items
+}
+
+// listed makes a list of what was read, or did not come.
+func listed[R, T any](rows []R, err error, read func(R) T) (*listOf[T], error) {
+	return &listOf[T]{Body: list[T]{Items: madeOf(rows, read)}}, err
+}
+
 // cut makes a page of up to limit+1 items.
 func cut[T any](items []T, limit int, id func(T) int64) *listOf[T] {
 	out := new(listOf[T])
@@ -57,6 +72,17 @@ func following[T any](items []T, after int64, limit int, id func(T) int64) []T {
 		}
 	}
 	return nil
+}
+
+// byNumber is a page of a list that was read whole, or did not come.
+func byNumber[R, T any](in Page, rows []R, err error, id func(R) int64, read func(R) T) (*listOf[T], error) {
+	after, odd := in.after()
+	if err = cmp.Or(odd, err); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(x, y R) int { return cmp.Compare(id(x), id(y)) })
+	page := cut(following(rows, after, in.Limit, id), in.Limit, id).Body
+	return &listOf[T]{list[T]{madeOf(page.Items, read), page.Next}}, nil
 }
 
 // parameterError is a parameter of the query, or a header, that cannot be used.

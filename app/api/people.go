@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -149,20 +148,8 @@ func (a *API) users() {
 	const tag = "users"
 	add(a, op{method: http.MethodGet, path: "/users", id: "listUsers", tag: tag, summary: "List the users, by number"},
 		func(ctx context.Context, p auth.Principal, in *struct{ Page }) (*listOf[user], error) {
-			after, err := in.after()
-			if err != nil {
-				return nil, err
-			}
 			rows, err := a.Manage.Users.List(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			slices.SortFunc(rows, func(x, y manage.User) int { return cmp.Compare(x.ID, y.ID) })
-			var items []user
-			for _, u := range following(rows, after, in.Limit, func(u manage.User) int64 { return u.ID }) {
-				items = append(items, readUser(u))
-			}
-			return cut(items, in.Limit, func(u user) int64 { return u.ID }), nil
+			return byNumber(in.Page, rows, err, func(u manage.User) int64 { return u.ID }, readUser)
 		})
 	add(a, op{method: http.MethodGet, path: "/users/{id}", id: "getUser", tag: tag, summary: "Get a user"},
 		func(ctx context.Context, p auth.Principal, in *UserID) (*userAnswer, error) {
@@ -333,20 +320,8 @@ func (a *API) teams() {
 	const tag = "teams"
 	add(a, op{method: http.MethodGet, path: "/teams", id: "listTeams", tag: tag, summary: "List the teams, by number"},
 		func(ctx context.Context, p auth.Principal, in *struct{ Page }) (*listOf[team], error) {
-			after, err := in.after()
-			if err != nil {
-				return nil, err
-			}
 			rows, err := a.Manage.Teams.List(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			slices.SortFunc(rows, func(x, y manage.Team) int { return cmp.Compare(x.ID, y.ID) })
-			var items []team
-			for _, t := range following(rows, after, in.Limit, func(t manage.Team) int64 { return t.ID }) {
-				items = append(items, readTeam(t))
-			}
-			return cut(items, in.Limit, func(t team) int64 { return t.ID }), nil
+			return byNumber(in.Page, rows, err, func(t manage.Team) int64 { return t.ID }, readTeam)
 		})
 	add(a, op{method: http.MethodGet, path: "/teams/{id}", id: "getTeam", tag: tag, summary: "Get a team"},
 		func(ctx context.Context, p auth.Principal, in *TeamID) (*teamAnswer, error) {

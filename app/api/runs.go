@@ -87,9 +87,7 @@ func (a *API) runs() {
 	const tag = "runs"
 	gateway := []int{http.StatusBadGateway}
 	add(a, op{method: http.MethodGet, path: "/runs", id: "listRuns", tag: tag, summary: "List runs, the newest first"},
-		func(ctx context.Context, p auth.Principal, in *runQuery) (*listOf[run], error) {
-			return a.listRuns(ctx, p, in)
-		})
+		a.listRuns)
 	add(a, op{
 		method: http.MethodGet, path: "/runs/search", id: "searchOutput", tag: tag, names: searchNames, summary: "Search what is kept of the output of a job or of a group's jobs, the newest runs first",
 		text: "A request looks for up to 2s and answers with what it found, which may be nothing, and with next as long as there are older runs to be looked at: ask again with it as the cursor.",

@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -93,11 +94,9 @@ func (a *API) schedules() {
 	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions", id: "listScriptVersions", tag: tag, summary: "List the kept versions of a job's script, the newest first"},
 		func(ctx context.Context, p auth.Principal, in *JobID) (*listOf[scriptVersion], error) {
 			rows, err := a.Manage.Jobs.GlueVersions(ctx, p, in.ID)
-			out := &listOf[scriptVersion]{Body: list[scriptVersion]{Items: []scriptVersion{}}}
-			for _, v := range rows {
-				out.Body.Items = append(out.Body.Items, scriptVersion{ID: v.ID, Kind: string(v.GlueType), Remark: v.GlueRemark, MadeAt: a.wall(v.AddTime)})
-			}
-			return out, err
+			return listed(rows, err, func(v db.ListGlueVersionsRow) scriptVersion {
+				return scriptVersion{ID: v.ID, Kind: string(v.GlueType), Remark: v.GlueRemark, MadeAt: a.wall(v.AddTime)}
+			})
 		})
 	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions/{version}", id: "getScriptVersion", tag: tag, summary: "Get a kept version of a job's script"},
 		func(ctx context.Context, p auth.Principal, in *VersionID) (*struct{ Body scriptVersion }, error) {

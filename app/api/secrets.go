@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 )
 
 // secretJSON is a secret as it is read: without its value, which nobody is told again.
@@ -33,11 +34,9 @@ func (a *API) secrets() {
 	add(a, op{method: http.MethodGet, path: "/groups/{id}/secrets", id: "listSecrets", tag: tag, summary: "List the secrets of a group, without their values"},
 		func(ctx context.Context, p auth.Principal, in *GroupID) (*listOf[secretJSON], error) {
 			rows, err := a.Manage.Secrets.List(ctx, p, in.ID)
-			out := &listOf[secretJSON]{Body: list[secretJSON]{Items: []secretJSON{}}}
-			for _, s := range rows {
-				out.Body.Items = append(out.Body.Items, secretJSON{Name: s.Name, ChangedAt: momentOf(s.UpdatedAt), ChangedBy: s.UpdatedBy})
-			}
-			return out, err
+			return listed(rows, err, func(s db.ListSecretsRow) secretJSON {
+				return secretJSON{Name: s.Name, ChangedAt: momentOf(s.UpdatedAt), ChangedBy: s.UpdatedBy}
+			})
 		})
 	add(a, op{method: http.MethodPost, path: "/groups/{id}/secrets", id: "setSecret", tag: tag, summary: "Set a secret of a group", status: http.StatusNoContent, names: map[string]string{manage.SecretName: "name", manage.SecretValue: "value"},
 		text: "It takes the place of the one of that name, so the same request does the same again. It needs the rights to edit and to scripts, and an installation with a secret key."},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -106,11 +107,9 @@ func (a *API) statistics() {
 				return nil, newParameterError("until", "api.error.until")
 			}
 			rows, err := a.Manage.Dashboard.Usage(ctx, p, from, until)
-			out := &listOf[usage]{list[usage]{Items: []usage{}}}
-			for _, u := range rows {
-				out.Body.Items = append(out.Body.Items, usage{u.ID, u.AppName, u.Title, u.Runs, u.Failed, u.Skipped, int64(u.Took.Seconds())})
-			}
-			return out, err
+			return listed(rows, err, func(u dashboard.Usage) usage {
+				return usage{u.ID, u.AppName, u.Title, u.Runs, u.Failed, u.Skipped, int64(u.Took.Seconds())}
+			})
 		})
 	add(a, op{method: http.MethodGet, path: "/health", id: "getHealth", tag: "health", summary: "Get whether the admin that answers does its work",
 		text: "For probes there is GET /readyz, which takes no token."},

@@ -112,14 +112,14 @@ var webhookNames = map[string]string{manage.WebhookGroups: "group_ids"}
 
 func readWebhook(w manage.Webhook) WebhookJSON {
 	return WebhookJSON{
-		ID: w.ID, Name: w.Name, Place: w.Place, Types: listed(w.Types), Groups: listed(w.Groups), Tags: listed(w.Tags), State: w.State, Waiting: w.Waiting, GivenUp: w.GivenUp,
+		ID: w.ID, Name: w.Name, Place: w.Place, Types: some(w.Types), Groups: some(w.Groups), Tags: some(w.Tags), State: w.State, Waiting: w.Waiting, GivenUp: w.GivenUp,
 		Oldest: moment(w.Oldest), FailingSince: moment(w.FailingSince), RestUntil: moment(w.RestUntil), LastOK: moment(w.LastOK), Reason: w.Reason, Status: w.Status,
 		Dropped: w.Dropped, MadeBy: w.MadeBy,
 	}
 }
 
-// listed is a list that is never null.
-func listed[T any](items []T) []T {
+// some is a list that is never null.
+func some[T any](items []T) []T {
 	if items == nil {
 		return []T{}
 	}
@@ -150,11 +150,7 @@ func (a *API) webhooks() {
 		text: "They are the administrators'."},
 		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[WebhookJSON], error) {
 			rows, err := a.Manage.Webhooks.List(ctx, p)
-			out := &listOf[WebhookJSON]{Body: list[WebhookJSON]{Items: []WebhookJSON{}}}
-			for _, w := range rows {
-				out.Body.Items = append(out.Body.Items, readWebhook(w))
-			}
-			return out, err
+			return listed(rows, err, readWebhook)
 		})
 	add(a, op{method: http.MethodGet, path: "/webhooks/{id}", id: "getWebhook", tag: tag, summary: "Get a webhook"},
 		func(ctx context.Context, p auth.Principal, in *WebhookID) (*webhookAnswer, error) {
@@ -259,13 +255,12 @@ func (a *API) webhooks() {
 			if err != nil {
 				return nil, err
 			}
-			items := []deliveryJSON{}
-			for _, d := range rows {
-				items = append(items, deliveryJSON{
+			items := madeOf(rows, func(d manage.Delivery) deliveryJSON {
+				return deliveryJSON{
 					ID: d.ID, Event: webhook.EventID(d.ID, d.HappenedAt), Type: d.Type, Job: d.JobID, JobName: d.Job, Group: d.JobGroup, Run: d.LogID, At: momentOf(d.HappenedAt), State: deliveryStates[d.State],
 					Tries: d.Tries, NextAt: momentOf(d.NextAt), TriedAt: momentOf(d.TriedAt), Status: d.Status, Reason: webhook.Reason(d.Reason), Answered: d.Answer,
-				})
-			}
+				}
+			})
 			return cut(items, in.Limit, func(d deliveryJSON) int64 { return d.ID }), nil
 		})
 	add(a, op{method: http.MethodPost, path: "/webhooks/{id}/deliveries/{delivery}/again", id: "sendDeliveryAgain", tag: tag, summary: "Send a delivery again that was taken or given up", text: "It bears the same id."},
