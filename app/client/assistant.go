@@ -58,14 +58,8 @@ func (b bearer) may(right string) bool {
 
 // bearer asks whom the token acts for.
 func (a *api) bearer(ctx context.Context) (b bearer, err error) {
-	raw, err := a.do(ctx, http.MethodGet, "/whoami", nil, nil)
-	if err != nil {
-		return b, err
-	}
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return b, fmt.Errorf("read what the admin said: %w", err)
-	}
-	return b, nil
+	err = a.ask(ctx, &b, http.MethodGet, "/whoami", nil, nil)
+	return b, err
 }
 
 // assistant is what tools work with.
@@ -162,16 +156,12 @@ type things struct {
 
 // page reads a page of a list, each item with the fields that are named.
 func (s *assistant) page(ctx context.Context, path string, query url.Values, fields ...string) (t things, err error) {
-	raw, err := s.api.do(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return t, err
-	}
 	var part struct {
 		Items []json.RawMessage `json:"items"`
 		Next  string            `json:"next"`
 	}
-	if err := json.Unmarshal(raw, &part); err != nil {
-		return t, fmt.Errorf("read what the admin said: %w", err)
+	if err := s.api.ask(ctx, &part, http.MethodGet, path, query, nil); err != nil {
+		return t, err
 	}
 	t = things{Items: []item{}, Next: part.Next}
 	for _, raw := range part.Items {

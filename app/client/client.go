@@ -92,6 +92,18 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 	return raw, err
 }
 
+// ask is do, and reads the answer.
+func (a *api) ask(ctx context.Context, into any, method, path string, query url.Values, body any) error {
+	raw, err := a.do(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	return nil
+}
+
 // call is do with the header of the answer.
 func (a *api) call(ctx context.Context, method, path string, query url.Values, body any) (raw json.RawMessage, header http.Header, err error) {
 	if a.away == nil || method != http.MethodGet && (method != http.MethodPost || a.once == "" && !a.same) {

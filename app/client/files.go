@@ -452,14 +452,8 @@ func (c jobsExport) Run(ctx context.Context, s Streams) error {
 }
 
 func exportJobs(ctx context.Context, a *api, query url.Values) (out exportedJobs, err error) {
-	raw, err := a.do(ctx, http.MethodGet, "/jobs/export", query, nil)
-	if err != nil {
-		return out, err
-	}
-	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, fmt.Errorf("read what the admin said: %w", err)
-	}
-	return out, nil
+	err = a.ask(ctx, &out, http.MethodGet, "/jobs/export", query, nil)
+	return out, err
 }
 
 // tell says what is not in the file.

@@ -277,13 +277,9 @@ func (c jobsDelete) Run(ctx context.Context, s Streams) error {
 		query.Set("dry_run", "true")
 	}
 	return c.each(ctx, s, said, func(a *api, id int64) error {
-		raw, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), query, nil)
-		if err != nil {
-			return err
-		}
 		var lost lostUses
-		if err := json.Unmarshal(raw, &lost); err != nil {
-			return fmt.Errorf("read what the admin said: %w", err)
+		if err := a.ask(ctx, &lost, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), query, nil); err != nil {
+			return err
 		}
 		for _, use := range lost.said() {
 			fmt.Fprintf(s.Err, "%d: %s\n", id, use)

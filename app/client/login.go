@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,18 +72,14 @@ func letIn(ctx context.Context, a *api, s Streams) (string, error) {
 		host = runtime.GOOS
 	}
 	program := []rune("punctual on " + host)
-	raw, err := a.do(ctx, http.MethodPost, "/device-logins", nil, map[string]string{"program": string(program[:min(len(program), 40)])})
-	if err != nil {
-		return "", err
-	}
 	var asked struct {
 		Device   string `json:"device_code"`
 		Code     string `json:"user_code"`
 		Path     string `json:"verification_path"`
 		Interval int    `json:"interval"`
 	}
-	if err := json.Unmarshal(raw, &asked); err != nil {
-		return "", fmt.Errorf("read what the admin said: %w", err)
+	if err := a.ask(ctx, &asked, http.MethodPost, "/device-logins", nil, map[string]string{"program": string(program[:min(len(program), 40)])}); err != nil {
+		return "", err
 	}
 	fmt.Fprintf(s.Err, "Open %s in a browser and compare the code:\n\n    %s\n\n", plain(a.base+asked.Path), plain(asked.Code))
 	a = a.patient(s.Err, true)
@@ -97,13 +92,9 @@ func letIn(ctx context.Context, a *api, s Streams) (string, error) {
 			return "", interrupted(ctx)
 		case <-wait.C:
 		}
-		raw, err := a.do(ctx, http.MethodPost, "/device-logins/token", nil, map[string]string{"device_code": asked.Device})
-		if err != nil {
-			return "", err
-		}
 		var answer struct{ State, Token string }
-		if err := json.Unmarshal(raw, &answer); err != nil {
-			return "", fmt.Errorf("read what the admin said: %w", err)
+		if err := a.ask(ctx, &answer, http.MethodPost, "/device-logins/token", nil, map[string]string{"device_code": asked.Device}); err != nil {
+			return "", err
 		}
 		switch answer.State {
 		case "approved":

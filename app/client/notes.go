@@ -98,12 +98,5 @@ type notesDelete struct {
 }
 
 func (c notesDelete) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	return each(c.IDs, "note", func(id int64) error {
-		_, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/notes/%d", id), nil, nil)
-		return err
-	}, s, "struck out")
+	return c.each(ctx, s, c.IDs, "note", http.MethodDelete, "/notes/%d", nil, "struck out")
 }

@@ -67,13 +67,9 @@ func (c runsSearch) search(ctx context.Context, a *api, s Streams, query url.Val
 			most = min(most, int(c.Limit)-hits)
 		}
 		query.Set("limit", strconv.Itoa(most))
-		raw, err := a.do(ctx, http.MethodGet, "/runs/search", query, nil)
-		if err != nil {
-			return err
-		}
 		var f found
-		if err := json.Unmarshal(raw, &f); err != nil {
-			return fmt.Errorf("read what the admin said: %w", err)
+		if err := a.ask(ctx, &f, http.MethodGet, "/runs/search", query, nil); err != nil {
+			return err
 		}
 		whole.Runs, whole.Bytes, whole.Unread, whole.Reached = whole.Runs+f.Runs, whole.Bytes+f.Bytes, whole.Unread+f.Unread, f.Reached
 		hits += len(f.Items)

@@ -133,12 +133,5 @@ type pausesEnd struct {
 }
 
 func (c pausesEnd) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	return each(c.IDs, "pause", func(id int64) error {
-		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/pauses/%d/end", id), nil, nil)
-		return err
-	}, s, "ended")
+	return c.each(ctx, s, c.IDs, "pause", http.MethodPost, "/pauses/%d/end", nil, "ended")
 }

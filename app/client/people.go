@@ -82,14 +82,7 @@ type tokensRevoke struct {
 }
 
 func (c tokensRevoke) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	return each(c.IDs, "token", func(id int64) error {
-		_, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/tokens/%d", id), nil, nil)
-		return err
-	}, s, "revoked")
+	return c.each(ctx, s, c.IDs, "token", http.MethodDelete, "/tokens/%d", nil, "revoked")
 }
 
 // UsersCmd lists users.
@@ -145,14 +138,7 @@ type alarmsRetry struct {
 }
 
 func (c alarmsRetry) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	return each(c.IDs, "message", func(id int64) error {
-		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/alarms/messages/%d/retry", id), nil, nil)
-		return err
-	}, s, "is being sent")
+	return c.each(ctx, s, c.IDs, "message", http.MethodPost, "/alarms/messages/%d/retry", nil, "is being sent")
 }
 
 // AuditLogCmd lists what people and programs did.
@@ -252,8 +238,5 @@ func (c alarmsAck) Run(ctx context.Context, s Streams) error {
 			return err
 		}
 	}
-	return each(ids, "job", func(id int64) error {
-		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/alarms/open/%d/%s", id, way), nil, body)
-		return err
-	}, s, said)
+	return c.each(ctx, s, ids, "job", http.MethodPost, "/alarms/open/%d/"+way, body, said)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -321,4 +322,21 @@ func (t Target) get(ctx context.Context, s Streams, path string, query url.Value
 		fmt.Fprintf(s.Err, "There may be more: --limit %d was reached.\n", limit)
 	}
 	return nil
+}
+
+// each asks for something of things one after the other, each at the path with its number, and says of each what became of it.
+func (t Target) each(ctx context.Context, s Streams, ids []int64, what, method, path string, body any, done string) error {
+	a, err := t.api()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		if _, err := a.do(ctx, method, fmt.Sprintf(path, id), nil, body); err != nil {
+			errs = append(errs, fmt.Errorf("%s %d: %w", what, id, err))
+			continue
+		}
+		fmt.Fprintf(s.Err, "%s %d: %s\n", what, id, done)
+	}
+	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,15 +55,11 @@ func (c webhooksCreate) Run(ctx context.Context, s Streams) error {
 	if len(c.Tag) > 0 {
 		body["tags"] = c.Tag
 	}
-	raw, err := a.do(ctx, http.MethodPost, "/webhooks", nil, body)
-	if err != nil {
-		return err
-	}
 	var made struct {
 		Secret string `json:"secret"`
 	}
-	if err := json.Unmarshal(raw, &made); err != nil {
-		return fmt.Errorf("read what the admin said: %w", err)
+	if err := a.ask(ctx, &made, http.MethodPost, "/webhooks", nil, body); err != nil {
+		return err
 	}
 	fmt.Fprintf(s.Err, "webhook %s: its secret is told this once\n", c.Name)
 	_, err = fmt.Fprintln(s.Out, made.Secret)
@@ -125,10 +120,7 @@ func (c webhooksAgain) Run(ctx context.Context, s Streams) error {
 	if len(c.Deliveries) == 0 {
 		return errors.New("name deliveries, or say --given-up")
 	}
-	return each(c.Deliveries, "delivery", func(id int64) error {
-		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("%s/%d/again", path, id), nil, nil)
-		return err
-	}, s, "is being sent")
+	return c.each(ctx, s, c.Deliveries, "delivery", http.MethodPost, path+"/%d/again", nil, "is being sent")
 }
 
 type webhooksDelete struct {
@@ -137,25 +129,5 @@ type webhooksDelete struct {
 }
 
 func (c webhooksDelete) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	return each(c.IDs, "webhook", func(id int64) error {
-		_, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/webhooks/%d", id), nil, nil)
-		return err
-	}, s, "deleted")
-}
-
-// each does something to things one after the other, and says of each what became of it.
-func each(ids []int64, what string, do func(id int64) error, s Streams, done string) error {
-	var errs []error
-	for _, id := range ids {
-		if err := do(id); err != nil {
-			errs = append(errs, fmt.Errorf("%s %d: %w", what, id, err))
-			continue
-		}
-		fmt.Fprintf(s.Err, "%s %d: %s\n", what, id, done)
-	}
-	return errors.Join(errs...)
+	return c.each(ctx, s, c.IDs, "webhook", http.MethodDelete, "/webhooks/%d", nil, "deleted")
 }
