@@ -152,27 +152,10 @@ func (r *OutputReader) Decode(body []byte) ([]PushedOutput, error) {
 	return kept, nil
 }
 
-var pushNames = []string{"logId", "head", "tail", "leftLines", "leftFaults"}
-
 // quickPushHead reads the line before a text as encoding/json does.
 func quickPushHead(line []byte) (h pushHead, ok bool) {
-	ok = quickFields(line, pushNames, func(at int, value []byte) bool {
-		n, ok := quickInt(value)
-		switch at {
-		case 0:
-			h.LogID = int64(n)
-		case 1:
-			h.Head = n
-		case 2:
-			h.Tail = n
-		case 3:
-			h.LeftLines = n
-		case 4:
-			h.LeftFaults = n
-		}
-		return ok
-	})
-	if !ok {
+	if !quickFields(line, member{"logId", &h.LogID}, member{"head", &h.Head}, member{"tail", &h.Tail},
+		member{"leftLines", &h.LeftLines}, member{"leftFaults", &h.LeftFaults}) {
 		return pushHead{}, false
 	}
 	return h, true

@@ -21,13 +21,19 @@ type quick struct {
 	i int
 }
 
-// quickFields calls set with the members of the object that b is and that have one of some names, in their order, until it returns false.
-func quickFields(b []byte, names []string, set func(at int, value []byte) bool) bool {
+// member is a member of an object, and where its value goes.
+type member struct {
+	name string
+	into any // *int, *int64, *string, *bool, *[]byte for the value as it stands, or a func([]byte) bool that reads it
+}
+
+// quickFields reads those members of the object that b is that have a name of these. Their values are parts of b.
+func quickFields(b []byte, members ...member) bool {
 	q := &quick{b: b}
 	var seen uint64
 	q.space()
 	ok := q.object(quickDepth, func(name, value []byte) bool {
-		at, ok := oneOf(name, names)
+		at, ok := oneOf(name, members)
 		if !ok || at < 0 {
 			return ok
 		}
@@ -35,10 +41,29 @@ func quickFields(b []byte, names []string, set func(at int, value []byte) bool) 
 			return false
 		}
 		seen |= 1 << at
-		return set(at, value)
+		return members[at].read(value)
 	})
 	q.space()
 	return ok && q.i == len(b)
+}
+
+func (m member) read(value []byte) (ok bool) {
+	switch into := m.into.(type) {
+	case *int:
+		*into, ok = quickInt(value)
+	case *int64:
+		*into, ok = quickInt64(value)
+	case *string:
+		*into, ok = quickText(value)
+	case *bool:
+		*into = string(value) == "true"
+		ok = *into || string(value) == "false"
+	case *[]byte:
+		*into, ok = value, true
+	case func([]byte) bool:
+		ok = into(value)
+	}
+	return ok
 }
 
 // quickItems is what stands in the list that b is. Its parts are parts of b.
@@ -103,23 +128,19 @@ func (q *quick) list(open, end byte, item func() bool) bool {
 	if !q.take(open) {
 		return false
 	}
-	q.space()
-	if q.take(end) {
+	if q.space(); q.take(end) {
 		return true
 	}
-	for {
-		q.space()
-		if !item() {
-			return false
-		}
-		q.space()
-		if q.take(end) {
+	for item() {
+		if q.space(); q.take(end) {
 			return true
 		}
 		if !q.take(',') {
 			return false
 		}
+		q.space()
 	}
+	return false
 }
 
 // value goes past any value.
@@ -140,20 +161,17 @@ func (q *quick) value(depth int) bool {
 		q.i++
 	}
 	scalar := q.b[from:q.i] // a number, true, false or null
-	return isWhole(scalar) || len(scalar) <= 32 && json.Valid(scalar)
+	return isWhole(scalar) || json.Valid(scalar)
 }
 
-// isWhole says whether a value is a number of some digits, as most are.
+// isWhole says whether a value is a number of digits alone, as most are. [json.Valid] takes longer to say so.
 func isWhole(value []byte) bool {
-	if len(value) == 0 || len(value) > 18 || value[0] == '0' && len(value) > 1 {
-		return false
-	}
 	for _, c := range value {
 		if c < '0' || c > '9' {
 			return false
 		}
 	}
-	return true
+	return len(value) > 0 && value[0] != '0'
 }
 
 // text goes past a string.
@@ -190,20 +208,9 @@ func (q *quick) escape() bool {
 	if c != 'u' {
 		return strings.IndexByte(`"\/bfnrt`, c) >= 0
 	}
-	if len(q.b)-q.i < 4 {
-		return false
-	}
-	for range 4 {
-		if !isHex(q.b[q.i]) {
-			return false
-		}
-		q.i++
-	}
-	return true
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+	digits := q.b[q.i:min(q.i+4, len(q.b))] // gone past as other letters are
+	_, err := strconv.ParseUint(string(digits), 16, 64)
+	return err == nil && len(digits) == 4
 }
 
 // quickInt is a whole number that is written as one.
@@ -215,11 +222,6 @@ func quickInt(value []byte) (n int, ok bool) {
 func quickInt64(value []byte) (n int64, ok bool) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	return n, err == nil
-}
-
-func quickBool(value []byte) (yes, ok bool) {
-	yes = string(value) == "true"
-	return yes, yes || string(value) == "false"
 }
 
 // escapes are what the letters after a backslash stand for.
@@ -257,11 +259,11 @@ func quickText(value []byte) (text string, ok bool) {
 	return string(append(out, value...)), true
 }
 
-// oneOf says which of some names a name is; -1: none. It is not ok where encoding/json would say otherwise: that takes a name in other
+// oneOf says which of some members has a name; -1: none. It is not ok where encoding/json would say otherwise: that takes a name in other
 // letters too.
-func oneOf(name []byte, names []string) (at int, ok bool) {
-	for i, n := range names {
-		if string(name) == n {
+func oneOf(name []byte, members []member) (at int, ok bool) {
+	for i, m := range members {
+		if string(name) == m.name {
 			return i, true
 		}
 	}
@@ -270,44 +272,18 @@ func oneOf(name []byte, names []string) (at int, ok bool) {
 			return 0, false
 		}
 	}
-	for _, n := range names {
-		if len(n) == len(name) && strings.EqualFold(string(name), n) {
+	for _, m := range members {
+		if strings.EqualFold(string(name), m.name) {
 			return 0, false
 		}
 	}
 	return -1, true
 }
 
-var (
-	answerNames   = []string{"code", "msg", "content", "data"}
-	logNames      = []string{"fromLineNum", "toLineNum", "logContent", "isEnd", "remembers"}
-	wishNames     = []string{"failedOnly", "bytes"}
-	resultNames   = []string{"code", "msg"}
-	callbackNames = []string{"logId", "logDateTim", "logDateTime", "handleCode", "handleMsg", "executeResult", "undone", "outputs", "outputPushed", "waitedMs"}
-	runsNames     = []string{"runs"}
-	runNames      = []string{"jobId", "executorHandler", "executorParams", "executorBlockStrategy", "executorTimeout", "logId", "logDateTime", "glueType", "glueSource",
-		"glueUpdatetime", "broadcastIndex", "broadcastTotal", "environment", "masks", "plannedAt", "keepOutput", "node", "traceparent"}
-)
-
 // quickAnswer reads an answer as [decodeAnswer] does. Its value is a part of body.
 func quickAnswer(body []byte) (a Answer, ok bool) {
-	var content, data []byte
-	coded := false
-	ok = quickFields(body, answerNames, func(at int, value []byte) (ok bool) {
-		switch ok = true; at {
-		case 0:
-			coded = true
-			a.Code, ok = quickInt(value)
-		case 1:
-			a.Msg, ok = quickText(value)
-		case 2:
-			content = value
-		case 3:
-			data = value
-		}
-		return ok
-	})
-	if !ok || !coded {
+	var code, content, data []byte
+	if !quickFields(body, member{"code", &code}, member{"msg", &a.Msg}, member{"content", &content}, member{"data", &data}) {
 		return Answer{}, false
 	}
 	if a.Data = data; isNull(a.Data) {
@@ -316,103 +292,42 @@ func quickAnswer(body []byte) (a Answer, ok bool) {
 	if isNull(a.Data) {
 		a.Data = nil
 	}
-	return a, true
+	a.Code, ok = quickInt(code)
+	return a, ok
 }
 
 // quickLogResult reads the value of an answer to /log as encoding/json does.
 func quickLogResult(value []byte) (r LogResult, ok bool) {
-	ok = quickFields(value, logNames, func(at int, value []byte) (ok bool) {
-		switch at {
-		case 0:
-			r.FromLineNum, ok = quickInt(value)
-		case 1:
-			r.ToLineNum, ok = quickInt(value)
-		case 2:
-			r.LogContent, ok = quickText(value)
-		case 3:
-			r.IsEnd, ok = quickBool(value)
-		case 4:
-			r.Remembers, ok = quickInt64(value)
-		}
-		return ok
-	})
+	ok = quickFields(value, member{"fromLineNum", &r.FromLineNum}, member{"toLineNum", &r.ToLineNum}, member{"logContent", &r.LogContent},
+		member{"isEnd", &r.IsEnd}, member{"remembers", &r.Remembers})
 	return r, ok
 }
 
 // quickRun reads the body of /run as encoding/json does.
 func quickRun(body []byte) (r RunRequest, ok bool) {
-	var block, glue string
-	ok = quickFields(body, runNames, func(at int, value []byte) (ok bool) {
-		switch at {
-		case 0:
-			r.JobID, ok = quickInt64(value)
-		case 1:
-			r.ExecutorHandler, ok = quickText(value)
-		case 2:
-			r.ExecutorParams, ok = quickText(value)
-		case 3:
-			block, ok = quickText(value)
-		case 4:
-			r.TimeoutSeconds, ok = quickInt(value)
-		case 5:
-			r.LogID, ok = quickInt64(value)
-		case 6:
-			r.LogDateTime, ok = quickInt64(value)
-		case 7:
-			glue, ok = quickText(value)
-		case 8:
-			r.GlueSource, ok = quickText(value)
-		case 9:
-			r.GlueUpdateTime, ok = quickInt64(value)
-		case 10:
-			r.BroadcastIndex, ok = quickInt(value)
-		case 11:
-			r.BroadcastTotal, ok = quickInt(value)
-		case 12:
-			ok = json.Unmarshal(value, &r.Environment) == nil
-		case 13:
-			ok = json.Unmarshal(value, &r.Masks) == nil
-		case 14:
-			r.PlannedAt, ok = quickInt64(value)
-		case 15:
-			r.KeepOutput, ok = quickWish(value)
-		case 16:
-			r.Node, ok = quickInt64(value)
-		case 17:
-			r.TraceParent, ok = quickText(value)
-		}
-		return ok
-	})
-	if !ok {
-		return RunRequest{}, false
-	}
-	r.BlockStrategy, r.GlueType = Block(block), Glue(glue)
-	return r, true
-}
-
-func quickWish(value []byte) (w *OutputWish, ok bool) {
-	w = new(OutputWish)
-	ok = quickFields(value, wishNames, func(at int, value []byte) (ok bool) {
-		if at == 0 {
-			w.FailedOnly, ok = quickBool(value)
-		} else {
-			w.Bytes, ok = quickInt(value)
-		}
-		return ok
-	})
-	return w, ok
+	ok = quickFields(body,
+		member{"jobId", &r.JobID}, member{"executorHandler", &r.ExecutorHandler}, member{"executorParams", &r.ExecutorParams},
+		member{"executorBlockStrategy", (*string)(&r.BlockStrategy)}, member{"executorTimeout", &r.TimeoutSeconds},
+		member{"logId", &r.LogID}, member{"logDateTime", &r.LogDateTime},
+		member{"glueType", (*string)(&r.GlueType)}, member{"glueSource", &r.GlueSource}, member{"glueUpdatetime", &r.GlueUpdateTime},
+		member{"broadcastIndex", &r.BroadcastIndex}, member{"broadcastTotal", &r.BroadcastTotal},
+		member{"environment", func(value []byte) bool { return json.Unmarshal(value, &r.Environment) == nil }},
+		member{"masks", func(value []byte) bool { return json.Unmarshal(value, &r.Masks) == nil }},
+		member{"plannedAt", &r.PlannedAt}, member{"node", &r.Node}, member{"traceparent", &r.TraceParent},
+		member{"keepOutput", func(value []byte) bool {
+			r.KeepOutput = new(OutputWish)
+			return quickFields(value, member{"failedOnly", &r.KeepOutput.FailedOnly}, member{"bytes", &r.KeepOutput.Bytes})
+		}})
+	return r, ok
 }
 
 // quickRuns reads the body of /runs as encoding/json does.
 func quickRuns(body []byte) (r RunsRequest, ok bool) {
-	ok = quickFields(body, runsNames, func(_ int, value []byte) (ok bool) {
+	ok = quickFields(body, member{"runs", func(value []byte) (ok bool) {
 		r.Runs, ok = quickItems(value)
 		return ok
-	})
-	if !ok {
-		return RunsRequest{}, false
-	}
-	return r, true
+	}})
+	return r, ok
 }
 
 // quickCallbacks reads the body of /api/callback, a list, as [DecodeCallbacks] does.
@@ -430,47 +345,22 @@ func quickCallbacks(body []byte) (callbacks []Callback, ok bool) {
 	return callbacks, true
 }
 
-// quickResult reports whether a result is one that encoding/json would read.
-func quickResult(value []byte) bool {
-	return quickFields(value, resultNames, func(at int, value []byte) (ok bool) {
-		if at == 0 {
-			_, ok = quickInt(value)
-		} else {
-			_, ok = quickText(value)
-		}
-		return ok
-	})
-}
-
 func quickCallback(item []byte) (c Callback, ok bool) {
-	var undone string
-	ok = quickFields(item, callbackNames, func(at int, value []byte) (ok bool) {
-		switch at {
-		case 0:
-			c.LogID, ok = quickInt64(value)
-		case 1:
-			c.LogDateTim, ok = quickInt64(value)
-		case 2:
-			c.LogDateTime, ok = quickInt64(value)
-		case 3:
-			c.HandleCode, ok = quickInt(value)
-		case 4:
-			c.HandleMsg, ok = quickText(value)
-		case 5: // the same for admins of the eras before J2
-			ok = quickResult(value)
-		case 6:
-			undone, ok = quickText(value)
-		case 8:
-			c.Pushed, ok = quickBool(value)
-		case 9:
-			c.Waited, ok = quickInt64(value)
-		}
-		return ok // and not of values for a flow
-	})
+	ok = quickFields(item, member{"logId", &c.LogID}, member{"logDateTim", &c.LogDateTim}, member{"logDateTime", &c.LogDateTime},
+		member{"handleCode", &c.HandleCode}, member{"handleMsg", &c.HandleMsg}, member{"executeResult", quickResult},
+		member{"undone", (*string)(&c.Undone)}, member{"outputPushed", &c.Pushed}, member{"waitedMs", &c.Waited},
+		member{"outputs", nil}) // values for a flow are left to encoding/json
 	if !ok || c.HandleCode == 0 {
 		return Callback{}, false
 	}
 	at := max(c.LogDateTim, c.LogDateTime)
-	c.LogDateTim, c.LogDateTime, c.Undone, c.Waited = at, at, Undone(undone), min(max(c.Waited, 0), MaxWaited)
+	c.LogDateTim, c.LogDateTime, c.Waited = at, at, min(max(c.Waited, 0), MaxWaited)
 	return c, true
+}
+
+// quickResult reports whether a result, which is said twice for admins of the eras before J2, is one that encoding/json would read.
+func quickResult(value []byte) bool {
+	var code int
+	var msg string
+	return quickFields(value, member{"code", &code}, member{"msg", &msg})
 }
