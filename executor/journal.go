@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -170,10 +169,7 @@ func (j *journal) started(logID int64) *commit {
 
 // finished records a result. It is kept until [journal.acknowledged].
 func (j *journal) finished(cb *wire.Callback) *commit {
-	body, err := json.Marshal(cb)
-	if err != nil { // numbers and text always encode
-		j.logger.Error("encode result", "log_id", cb.LogID, "error", err)
-	}
+	body := wire.AppendCallback(nil, cb)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.live[cb.LogID] = &journalEntry{started: true, result: cb}

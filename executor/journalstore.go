@@ -2,11 +2,12 @@ package executor
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // store writes a batch. After a failure the file lacks records, though what they did to the state in memory stands, so
@@ -142,11 +143,7 @@ func (e *journalEntry) appendTo(dst []byte, id int64) []byte {
 	key := appendID(nil, id)
 	switch {
 	case e.result != nil:
-		body, err := json.Marshal(e.result)
-		if err != nil { // numbers and text always encode
-			return dst
-		}
-		return appendRecord(dst, recordFinished, key, body)
+		return appendRecord(dst, recordFinished, key, wire.AppendCallback(nil, e.result))
 	case e.started:
 		return appendRecord(dst, recordBegun, appendID(key, e.triggered), e.body)
 	}

@@ -96,21 +96,8 @@ func (c *AdminClient) Knows(node int64) bool {
 // Callback reports how runs ended. It returns nil only when an admin has acknowledged all of them. The first to be asked is the one that
 // sent the first of them, where that is known ([Callback.Node]): it has what became of the sending in its hands, and writes both at once.
 func (c *AdminClient) Callback(ctx context.Context, callbacks []Callback) error {
-	spelled := make([]callbackOfAllEras, len(callbacks))
-	for i, cb := range callbacks {
-		spelled[i] = callbackOfAllEras{cb, executeResult{cb.HandleCode, cb.HandleMsg}}
-	}
-	array, err := encode(spelled)
-	if err != nil {
-		return fmt.Errorf("encode callbacks: %w", err)
-	}
-	asObject := func(ctx context.Context, a *admin) error {
-		body, err := encode(callbackList{callbacks})
-		if err != nil {
-			return fmt.Errorf("encode callbacks: %w", err)
-		}
-		return c.report(ctx, a, body)
-	}
+	array := encodeCallbacks(callbacks)
+	asObject := func(ctx context.Context, a *admin) error { return c.report(ctx, a, encodeCallbackList(callbacks)) }
 	node := int64(0)
 	if len(callbacks) > 0 {
 		node = callbacks[0].Node

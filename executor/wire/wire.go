@@ -167,20 +167,3 @@ const (
 	MaxOutputKey = 128
 	MaxOutputs   = 32 << 10 // of all keys and values
 )
-
-// callbackOfAllEras is a callback as an item of an array: an admin of era J1 (2.2.0) knows executeResult only, and loses
-// the result without it; later ones leave it alone (docs/compat.md §1.5, §1.10).
-type callbackOfAllEras struct {
-	Callback
-	ExecuteResult executeResult `json:"executeResult"`
-}
-
-type executeResult struct {
-	Code int    `json:"code"`
-	Msg  string `json:"msg,omitempty"`
-}
-
-// callbackList is how era J4 wants them.
-type callbackList struct {
-	CallbackList []Callback `json:"callbackList"`
-}
