@@ -142,6 +142,12 @@ func TestLinesHold(t *testing.T) {
 	for _, page := range []string{"run-live", "run-flow"} {
 		see(1280, "/page/"+page, `(first => first(".run-main") === first(".run-side"))(s => [...document.querySelectorAll(s + " > *")].find(e => e.offsetHeight).getBoundingClientRect().top)`)
 	}
+	// What an alarm is about and who looks after it stand on one line.
+	see(1280, "/page/alarms-open", `(middle => [...document.querySelectorAll("tbody tr")].slice(1).every(row => Math.abs(middle(row.querySelector(".job-changes")) - middle(row.querySelector("td:last-child a"))) < 1))(e => {
+		const all = document.createRange();
+		all.selectNodeContents(e);
+		return (all.getBoundingClientRect().top + all.getBoundingClientRect().bottom) / 2;
+	})`)
 	see(1280, "/page/calendars", fmt.Sprintf(box, `box(".form").top - box(".table-card").bottom > 12`))
 	see(390, "/page/alarm-route-new", fmt.Sprintf(box, `box("label[for=route-to]").top - box("#route-after-help").bottom > 8`))
 	see(1280, "/page/wall", fmt.Sprintf(box, `(at => Math.abs(at(".trouble h2 .icon") - at(".trouble h2 b")) < 3)(s => box(s).top + box(s).height / 2)`))

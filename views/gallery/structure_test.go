@@ -2,6 +2,8 @@ package gallery
 
 import (
 	"bytes"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/static"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
 )
@@ -63,6 +66,11 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 			t.Errorf("who says %q does not reach the button of that name, which is %q", text, s.AttrOr("aria-label", ""))
 		}
 	})
+	for class := range rareParts(t) {
+		if doc.Find("."+class).Length() > 0 && doc.Find(`link[href="`+static.URL("rare.css")+`"]`).Length() == 0 {
+			t.Errorf("draws .%s without rare.css, which alone says how that looks", class)
+		}
+	}
 	ids := make(map[string]bool)
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Get(0).Attr {
@@ -147,6 +155,25 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 			t.Error("picture without alt")
 		}
 	})
+}
+
+// rareParts are the classes that rare.css begins a rule with: no other sheet knows them.
+func rareParts(t *testing.T) map[string]bool {
+	t.Helper()
+	sheet, err := os.ReadFile("../../static/src/css/rare.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := make(map[string]bool)
+	for _, found := range regexp.MustCompile(`(?m)^\.([\w-]+)`).FindAllStringSubmatch(string(sheet), -1) {
+		classes[found[1]] = true
+	}
+	for _, known := range []string{"changes", "spread-picture", "clearings"} {
+		if !classes[known] {
+			t.Fatalf("rare.css has no .%s any more: %v", known, classes)
+		}
+	}
+	return classes
 }
 
 // missingKey sees the shape that Printer.T gives a key it does not know.
