@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -34,64 +34,116 @@ const lookedThrough = 500
 // each, newest first within a job. A trial of a script is none.
 //
 // A job's runs lie far apart in a big log, a read of the disk each. So what they ended with comes from an index (i_job_outcome),
-// and only those rows are read that have more to tell. It knows no groups: asked for some, each run's row is read, and of each job only
-// the newest [lookedThrough] are. One that was moved lately may have a million runs of before, of which none counts.
+// and only those rows are read that have more to tell.
 func ListOutcomes(ctx context.Context, tx DBTX, jobIDs, groups []int64, n int) ([]Outcome, error) {
 	if len(jobIDs) == 0 {
 		return nil, nil
 	}
-	// One short walk of the index for each job: a join over these jobs would read every run they ever had.
-	var q strings.Builder
-	args := make([]any, 0, 2*len(jobIDs))
-	visible, above := "", make(map[int64]int64)
-	var of where
-	if len(groups) > 0 {
-		of.in("job_group", groups)
-		visible = strings.Replace(of.String(), " WHERE ", " AND ", 1)
-		var err error
-		if above, err = lookFrom(ctx, tx, jobIDs); err != nil {
-			return nil, err
+	list, err := indexedOutcomes(ctx, tx, jobIDs, nil, "", n)
+	if err != nil {
+		return nil, err
+	}
+	// The index knows neither groups nor trials. Few jobs have such runs among their newest: they are read once more, without these.
+	odd, err := jobsWithOthers(ctx, tx, list, groups)
+	if err == nil && len(odd) > 0 {
+		var again []Outcome
+		again, err = firesOfGroups(ctx, tx, odd, groups, n)
+		list = append(slices.DeleteFunc(list, func(o Outcome) bool { return slices.Contains(odd, o.JobID) }), again...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	more := make(map[int64]int) // where in the list a run is of which the row is wanted
+	for i, o := range list {
+		if o.HandleCode != handledWell || o.Outcome != event.Open && o.Outcome != event.Succeeded {
+			more[o.ID] = i
 		}
 	}
+	if len(more) == 0 {
+		return list, nil
+	}
+	return list, tellOutcomes(ctx, tx, list, more)
+}
+
+// indexedOutcomes reads the newest n runs of each job above some run of its, as far as an index knows them, and as a condition says: a short walk of
+// the index for each job, where a join over the jobs would read every run they ever had.
+func indexedOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, above map[int64]int64, condition string, n int) ([]Outcome, error) {
+	parts, args := make([]string, len(jobIDs)), make([]any, 0, 3*len(jobIDs))
 	for i, id := range jobIDs {
-		if i > 0 {
-			q.WriteString(" UNION ALL ")
-		}
-		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log AS l%d FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > ?%s "+
-			"AND NOT EXISTS (SELECT 1 FROM punctual_trial WHERE log_id = l%d.id) ORDER BY id DESC LIMIT ?) AS r%d", i, visible, i, i)
-		args = append(append(append(args, id, above[id]), of.args...), n)
+		parts[i] = "SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log AS l FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > ?" + condition + " ORDER BY id DESC LIMIT ?"
+		args = append(args, id, above[id], n)
 	}
-	rows, err := tx.QueryContext(ctx, q.String(), args...)
+	rows, err := tx.QueryContext(ctx, unionAll(parts), args...)
 	if err != nil {
 		return nil, fmt.Errorf("list outcomes: %w", err)
 	}
-	defer rows.Close()
 	var list []Outcome
-	more := make(map[int64]int) // where in the list a run is of which the row is wanted
-	for rows.Next() {
+	err = scanAll(rows, func() error {
 		var o Outcome
 		if err := rows.Scan(&o.ID, &o.JobID, &o.HandleCode, &o.TriggerTime, &o.Outcome); err != nil {
-			return nil, fmt.Errorf("read outcome: %w", err)
-		}
-		if o.HandleCode != handledWell || o.Outcome != event.Open && o.Outcome != event.Succeeded {
-			more[o.ID] = len(list)
+			return fmt.Errorf("read outcome: %w", err)
 		}
 		list = append(list, o)
+		return nil
+	})
+	return list, err
+}
+
+// jobsWithOthers are those jobs of runs of which one is a trial, or was recorded with another group than some; without any, with whichever.
+func jobsWithOthers(ctx context.Context, tx DBTX, list []Outcome, groups []int64) (jobs []int64, err error) {
+	if len(list) == 0 {
+		return nil, nil
 	}
-	if err := rows.Err(); err != nil || len(more) == 0 {
-		return list, err
+	job := make(map[int64]int64, len(list))
+	var of where
+	ids := make([]int64, len(list))
+	for i, o := range list {
+		ids[i], job[o.ID] = o.ID, o.JobID
 	}
-	return list, tellOutcomes(ctx, tx, list, more)
+	of.in("log_id", ids)
+	others, err := findIDs(ctx, tx, "trials", "SELECT log_id FROM punctual_trial"+of.String(), of.args)
+	if err == nil && len(groups) > 0 {
+		var of where
+		of.in("id", ids)
+		of.in("job_group", groups)
+		var theirs []int64 // one that is deleted meanwhile is not confirmed
+		theirs, err = findIDs(ctx, tx, "runs of some groups", "SELECT id FROM xxl_job_log"+of.String(), of.args)
+		slices.Sort(theirs)
+		for _, id := range ids {
+			if _, confirmed := slices.BinarySearch(theirs, id); !confirmed {
+				others = append(others, id)
+			}
+		}
+	}
+	for _, id := range others {
+		jobs = append(jobs, job[id])
+	}
+	slices.Sort(jobs)
+	return slices.Compact(jobs), err
+}
+
+// firesOfGroups is ListOutcomes by the rows, each of which is read. Of a job only the newest [lookedThrough] are looked through for those of some
+// groups: one that was moved lately may have a million runs of before, of which none counts.
+func firesOfGroups(ctx context.Context, tx DBTX, jobIDs, groups []int64, n int) ([]Outcome, error) {
+	condition := " AND NOT EXISTS (SELECT 1 FROM punctual_trial WHERE log_id = l.id)"
+	if len(groups) == 0 {
+		return indexedOutcomes(ctx, tx, jobIDs, nil, condition, n)
+	}
+	above, err := lookFrom(ctx, tx, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	return indexedOutcomes(ctx, tx, jobIDs, above, " AND job_group IN ("+numbers(groups)+")"+condition, n)
 }
 
 // lookFrom finds above which run those of some groups are looked for, by job; of a job that has few runs there is none. It reads an index.
 func lookFrom(ctx context.Context, tx DBTX, jobIDs []int64) (map[int64]int64, error) {
 	parts, args := make([]string, len(jobIDs)), make([]any, 0, 2*len(jobIDs))
 	for i, id := range jobIDs {
-		parts[i] = fmt.Sprintf("SELECT * FROM (SELECT job_id, id FROM xxl_job_log FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > 0 ORDER BY id DESC LIMIT 1 OFFSET ?) AS r%d", i)
+		parts[i] = "SELECT job_id, id FROM xxl_job_log FORCE INDEX (i_job_outcome) WHERE job_id = ? AND id > 0 ORDER BY id DESC LIMIT 1 OFFSET ?"
 		args = append(args, id, lookedThrough)
 	}
-	rows, err := tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
+	rows, err := tx.QueryContext(ctx, unionAll(parts), args...)
 	if err != nil {
 		return nil, fmt.Errorf("find how far to look for outcomes: %w", err)
 	}

@@ -1,7 +1,11 @@
 package db_test
 
 import (
+	"context"
+	"database/sql"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/punctual-job/punctual/db"
@@ -104,6 +108,38 @@ func TestOutcomesOfSomeGroupsAreLookedForAmongTheNewest(t *testing.T) {
 	})
 }
 
+// between calls something before each query.
+type between struct {
+	db.DBTX
+
+	do func(query string)
+}
+
+func (b between) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	b.do(query)
+	return b.DBTX.QueryContext(ctx, query, args...)
+}
+
+// TestARunOfAnotherGroupThatIsDeletedMeanwhileIsNotTold: what is not confirmed is not theirs to see.
+func TestARunOfAnotherGroupThatIsDeletedMeanwhileIsNotTold(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ids := bulkRuns(t, pool, db.NewRun{JobGroup: 1, JobID: 3, PlannedAt: 1}, db.NewRun{JobGroup: 2, JobID: 3, PlannedAt: 1})
+		deleted := false
+		tx := between{pool, func(query string) {
+			if !deleted && strings.HasPrefix(query, "SELECT log_id FROM punctual_trial") {
+				deleted = true
+				if _, err := pool.ExecContext(t.Context(), "DELETE FROM xxl_job_log WHERE id = ?", ids[1]); err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+		if got, err := db.ListOutcomes(t.Context(), tx, []int64{3}, []int64{1}, 30); err != nil || len(got) != 1 || got[0].ID != ids[0] || !deleted {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // TestRunsOfSomeGroupsAreLookedForAmongTheNearest: whoever sees one group of a job that was moved reads no more than a part of its runs, wherever they look.
 func TestRunsOfSomeGroupsAreLookedForAmongTheNearest(t *testing.T) {
 	t.Parallel()
@@ -165,6 +201,67 @@ func TestRunsOfSomeGroupsAreLookedForAmongTheNearest(t *testing.T) {
 			}
 			if err := tx.Rollback(); err != nil {
 				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestOutcomesAreThoseOfEachJobAlone compares a list of jobs with what reading every run says: trials, runs of other groups and both among the newest,
+// of few jobs and of as many as a page has, whatever the others are like.
+func TestOutcomesAreThoseOfEachJobAlone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const jobs, each, n = 200, 7, 3
+		var runs []db.NewRun
+		for i := range int64(jobs * each) {
+			job, nth := i%jobs+1, i/jobs
+			if nth >= job%(each+1) { // so many has a job
+				continue
+			}
+			code, group := int64(200), 1+job/8%3*(nth%2) // some jobs have every other run of group 2 or 3
+			runs = append(runs, db.NewRun{JobGroup: group, JobID: job, TriggerTime: seedTime, TriggerCode: code})
+		}
+		first, err := db.InsertRuns(t.Context(), pool, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial := func(i int) bool { return runs[i].JobID%5 == 0 && i%3 != 0 }
+		for i := range runs {
+			if !trial(i) {
+				continue
+			}
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO punctual_trial (log_id, source) VALUES (?, 'echo')", first+int64(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := make([]int64, jobs)
+		for i := range all {
+			all[i] = int64(i + 1)
+		}
+		for _, groups := range [][]int64{nil, {1}, {2, 3}, {1, 2, 3}, {4}} {
+			want := make(map[int64][]int64)
+			for i := len(runs) - 1; i >= 0; i-- {
+				r := runs[i]
+				if !trial(i) && (groups == nil || slices.Contains(groups, r.JobGroup)) && len(want[r.JobID]) < n {
+					want[r.JobID] = append(want[r.JobID], first+int64(i))
+				}
+			}
+			for _, of := range [][]int64{all, all[:1], all[4:5], all[14:16]} {
+				list, err := db.ListOutcomes(t.Context(), pool, of, groups, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := make(map[int64][]int64)
+				for _, o := range list {
+					if got[o.JobID] = append(got[o.JobID], o.ID); o.TriggerCode != 200 {
+						t.Fatalf("run %d of job %d: its row was not read: %+v", o.ID, o.JobID, o)
+					}
+				}
+				for _, job := range of {
+					if !slices.Equal(got[job], want[job]) {
+						t.Errorf("job %d of %d for groups %v: runs %v, want %v", job, len(of), groups, got[job], want[job])
+					}
+				}
 			}
 		}
 	})

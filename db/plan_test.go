@@ -156,7 +156,7 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 		{"ListOutcomes of some groups", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.ListOutcomes(ctx, tx, []int64{3}, []int64{1, 2}, 30)
 			return len(r), err
-		}, "USING INDEX i_job_outcome (job_id=? AND id>?)", "key=i_job_outcome key_len=12", 30},
+		}, "USING COVERING INDEX i_job_outcome (job_id=? AND id>?)", "key=i_job_outcome key_len=12", 30},
 		{"ListRunTimesOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 3, BeforeID: math.MaxInt64, AllGroups: 1, Limit: 200})
 			return len(r), err

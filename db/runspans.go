@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // runSpanColumns are those of a list that say when a run was and how it stands. Texts are read only of the runs of an XXL-JOB admin, whose
@@ -28,17 +27,13 @@ func FindRunSpans(ctx context.Context, tx DBTX, asked []RunSpans) ([]RunRow, err
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	var q strings.Builder
+	var parts []string
 	var args []any
 	for i := range asked {
-		if i > 0 {
-			q.WriteString(" UNION ALL ")
-		}
-		one, its := asked[i].statement("id", asked[i].From, asked[i].Before, asked[i].Limit, true)
-		fmt.Fprintf(&q, "SELECT * FROM (%s) AS s%d", one, i)
-		args = append(args, its...)
+		its, of := asked[i].parts("id", asked[i].From, asked[i].Before, asked[i].Limit, true)
+		parts, args = append(parts, its...), append(args, of...)
 	}
-	ids, err := findIDs(ctx, tx, "the times of runs", q.String(), args)
+	ids, err := findIDs(ctx, tx, "the times of runs", unionAll(parts), args)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

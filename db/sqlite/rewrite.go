@@ -19,6 +19,7 @@ import (
 //	x LIKE y                                                x LIKE y ESCAPE '\', MySQL's default
 //	FORCE/USE/IGNORE INDEX (…), # comments                  dropped
 //	LIMIT ?                                                 LIMIT ?+0: see keepPlan
+//	(SELECT … LIMIT n) UNION ALL (SELECT …)                 SELECT * FROM (SELECT … LIMIT n) UNION ALL SELECT * FROM (SELECT …)
 //
 // Placeholders keep their number and order. Literals and comments are never touched.
 func Rewrite(query string) (string, error) {
@@ -68,7 +69,7 @@ func newPlan(query string) (*plan, error) {
 // triggers are the words without which a statement means the same to both databases.
 var triggers = map[string]bool{
 	"FOR": true, "LOCK": true, "DUPLICATE": true, "IGNORE": true, "LIMIT": true, "DATE_FORMAT": true, "LIKE": true,
-	"SIGNED": true, "UNSIGNED": true, "GREATEST": true, "LEAST": true, "INDEX": true, "WITH": true,
+	"SIGNED": true, "UNSIGNED": true, "GREATEST": true, "LEAST": true, "INDEX": true, "WITH": true, "UNION": true,
 }
 
 // survey reads a statement without allocating, since batch statements are long and need no change: it returns
@@ -159,7 +160,9 @@ func (r *rewriter) rewrite() error {
 		}
 		switch {
 		case r.sym(i, '('):
-			depth++
+			if depth++; r.is(i+1, "SELECT") && (i == 0 || r.is(i-1, "PLAN") || r.is(i-1, "UNION") || r.is(i-2, "UNION", "ALL")) {
+				r.edit(r.toks[i].start, r.toks[i].end, "SELECT * FROM (")
+			}
 		case r.sym(i, ')'):
 			depth--
 		case r.toks[i].kind == tokenSymbol && r.text(i) == "<=>":

@@ -40,6 +40,8 @@ func TestRewrite(t *testing.T) {
 		{"functions", "SELECT GREATEST(a, ?), least(b, c) FROM d", "SELECT MAX(a, ?), MIN(b, c) FROM d"},
 		{"null-safe equality", "SELECT 1 FROM a WHERE b <=> ?", "SELECT 1 FROM a WHERE b IS ?"},
 		{"index hints go", "SELECT 1 FROM a FORCE INDEX (i, k) WHERE b = 1", "SELECT 1 FROM a  WHERE b = 1"},
+		{"statements with limits of their own in a union", "(SELECT a FROM b LIMIT 1) UNION ALL (SELECT a FROM c) UNION (SELECT (SELECT 1), 2 IN (SELECT 2))",
+			"SELECT * FROM (SELECT a FROM b LIMIT 1) UNION ALL SELECT * FROM (SELECT a FROM c) UNION SELECT * FROM (SELECT (SELECT 1), 2 IN (SELECT 2))"},
 		{"hash comments go", "SELECT 1 # for update 'x\n+ 2", "SELECT 1 \n+ 2"},
 		{"a comment right after a pattern", "SELECT a LIKE ?# x", `SELECT a LIKE ? ESCAPE '\'`},
 		{"literals stay", `SELECT 'FOR UPDATE', "LIMIT", 'it''s DATE_FORMAT(a, ''%i'')', ` + "`like`" + ` FROM a FOR UPDATE`,
@@ -100,6 +102,8 @@ func FuzzRewrite(f *testing.F) {
 		"SELECT 'a''b', \"c\" FROM `d` WHERE x LIKE ? FOR UPDATE", "DELETE FROM a WHERE b = ? LIMIT ?", "INSERT IGNORE INTO a VALUES (?, '--')",
 		"UPDATE a SET b = ? WHERE c <=> ? ORDER BY d LIMIT 3 # x", "SELECT DATE_FORMAT(a, '%Y'), ? FROM b FORCE INDEX (c)",
 		"INSERT INTO a SELECT ? FROM b ON DUPLICATE KEY UPDATE c = VALUES(c), d = ?", "like (", "limit limit", "a AS (signed", "-- \n#\n/**/",
+		"(SELECT a FROM b AS c FORCE INDEX (d) WHERE e = ? LIMIT ?) UNION ALL (SELECT 'f' FROM g LIMIT ? OFFSET ?) UNION (SELECT 1)", "DELETE FROM a WHERE b IN (SELECT 1 UNION (SELECT ?)) LIMIT ?",
+		"(select union (select plan(select all (select", "INSERT INTO plan (SELECT ?) ON DUPLICATE KEY UPDATE a = VALUES(a)",
 	} {
 		f.Add(s)
 	}
