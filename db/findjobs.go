@@ -34,8 +34,10 @@ type JobFilter struct {
 	After   *JobPlace
 
 	wide         bool    // the groups have so many jobs that their index is no help: see measured
+	some         bool    // they have so few that reading them is quicker than any other index
 	names        bool    // read from the index on the names: see byName
 	ids          bool    // read by their ids
+	grouped      bool    // read from the index on the groups: see Plain
 	from, before int64   // ids; 0: any
 	dialect      Dialect // lets texts be compared in the way that is quickest there; see textMatch
 }
@@ -156,9 +158,8 @@ func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int6
 		return FindJobs(ctx, pool, f, offset, limit)
 	}
 	if !f.reads() {
-		// With a small limit the databases would rather walk over all jobs than sort those of the groups.
-		ids, err := FindJobs(ctx, pool, f, offset, max(limit, sortLimit))
-		return ids[:min(limit, int64(len(ids)))], err
+		f.grouped = len(f.IDs) == 0 // with a small limit the databases would rather walk over all jobs than sort those of the groups
+		return FindJobs(ctx, pool, f, offset, limit)
 	}
 	if f.byName() {
 		return searchNames(ctx, pool, f, offset, limit)
@@ -178,8 +179,6 @@ func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int6
 	ids := slices.Concat(found...)
 	return ids[min(offset, int64(len(ids))):min(offset+limit, int64(len(ids)))], nil
 }
-
-const sortLimit = 1000
 
 // fewValues bounds the values of a column that narrowed goes through, and the jobs that it takes for few.
 const fewValues = 2000
@@ -216,7 +215,7 @@ func (f JobFilter) narrowed(ctx context.Context, pool *Pool) (_ JobFilter, some 
 
 		pattern *string
 	}{{handlers, &f.Handler}, {tagLists, &f.Tag}} {
-		if *by.pattern == "" || !f.reads() {
+		if *by.pattern == "" || f.some || len(f.IDs) > 0 {
 			continue
 		}
 		var ids []int64
@@ -301,16 +300,21 @@ func (c indexed) values(ctx context.Context, tx DBTX, dialect Dialect, pattern s
 // measured notes whether its groups have so many jobs that reading these one by one takes longer than reading all jobs in a row. The index has
 // the stopped ones of a group in the order of their ids.
 func (f JobFilter) measured(ctx context.Context, pool *Pool) (JobFilter, error) {
-	if f.wide = false; len(f.Groups) == 0 || len(f.IDs) > 0 || f.Order == OrderNewest && f.Plain() && f.Status != nil && *f.Status == int64(jobspec.StatusStopped) {
+	if f.wide, f.some = false, false; len(f.Groups) == 0 || len(f.IDs) > 0 || f.Order == OrderNewest && f.Plain() && f.Status != nil && *f.Status == int64(jobspec.StatusStopped) {
 		return f, nil
 	}
+	first, last, err := rangeOfJobs(ctx, pool)
+	if err != nil {
+		return f, err
+	}
+	few := min(max(pool.fewJobs, (last-first)/fewOfJobs), 5*pool.fewJobs)
 	w := new(where)
 	w.in("job_group", f.Groups)
 	var n int64
-	if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM xxl_job_info"+w.String()+" LIMIT ?) counted", append(w.args, pool.fewJobs+1)...).Scan(&n); err != nil {
+	if err := pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM xxl_job_info"+w.String()+" LIMIT ?) counted", append(w.args, few+1)...).Scan(&n); err != nil {
 		return f, fmt.Errorf("measure the jobs of groups: %w", err)
 	}
-	f.wide = n > pool.fewJobs
+	f.wide, f.some = n > few, n <= pool.fewJobs
 	return f, nil
 }
 
@@ -325,6 +329,10 @@ func (f JobFilter) table() string {
 	switch {
 	case f.ids && f.dialect == MySQL:
 		return "xxl_job_info FORCE INDEX (PRIMARY)" // or MySQL skips through the index on the names, and sorts
+	case f.grouped && f.dialect == MySQL:
+		return "xxl_job_info FORCE INDEX (i_job_group)"
+	case f.grouped:
+		return "xxl_job_info INDEXED BY i_job_group"
 	case !f.names:
 		return "xxl_job_info"
 	case f.dialect == MySQL:
@@ -356,7 +364,11 @@ func searchNames(ctx context.Context, pool *Pool, f JobFilter, offset, limit int
 	if err != nil || int64(len(ids)) == limit {
 		return ids, err
 	}
-	f.names = true
+	if f.Plain() { // the index on the groups knows all of it
+		f.grouped, f.wide = true, false
+	} else {
+		f.names = true
+	}
 	err = pool.sideBySide(ctx, 1, func(int) (err error) {
 		ids, err = FindJobs(ctx, pool, f, offset, limit)
 		return err
@@ -391,10 +403,9 @@ const searchParts = 4
 
 // parts splits what a filter looks at by the ids, the newest first.
 func (f JobFilter) parts(ctx context.Context, tx DBTX) ([]JobFilter, error) {
-	var first, last int64
-	err := tx.QueryRowContext(ctx, "SELECT COALESCE((SELECT MIN(id) FROM xxl_job_info), 0), COALESCE((SELECT MAX(id) FROM xxl_job_info), 0)").Scan(&first, &last)
+	first, last, err := rangeOfJobs(ctx, tx)
 	if err != nil {
-		return nil, fmt.Errorf("find the range of jobs: %w", err)
+		return nil, err
 	}
 	parts := make([]JobFilter, searchParts)
 	before := last + 1
@@ -405,6 +416,15 @@ func (f JobFilter) parts(ctx context.Context, tx DBTX) ([]JobFilter, error) {
 		before = from
 	}
 	return parts, nil
+}
+
+// rangeOfJobs finds the ids of the oldest and the newest job; both 0: there is none.
+func rangeOfJobs(ctx context.Context, tx DBTX) (first, last int64, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT COALESCE((SELECT MIN(id) FROM xxl_job_info), 0), COALESCE((SELECT MAX(id) FROM xxl_job_info), 0)").Scan(&first, &last)
+	if err != nil {
+		return 0, 0, fmt.Errorf("find the range of jobs: %w", err)
+	}
+	return first, last, nil
 }
 
 // FindJobsFromEnd is FindJobs with an offset from the oldest job, for pages beyond the middle; still the newest first.

@@ -13,6 +13,7 @@ import (
 func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		bounds := [][2]int64{{1, 2000}, {9, 0}, {1, 0}, {2000, 2000}}
 		compare := func(f db.JobFilter, found int) {
 			t.Helper()
 			for _, offset := range []int64{0, 3, 7, 40} {
@@ -22,7 +23,7 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 						t.Fatal(err)
 					}
 					var got []int64
-					for _, bounds := range [][2]int64{{1, 2000}, {9, 0}, {1, 0}, {2000, 2000}} {
+					for _, bounds := range bounds {
 						pool.NewestFirst(bounds[0])
 						pool.FewJobs(bounds[1])
 						got, err = db.SearchJobs(t.Context(), pool, f, offset, limit)
@@ -97,6 +98,27 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 			many[i] = int64(31 + i)
 		}
 		compare(db.JobFilter{Groups: []int64{1}, IDs: many}, 1)
+		// From ids that far apart on the groups have neither few jobs nor many.
+		if _, err := db.New().InsertJob(t.Context(), pool, db.InsertJobParams{JobGroup: 3, JobDesc: "odd last", ExecutorHandler: "do odd 1", Tags: "all,odd", ScheduleType: "NONE", MisfireStrategy: "DO_NOTHING", GlueType: "FLOW"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET id = 1000 WHERE job_group = 3"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_status = CASE WHEN id < 9 THEN 1 ELSE 2 END, schedule_type = 'CRON' WHERE id < 15"); err != nil {
+			t.Fatal(err)
+		}
+		flows := true
+		bounds = [][2]int64{{1, 2000}, {1, 0}, {1, 10}}
+		for found, f := range map[int]db.JobFilter{
+			26: {}, 14: {Status: &running}, 12: {Status: &stopped}, 13: {Text: "%odd%"}, 10: {Text: "%odd%", TextIDs: []int64{1, 3}, Below: 17},
+			7: {Handler: "%odd 1%"}, 4: {Handler: "%odd 1%", Status: &stopped}, 1: {Flows: &flows}, 8: {Handler: "%odd%", Tag: "%,odd,%", Below: 17},
+			3: {Held: &db.HeldJobs{IDs: []int64{2, 4, 6}}}, 15: {IDs: []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1000}},
+			0: {Handler: "%neither%"},
+		} {
+			f.Groups = []int64{1, 3}
+			compare(f, found)
+		}
 	})
 }
 
