@@ -62,11 +62,9 @@ func (c *groupPages) groupList(ec echo.Context) error {
 		return err
 	}
 	page := groups.ListPage{Page: c.pageOfList(ec, link.Executors(f)), Filter: f, CanEdit: p.Admin, AnyGroups: len(all) > 0}
-	started := map[int64]dashboard.JobCount{}
-	if f.State == link.ExecutorsLost {
-		if started, err = c.figures.JobCounts(ctx, p); err != nil {
-			return err
-		}
+	jobs, err := c.figures.LatestJobCounts(ctx, p)
+	if err != nil {
+		return err
 	}
 	found := int64(0)
 	var matching []db.Group
@@ -79,7 +77,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 		shown[g.ID] = c.addresses(page.Page, p, g.ID)
 		if f.State != "" {
 			n := int64(0)
-			if shown[g.ID], n = narrowed(shown[g.ID], f.State, started[g.ID].Started); n == 0 {
+			if shown[g.ID], n = narrowed(shown[g.ID], f.State, jobs[g.ID].Started); n == 0 {
 				continue
 			}
 			found += n
@@ -95,13 +93,9 @@ func (c *groupPages) groupList(ec echo.Context) error {
 		f.Page = last
 		page.Filter, page.Ignored = f, link.Ignored(ec.QueryParams(), link.Executors(f))
 	}
-	jobs, err := c.groups.CountJobsOfEach(ctx)
-	if err != nil {
-		return err
-	}
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
-		row := groupRow(g, c.addresses(page.Page, p, g.ID), jobs[g.ID])
+		row := groupRow(g, c.addresses(page.Page, p, g.ID), jobs[g.ID].All)
 		row.Addresses = shown[g.ID] // a group with one address lost and one online is still online
 		page.Rows = append(page.Rows, row)
 	}

@@ -202,19 +202,6 @@ func (s *Groups) CountJobs(ctx context.Context, id int64) (int64, error) {
 	return n, db.Error(err)
 }
 
-// CountJobsOfEach is how many jobs belong to each group that has any.
-func (s *Groups) CountJobsOfEach(ctx context.Context) (map[int64]int64, error) {
-	rows, err := s.queries.CountJobsByGroup(ctx, s.cfg.Pool)
-	if err != nil {
-		return nil, fmt.Errorf("count jobs of groups: %w", db.Error(err))
-	}
-	counts := make(map[int64]int64, len(rows))
-	for _, r := range rows {
-		counts[r.JobGroup] = r.Total
-	}
-	return counts, nil
-}
-
 // CountAll is how many groups there are, whoever may use them: the last one cannot be deleted.
 func (s *Groups) CountAll(ctx context.Context) (int64, error) {
 	n, err := s.queries.CountGroups(ctx, s.cfg.Pool)

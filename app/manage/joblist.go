@@ -40,7 +40,7 @@ type JobFilter struct {
 	Desc    bool         // from the other end of the order
 	After   *db.JobPlace // the page behind it
 	Typed   bool         // Text finds Chinese names by how they are typed, too
-	Exact   bool         // count all of them, however many there are
+	Exact   bool         // count all of them as they are now, however many there are
 	History bool         // with the newest runs of each
 }
 
@@ -72,7 +72,21 @@ func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList
 	if err == nil {
 		err = s.read(ctx, p, ids, f.History, &list)
 	}
-	return list, db.Error(errors.Join(err, counting.Wait()))
+	err = errors.Join(err, counting.Wait())
+	list.atLeast(f, len(ids))
+	return list, db.Error(err)
+}
+
+// atLeast corrects what was counted a moment ago by how many jobs a page has, which the reader sees: of one that is not full there are no more.
+func (l *JobList) atLeast(f JobFilter, found int) {
+	seen := int64(f.Offset + found)
+	switch {
+	case found == 0 && f.Offset > 0, f.After != nil: // it lies behind the end, or nobody knows where
+	case found < f.Limit && !l.More && f.Order != db.OrderLast: // that order has new jobs a moment later
+		l.Total = seen
+	default:
+		l.Total = max(l.Total, seen)
+	}
 }
 
 // read fills in the jobs of a page, without those that were moved since they were found to where the principal may not see them.
@@ -239,17 +253,20 @@ func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *Jo
 	}
 	var counting errgroup.Group
 	ids, err := s.findCounting(ctx, q, f, list, &counting)
-	return ids, db.Error(errors.Join(err, counting.Wait()))
+	err = errors.Join(err, counting.Wait())
+	list.atLeast(f, len(ids))
+	return ids, db.Error(err)
 }
 
 // findCounting is find, but how many there are may be known only when counting is done.
 func (s *Jobs) findCounting(ctx context.Context, q db.JobFilter, f JobFilter, list *JobList, counting *errgroup.Group) (ids []int64, err error) {
 	pool, offset, limit := s.cfg.Pool, int64(f.Offset), int64(f.Limit)
+	count := func() (err error) {
+		list.Total, err = s.count(ctx, q, f.Exact)
+		return err
+	}
 	if q.Order == db.OrderLast {
-		counting.Go(func() (err error) {
-			list.Total, err = db.CountJobs(ctx, pool, q)
-			return err
-		})
+		counting.Go(count)
 		found, err := s.byLastRun(ctx, q, offset, limit)
 		for _, r := range found {
 			ids = append(ids, r.job)
@@ -271,19 +288,11 @@ func (s *Jobs) findCounting(ctx context.Context, q db.JobFilter, f JobFilter, li
 		}
 		return ids[:min(int64(len(ids)), limit)], err
 	}
-	count := func() (err error) {
-		list.Total, err = db.CountJobs(ctx, pool, q)
-		return err
-	}
-	if q.Order != db.OrderNewest {
+	if q.Order != db.OrderNewest || offset <= nearJobs {
 		counting.Go(count)
 		return db.SortJobs(ctx, pool, q, offset, limit)
 	}
-	if offset <= nearJobs {
-		counting.Go(count)
-		return db.SortJobs(ctx, pool, q, offset, limit)
-	}
-	if err := count(); err != nil {
+	if list.Total, err = db.CountJobs(ctx, pool, q); err != nil {
 		return nil, err
 	}
 	// Beyond the middle the way from the other end is shorter.
@@ -294,6 +303,21 @@ func (s *Jobs) findCounting(ctx context.Context, q db.JobFilter, f JobFilter, li
 		return db.FindJobsFromEnd(ctx, pool, q, rest-size, size)
 	}
 	return db.FindJobs(ctx, pool, q, offset, limit)
+}
+
+// count is how many jobs there are under a filter. Where there are very many, those of groups and in a state are as they were counted a moment ago,
+// unless that must be exact: the screen would not be more true for a number that took as long as all of the page.
+func (s *Jobs) count(ctx context.Context, q db.JobFilter, exact bool) (int64, error) {
+	if !exact && q.Plain() && q.Below == 0 {
+		var started *bool
+		if q.Status != nil {
+			started = new(jobspec.Started(*q.Status))
+		}
+		if n, many, err := s.figures.CountOfMany(ctx, q.Groups, started); err != nil || many {
+			return n, err
+		}
+	}
+	return db.CountJobs(ctx, s.cfg.Pool, q)
 }
 
 // Row is one job as the list shows it, after it was started or stopped.

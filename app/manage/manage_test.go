@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -298,7 +299,7 @@ func TestGroupsAreChecked(t *testing.T) {
 		}
 		b.create(t, nil)
 		b.create(t, nil)
-		if jobs, err := b.Groups.CountJobsOfEach(ctx); err != nil || len(jobs) != 1 || jobs[b.group] != 2 {
+		if jobs, err := b.Dashboard.LatestJobCounts(ctx, b.admin); err != nil || len(jobs) != 1 || jobs[b.group] != (dashboard.JobCount{All: 2}) {
 			t.Errorf("jobs of each group: %v, %v", jobs, err)
 		}
 		all, err := b.Groups.List(ctx, b.admin)

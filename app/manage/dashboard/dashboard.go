@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,12 +55,51 @@ const (
 	weekLife   = 5 * time.Second
 )
 
+// manyJobs is from how many jobs on lists say how many there were a moment ago.
+const manyJobs = 10_000
+
 // JobCount is how many jobs a group has.
 type JobCount struct{ All, Started int64 }
 
-// JobCounts are the numbers of jobs of the groups that the principal may see, by group.
+// JobCounts are the numbers of jobs of the groups that the principal may see, by group, as they were at most countsLife ago.
 func (s *Dashboard) JobCounts(ctx context.Context, p auth.Principal) (map[int64]JobCount, error) {
-	all, err := s.counts.get(s.cfg.Now(), countsLife, func() (map[int64]JobCount, error) {
+	all, err := s.counted(ctx, countsLife)
+	return visible(p, all), err
+}
+
+// LatestJobCounts are JobCounts of now, unless the installation has manyJobs: these take as long to count as a page to be drawn.
+func (s *Dashboard) LatestJobCounts(ctx context.Context, p auth.Principal) (map[int64]JobCount, error) {
+	all, err := s.counted(ctx, countsLife)
+	if err == nil && !isMany(all) {
+		all, err = s.counted(ctx, 0)
+	}
+	return visible(p, all), err
+}
+
+// CountOfMany is how many jobs some groups have, or all without any: all of them, or those that are started or not. many is false, and nothing counted, in an
+// installation that has no manyJobs.
+func (s *Dashboard) CountOfMany(ctx context.Context, groups []int64, started *bool) (n int64, many bool, err error) {
+	all, err := s.counted(ctx, countsLife)
+	if err != nil || !isMany(all) {
+		return 0, false, err
+	}
+	for group, c := range all {
+		switch {
+		case len(groups) > 0 && !slices.Contains(groups, group):
+		case started == nil:
+			n += c.All
+		case *started:
+			n += c.Started
+		default:
+			n += c.All - c.Started
+		}
+	}
+	return n, true, nil
+}
+
+// counted counts the jobs of each group, if that was not done within a time.
+func (s *Dashboard) counted(ctx context.Context, life time.Duration) (map[int64]JobCount, error) {
+	return s.counts.get(s.cfg.Now(), life, func() (map[int64]JobCount, error) {
 		rows, err := s.queries.CountJobsByGroup(ctx, s.cfg.Pool)
 		if err != nil {
 			return nil, fmt.Errorf("count jobs: %w", db.Error(err))
@@ -70,16 +110,24 @@ func (s *Dashboard) JobCounts(ctx context.Context, p auth.Principal) (map[int64]
 		}
 		return counts, nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+func isMany(counts map[int64]JobCount) bool {
+	n := int64(0)
+	for _, c := range counts {
+		n += c.All
 	}
+	return n >= manyJobs
+}
+
+func visible(p auth.Principal, counts map[int64]JobCount) map[int64]JobCount {
 	out := make(map[int64]JobCount)
-	for group, n := range all {
+	for group, n := range counts {
 		if p.CanUseGroup(group) {
 			out[group] = n
 		}
 	}
-	return out, nil
+	return out
 }
 
 // Days is the report of so many days up to today in the groups that the principal may see.

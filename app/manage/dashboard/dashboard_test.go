@@ -83,6 +83,85 @@ func (b *bundle) create(t *testing.T, change func(*manage.JobInput)) int64 {
 	return id
 }
 
+// TestManyJobsAreCountedNowAndThen: lists of an installation with few jobs say how many there are, and those of one with very many how many there
+// were when the dashboard counted them. Where a page is found from the end of the list, it is counted for it.
+func TestManyJobsAreCountedNowAndThen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		// As the service's own dashboard counts, which the lists of its jobs ask.
+		total := func(p auth.Principal, f manage.JobFilter) int64 {
+			t.Helper()
+			f.Limit = 1
+			list, err := b.Jobs.List(t.Context(), p, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list.Total
+		}
+		counts := func() int64 {
+			t.Helper()
+			of, err := b.Service.Dashboard.LatestJobCounts(t.Context(), b.user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return of[b.group].All
+		}
+		every := manage.JobFilter{Status: manage.AnyStatus}
+		oldest := b.create(t, nil)
+		for n := int64(1); n < 10_000; n *= 2 {
+			if got := total(b.admin, every); got != n || counts() != n {
+				t.Fatalf("there are %d jobs, the list says %d and the executors %d", n, got, counts())
+			}
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_info (job_group, job_desc, glue_type, trigger_status) SELECT job_group, job_desc, glue_type, trigger_status FROM xxl_job_info"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 { // the way to the last page is shorter from the end only in a longer list
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_info (job_group, job_desc, glue_type, trigger_status) SELECT job_group, job_desc, glue_type, trigger_status FROM xxl_job_info"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const n = 1 << 17
+		b.now = b.now.Add(15 * time.Second)
+		b.create(t, func(in *manage.JobInput) { in.Group = b.closed })
+		if all, mine := total(b.admin, every), total(b.user, every); all != n+1 || mine != n || counts() != n {
+			t.Errorf("there are %d jobs, one of another group: %d, %d, %d", n+1, all, mine, counts())
+		}
+		id := b.create(t, nil)
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_status = 1 WHERE id = ?", id); err != nil {
+			t.Fatal(err)
+		}
+		stopped, running := manage.JobFilter{Status: int64(jobspec.StatusStopped)}, manage.JobFilter{Status: int64(jobspec.StatusRunning)}
+		if all, off, on := total(b.admin, every), total(b.admin, stopped), total(b.admin, running); all != n+1 || off != n+1 || on != 1 {
+			t.Errorf("a moment ago there were %d, none of which ran, and one is on the page: %d, %d, %d", n+1, all, off, on)
+		}
+		b.create(t, func(in *manage.JobInput) { in.Group = b.closed })
+		few := manage.JobFilter{Group: b.closed, Status: manage.AnyStatus, Limit: 10}
+		if list, err := b.Jobs.List(t.Context(), b.admin, few); err != nil || list.Total != 2 || len(list.Jobs) != 2 {
+			t.Errorf("a page has all %d that there are and says %d, %v", len(list.Jobs), list.Total, err)
+		}
+		few.Order = db.OrderLast
+		if list, err := b.Jobs.List(t.Context(), b.admin, few); err != nil || list.Total != 2 || len(list.Jobs) != 2 {
+			t.Errorf("a page by the last run has all %d that there are and says %d, %v", len(list.Jobs), list.Total, err)
+		}
+		whole := every
+		whole.Limit = 1
+		if _, all, err := b.Jobs.Whole(t.Context(), b.admin, whole); err != nil || all != n+3 {
+			t.Errorf("a program is told of %d, %v, want %d", all, err, n+3)
+		}
+		end := every
+		end.Offset, end.Limit = n, 10
+		if list, err := b.Jobs.List(t.Context(), b.admin, end); err != nil || list.Total != n+3 || len(list.Jobs) != 3 || list.Jobs[2].ID != oldest {
+			t.Errorf("from the end: %d of %d, %v", len(list.Jobs), list.Total, err)
+		}
+		b.now = b.now.Add(15 * time.Second)
+		if all, off, on := total(b.admin, every), total(b.user, stopped), total(b.admin, running); all != n+3 || off != n || on != 1 {
+			t.Errorf("there are %d jobs, one of which runs: %d, %d, %d", n+3, all, off, on)
+		}
+	})
+}
+
 func insertRun(t *testing.T, pool *db.Pool, group, job int64, at time.Time, code, handled int64, note string) int64 {
 	t.Helper()
 	id, err := db.InsertRuns(t.Context(), pool, []db.NewRun{{
