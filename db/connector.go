@@ -20,6 +20,7 @@ type connector struct {
 	hosts    []*host
 	tls      string       // as the address asks for it: empty, true, skip-verify, preferred
 	last     atomic.Int64 // index of the host that served last
+	keepFrom int          // see kept
 	sessions *sessions    // where connections are listed and held to the rules; nil: neither
 	logger   *slog.Logger
 }
@@ -40,7 +41,7 @@ const (
 )
 
 func newConnector(t *target, logger *slog.Logger, all *sessions) (*connector, error) {
-	c := &connector{tls: t.cfg.TLSConfig, sessions: all, logger: logger}
+	c := &connector{tls: t.cfg.TLSConfig, keepFrom: keepFrom, sessions: all, logger: logger}
 	for _, address := range t.addresses {
 		cfg := t.cfg.Clone()
 		cfg.Addr = address
@@ -134,8 +135,17 @@ func (c *connector) open(ctx context.Context, s *session) error {
 		_ = conn.Close()
 		return fmt.Errorf("the driver's connections cannot do all that is needed: %T", conn)
 	}
+	if len(c.hosts) == 1 && c.sessions == nil {
+		return nil
+	}
+	// Before anything else: a node that is not ready refuses the rest. Servers of other kinds do not know the variable, or have it off.
+	wsrep, err := first(ctx, s.mysqlConn, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'")
+	if err != nil {
+		return err
+	}
+	galera := len(wsrep) == 2 && (strings.EqualFold(wsrep[1], "ON") || wsrep[1] == "1")
 	if len(c.hosts) > 1 {
-		if err := canServe(ctx, s.mysqlConn); err != nil {
+		if err := canServe(ctx, s.mysqlConn, galera); err != nil {
 			return err
 		}
 	}
@@ -156,18 +166,16 @@ func (c *connector) open(ctx context.Context, s *session) error {
 	if err := hold(ctx, s.mysqlConn, row[2]); err != nil {
 		return err
 	}
+	if !galera {
+		s.kept = newKept(row[2], c.keepFrom)
+	}
 	c.sessions.add(s)
 	return nil
 }
 
 // canServe reports why the server cannot do an admin's work: it is a replica, or outside of its cluster.
-func canServe(ctx context.Context, conn mysqlConn) error {
-	// Before anything else: a node that is not ready refuses the rest.
-	galera, err := first(ctx, conn, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'")
-	if err != nil {
-		return err
-	}
-	if len(galera) == 2 && (strings.EqualFold(galera[1], "ON") || galera[1] == "1") {
+func canServe(ctx context.Context, conn mysqlConn, galera bool) error {
+	if galera {
 		ready, err := first(ctx, conn, "SHOW STATUS LIKE 'wsrep_ready'")
 		if err != nil {
 			return err

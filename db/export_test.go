@@ -24,6 +24,14 @@ func AdoptSteps(ctx context.Context, p *Pool, n int) (int, error) {
 	return len(steps), nil
 }
 
+// KeepAtOnce has a pool's sessions prepare what may be prepared when it comes for the first time. There is one session.
+func KeepAtOnce(p *Pool) {
+	p.connector.keepFrom = 1
+	p.SetMaxIdleConns(0) // ends those there are
+	p.SetMaxIdleConns(1)
+	p.SetMaxOpenConns(1)
+}
+
 // MigrationText returns one migration file of MySQL.
 func MigrationText(name string) (string, error) {
 	content, err := fs.ReadFile(migrationFiles, "migrations/mysql/"+name)

@@ -233,6 +233,24 @@ func TestEveryQueryOnAdoptedTables(t *testing.T) {
 	}
 }
 
+// TestEveryQueryPrepared does the same with statements that the server has prepared, and numbers that are sent as such.
+func TestEveryQueryPrepared(t *testing.T) {
+	t.Parallel()
+	text := callAll(t, dbtest.New(t, db.MySQL))
+	pool := dbtest.New(t, db.MySQL)
+	db.KeepAtOnce(pool)
+	for name, prepared := range callAll(t, pool) {
+		if diff := cmp.Diff(text[name], prepared, cmp.AllowUnexported(effect{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s differs (-text +prepared):\n%s", name, diff)
+		}
+	}
+	var name string
+	var executed int
+	if err := pool.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Com_stmt_execute'").Scan(&name, &executed); err != nil || executed < len(text)/2 {
+		t.Errorf("%d statements were prepared ones: %v", executed, err)
+	}
+}
+
 // effect is what a call says and which tables look how after it.
 type effect struct {
 	result any

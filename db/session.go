@@ -75,7 +75,8 @@ type session struct {
 	idStep int64 // see [Pool.Numbered]
 	server string
 	all    *sessions // nil: nobody keeps a list
-	broken bool      // an error has been seen after which it is not used again
+	kept   *kept
+	broken bool // an error has been seen after which it is not used again
 }
 
 // see takes note of an error of the server or the network.
@@ -105,14 +106,14 @@ var cannotServe = map[uint16]bool{
 }
 
 func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	res, err := s.mysqlConn.ExecContext(ctx, query, args)
+	res, err := s.exec(ctx, query, args)
 	return res, s.see(err)
 }
 
 func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := s.mysqlConn.QueryContext(ctx, query, args)
+	rows, err := s.query(ctx, query, args)
 	if n, _ := codes(err); n == noSuchIndex {
-		rows, err = s.mysqlConn.QueryContext(ctx, withoutHints(query), args)
+		rows, err = s.query(ctx, withoutHints(query), args)
 	}
 	return rows, s.see(err)
 }

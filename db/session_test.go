@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -268,4 +269,88 @@ func TestNothingWaitsForANetworkThatIsGone(t *testing.T) {
 			t.Errorf("%s: when the network is back: %v", at, err)
 		}
 	}
+}
+
+// TestAPreparedStatementMeetsAChangedTable: while an admin runs another one migrates, and builds or removes indexes.
+func TestAPreparedStatementMeetsAChangedTable(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	db.KeepAtOnce(pool)
+	mustExec(t, pool.DB, "CREATE TABLE kept (id BIGINT PRIMARY KEY, a INT, KEY of_a (a))")
+	mustExec(t, pool.DB, "INSERT INTO kept VALUES (1, 5)")
+	for _, c := range []struct {
+		change string
+		want   []int64
+	}{
+		{"", []int64{1, 5}},
+		{"ALTER TABLE kept ADD COLUMN b INT NOT NULL DEFAULT 7", []int64{1, 5, 7}},
+		{"DROP INDEX of_a ON kept", []int64{1, 5, 7}},
+		{"ALTER TABLE kept DROP COLUMN b, MODIFY id VARCHAR(20)", []int64{1, 5}},
+	} {
+		if c.change != "" {
+			mustExec(t, pool.DB, c.change)
+		}
+		rows, err := pool.QueryContext(t.Context(), "SELECT * FROM kept FORCE INDEX (of_a) WHERE a = ?", 5)
+		if err != nil {
+			t.Fatalf("after %q: %v", c.change, err)
+		}
+		columns, err := rows.Columns()
+		if err != nil || !rows.Next() {
+			t.Fatalf("after %q: %v %v", c.change, err, rows.Err())
+		}
+		got, into := make([]int64, len(columns)), make([]any, len(columns))
+		for i := range into {
+			into[i] = &got[i]
+		}
+		if err := errors.Join(rows.Scan(into...), rows.Close()); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("after %q: %v, %v; want %v", c.change, got, err, c.want)
+		}
+	}
+}
+
+// TestNothingIsPreparedOnAGaleraCluster: there another node's change goes first, and the next statement of a transaction hears that it was undone
+// for it. Where that were one of those that only prepare, what followed would be committed without what came before.
+func TestNothingIsPreparedOnAGaleraCluster(t *testing.T) {
+	g := dbtest.NewGalera(t)
+	name := g.Database(t)
+	pool := dbtest.Open(t, db.Config{URL: g.URL(name, g.Addr(0))})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db.KeepAtOnce(pool)
+	here, there := dbtest.Open(t, db.Config{URL: g.URL(name, g.Addr(0))}), dbtest.Open(t, db.Config{URL: g.URL(name, g.Addr(1))})
+	mustExec(t, pool.DB, "INSERT INTO punctual_setting (name, value, updated_at) VALUES ('row', '', 0)")
+	awaitCount(t, there, "name = 'row'", 1)
+	tx, err := pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), touch); err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, there.DB, "UPDATE punctual_setting SET value = 'theirs' WHERE name = 'row'")
+	awaitCount(t, here, "name = 'row' AND value = 'theirs'", 1)
+	if _, err := tx.ExecContext(t.Context(), "INSERT INTO punctual_setting (name, value, updated_at) VALUES (?, '', 0)", "after"); !db.IsTransient(err) {
+		t.Errorf("the next statement of a transaction that was undone: %v", err)
+	}
+	_ = tx.Rollback()
+	if n := count(t, pool.DB, "punctual_setting WHERE name = 'after'"); n != 0 {
+		t.Error("what came after is there without what came before")
+	}
+	var variable string
+	var prepared int
+	if err := pool.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'Com_stmt_prepare'").Scan(&variable, &prepared); err != nil || prepared > 0 {
+		t.Errorf("%d statements were prepared: %v", prepared, err)
+	}
+}
+
+// awaitCount waits until so many settings are as a condition says.
+func awaitCount(t *testing.T, pool *db.Pool, where string, want int) {
+	t.Helper()
+	executortest.Eventually(t, where, func() error {
+		if count(t, pool.DB, "punctual_setting WHERE "+where) != want {
+			return executortest.ErrNotYet
+		}
+		return nil
+	})
 }

@@ -327,7 +327,7 @@ func TestNoRingIsMadeByAnUndoAndAnEdit(t *testing.T) {
 			return err
 		}
 		go func() { undone <- b.Jobs.UndoFlow(db.Patient(ctx), b.admin, made) }()
-		dbtest.AwaitStatement(t, pool, "INTO punctual_turn%starts")
+		dbtest.AwaitStatement(t, pool, "INTO punctual_turn")
 		return nil
 	})
 	if err != nil {

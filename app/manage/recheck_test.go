@@ -49,6 +49,7 @@ func TestWhomAnAdministratorShutsOutStaysOut(t *testing.T) {
 		if _, err := q.SetUserDisabled(ctx, shut, db.SetUserDisabledParams{ID: row.ID, Disabled: disabledHere}); err != nil {
 			t.Fatal(err)
 		}
+		dbtest.Hold(t, pool, shut) // whose last statement is like the one that is awaited
 		done := make(chan error, 1)
 		go func() { done <- tt.do(db.Patient(ctx)) }()
 		dbtest.AwaitStatement(t, pool, "UPDATE xxl_job_user SET")

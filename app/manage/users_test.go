@@ -278,6 +278,7 @@ func TestASaveLeavesAloneWhatASignInSays(t *testing.T) {
 	if _, err := q.UpdateProviderUser(ctx, signIn, db.UpdateProviderUserParams{ID: id, Username: "olga", Role: auth.RoleUser, Provider: "company"}); err != nil {
 		t.Fatal(err)
 	}
+	dbtest.Hold(t, pool, signIn) // whose last statement is like the one that is awaited
 	saved := make(chan error, 1)
 	go func() { saved <- b.Users.Update(db.Patient(ctx), b.admin, id, UserInput{Admin: true, Disabled: true}) }()
 	dbtest.AwaitStatement(t, pool, "UPDATE xxl_job_user SET")

@@ -21,7 +21,9 @@ func Hold(t testing.TB, pool *db.Pool, tx *sql.Tx) {
 	}
 }
 
-// AwaitStatement waits until another session of a pool's database is at a statement that has one of these texts, as one is that waits for a lock.
+// AwaitStatement waits until another session of a pool's database is at a statement that has one of these texts, as one is that waits for a lock. The
+// values are not in the text of one that the server has prepared. A session has the text for a moment after its answer: who has just sent one of these
+// sends another before, such as Hold.
 func AwaitStatement(t testing.TB, pool *db.Pool, texts ...string) {
 	t.Helper()
 	executortest.Eventually(t, "statement with "+strings.Join(texts, " or "), func() error {

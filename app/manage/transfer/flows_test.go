@@ -176,7 +176,7 @@ func TestNoRingIsMadeByAFileAndAnEdit(t *testing.T) {
 			_, err := b.files.Import(db.Patient(ctx), b.admin, f, Options{}, plan.Digest)
 			imported <- err
 		}()
-		dbtest.AwaitStatement(t, pool, "INTO punctual_turn%starts")
+		dbtest.AwaitStatement(t, pool, "INTO punctual_turn")
 		return nil
 	})
 	if err != nil {
