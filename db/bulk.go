@@ -608,6 +608,49 @@ func InsertSlots(ctx context.Context, tx DBTX, slots []Slot) error {
 	}.exec(ctx, tx, slots)
 }
 
+// SlotCount is how many runs of a job have a slot, and how many wait for one.
+type SlotCount struct{ JobID, Running, Waiting int64 }
+
+// slotCounts is how many jobs are counted in one statement: SQLite joins no more than 500 selects.
+const slotCounts = 100
+
+// CountSlots counts the slots of jobs, and their runs that wait for one up to so many: all slots are few, and all that waits may be the steps of many
+// flows. A job that has neither is left out.
+func CountSlots(ctx context.Context, tx DBTX, jobs []int64, most int64) ([]SlotCount, error) {
+	var counts []SlotCount
+	for part := range slices.Chunk(jobs, slotCounts) {
+		const one = "SELECT ?, (SELECT COUNT(*) FROM punctual_slot WHERE job_id = ? AND running = 1)," +
+			" (SELECT COUNT(*) FROM (SELECT 1 FROM punctual_slot WHERE job_id = ? AND running = 0 LIMIT ?) AS w)"
+		query := "-- name: CountSlots :many\n" + strings.Repeat(one+" UNION ALL ", len(part)-1) + one
+		args := make([]any, 0, 4*len(part))
+		for _, id := range part {
+			args = append(args, id, id, id, most)
+		}
+		if err := readSlots(ctx, tx, &counts, query, args); err != nil {
+			return nil, fmt.Errorf("count the slots of %d jobs: %w", len(jobs), err)
+		}
+	}
+	return counts, nil
+}
+
+func readSlots(ctx context.Context, tx DBTX, counts *[]SlotCount, query string, args []any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c SlotCount
+		if err := rows.Scan(&c.JobID, &c.Running, &c.Waiting); err != nil {
+			return err
+		}
+		if c.Running > 0 || c.Waiting > 0 {
+			*counts = append(*counts, c)
+		}
+	}
+	return rows.Err()
+}
+
 // InsertBackfillRuns inserts the planned times of a backfill.
 func InsertBackfillRuns(ctx context.Context, tx DBTX, runs []BackfillRun) error {
 	return bulkInsert[BackfillRun]{

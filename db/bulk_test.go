@@ -645,3 +645,40 @@ func TestIDsWhileTheDistanceChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestSlotsAreCountedWhateverWaits: what has a slot is counted to the end, and of what waits, which may be the steps of many flows, no more than is asked
+// for.
+func TestSlotsAreCountedWhateverWaits(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var slots []db.Slot
+		var jobs []int64
+		for id := range int64(250) {
+			jobs = append(jobs, id)
+			if id != 7 {
+				slots = append(slots, db.Slot{JobID: id, LogID: 1 + id})
+			}
+		}
+		for id := range int64(6) {
+			slots = append(slots, db.Slot{JobID: 8, LogID: 1000 + id})
+		}
+		if err := db.InsertSlots(t.Context(), pool, slots); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.New().TakeSlots(t.Context(), pool, []int64{1000, 1001}); err != nil {
+			t.Fatal(err)
+		}
+		for most, want := range map[int64]db.SlotCount{0: {JobID: 8, Running: 2}, 3: {JobID: 8, Running: 2, Waiting: 3}, 10: {JobID: 8, Running: 2, Waiting: 5}} {
+			got, err := db.CountSlots(t.Context(), pool, []int64{7, 8}, most)
+			if err != nil || len(got) != 1 || got[0] != want {
+				t.Errorf("up to %d that wait: %+v, want %+v, %v", most, got, want, err)
+			}
+		}
+		if got, err := db.CountSlots(t.Context(), pool, jobs, 1); err != nil || len(got) != len(jobs)-1 {
+			t.Errorf("%d of %d jobs are counted, %v", len(got), len(jobs), err)
+		}
+	})
+}

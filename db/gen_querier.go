@@ -95,8 +95,6 @@ type Querier interface {
 	// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.
 	// Attempts are the runs whose fire is counted by another run. A trial of a script is no fire. The caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
-	// How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
-	CountSlots(ctx context.Context, db DBTX, jobIds []int64) ([]CountSlotsRow, error)
 	CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error)
 	// How many somebody keeps: there is a limit.
 	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)

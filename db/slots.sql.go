@@ -53,51 +53,6 @@ func (q *Queries) CountGroupSlots(ctx context.Context, db DBTX, groupIds []int64
 	return items, nil
 }
 
-const countSlots = `-- name: CountSlots :many
-SELECT job_id, CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
-FROM punctual_slot WHERE job_id IN (/*SLICE:job_ids*/?) GROUP BY job_id
-`
-
-type CountSlotsRow struct {
-	JobID   int64
-	Running int64
-	Waiting int64
-}
-
-// How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
-func (q *Queries) CountSlots(ctx context.Context, db DBTX, jobIds []int64) ([]CountSlotsRow, error) {
-	query := countSlots
-	var queryParams []interface{}
-	if len(jobIds) > 0 {
-		for _, v := range jobIds {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(jobIds))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
-	}
-	rows, err := db.QueryContext(ctx, query, queryParams...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountSlotsRow
-	for rows.Next() {
-		var i CountSlotsRow
-		if err := rows.Scan(&i.JobID, &i.Running, &i.Waiting); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const countWaitingOfGroup = `-- name: CountWaitingOfGroup :one
 SELECT COUNT(*) FROM punctual_slot WHERE group_id = ? AND running = 0 AND planned_at <= ?
 `

@@ -18,11 +18,6 @@ SELECT g.job_id FROM punctual_gate AS g LEFT JOIN xxl_job_info AS j ON j.id = g.
 -- name: DeleteGates :execrows
 DELETE FROM punctual_gate WHERE job_id IN (sqlc.slice(job_ids));
 
--- name: CountSlots :many
--- How many runs of some jobs have a slot, and how many wait for one. A job of which none does has no row.
-SELECT job_id, CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
-FROM punctual_slot WHERE job_id IN (sqlc.slice(job_ids)) GROUP BY job_id;
-
 -- name: CountGroupSlots :many
 -- How many runs of some groups have a slot. A group of which none does has no row.
 SELECT group_id, COUNT(*) AS running FROM punctual_slot WHERE group_id IN (sqlc.slice(group_ids)) AND running = 1 GROUP BY group_id;

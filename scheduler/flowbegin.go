@@ -76,7 +76,7 @@ func (b *beginning) read(ctx context.Context, tx *sql.Tx, batch []*dispatch, rea
 		if err := touchGates(ctx, b.fs.queries, tx, gates); err != nil {
 			return nil, err
 		}
-		if err := slots.count(ctx, b.fs.queries, tx, gates); err != nil {
+		if err := slots.count(ctx, tx, gates, len(batch)); err != nil {
 			return nil, err
 		}
 	}

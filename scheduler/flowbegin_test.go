@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"database/sql"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,12 +155,17 @@ func TestARunOfAFlowHasTheTimeThatItsJobHas(t *testing.T) {
 func TestARunOfAFlowThatWaitedForItsPlaceSaysSo(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
 		b := setup(t, pool, nil, addressA)
 		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", b.addJob(nil))}}, nil)
 		first := b.trigger(job)
 		a := b.runOf(first, "a")
+		var asked atomic.Bool // for its slot, which its row does not say
+		sent.Before("CountSlots", func() { asked.Store(true) })
 		second := b.trigger(job)
-		b.await("it waits", func() bool { return b.run(second).OwnerNode == waitingOwner })
+		b.await("it waits", func() bool {
+			return asked.Load() && b.run(second).OwnerNode == waitingOwner && b.engine.pending.len() == 0
+		})
 		b.finish(a, 200, "")
 		a = b.runOf(second, "a")
 		if e, ok := b.events(second).Last(event.Waited); !ok || e.Duration(0) <= 0 || b.has(first, event.Waited) {

@@ -675,7 +675,7 @@ func TestAFlowThatIsNotAsItWasMadeDoesNotBegin(t *testing.T) {
 		}
 		b.await("nothing of them is open", func() bool { return b.engine.pending.len() == 0 })
 		b.await("their slots are free", func() bool {
-			rows, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{flowJob})
+			rows, err := db.CountSlots(t.Context(), pool, []int64{flowJob}, 10)
 			return err == nil && len(rows) == 1 && rows[0].Running == 1 && rows[0].Waiting == 0
 		})
 	})

@@ -119,9 +119,18 @@ func (e *Engine) noSlot(ctx context.Context, d *dispatch, no lack) {
 	}
 }
 
+// errNoneGiven undoes a transaction that gives no slot. Committed, it would have touched gates for nothing, which undoes those on other nodes of a Galera
+// cluster that do give one.
+var errNoneGiven = errors.New("no slot was given")
+
 // admitBatch gives slots to the runs that ask at the same time, of whatever jobs, in one transaction.
 func (e *Engine) admitBatch(ctx context.Context, batch []*admission) {
 	err := e.admitOnce(ctx, batch)
+	// What conflicts is undone, and nobody in the batch is the reason: others have given a slot before it, so that some admin gets on. Were it
+	// given up, the slots that are free would be nobody's until a run ends. Who has locked a row gives none by that, and may keep it for long.
+	for db.IsTransient(err) && !db.IsLocked(err) && ctx.Err() == nil {
+		err = e.admitOnce(ctx, batch)
+	}
 	if err != nil && len(batch) > 1 && refused(err) {
 		for i := range batch { // somebody else gave one its slot, or discarded it; the others shall have theirs
 			e.admitBatch(ctx, batch[i:i+1])
@@ -140,7 +149,10 @@ func (e *Engine) admitBatch(ctx context.Context, batch []*admission) {
 
 func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 	me := e.node.ID()
-	return e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		for _, a := range batch {
+			a.given, a.lacks = false, nil
+		}
 		room, err := e.openGates(ctx, tx, batch)
 		if err != nil {
 			return err
@@ -148,7 +160,9 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 		ids := make([]int64, 0, len(batch))
 		var told []db.Told
 		for _, a := range batch {
-			a.given, a.lacks = false, nil
+			if !room.waits(a.d) { // another admin has given it its slot, or has ended it
+				continue
+			}
 			if slices.Contains(ids, a.d.id) { // it tries twice: its time came when it was let try
 				continue
 			}
@@ -159,7 +173,7 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 			ids, told = append(ids, a.d.id), append(told, db.Told{ID: a.d.id, Events: a.waited.Stored()})
 		}
 		if len(ids) == 0 {
-			return nil
+			return errNoneGiven
 		}
 		n, err := e.queries.TakeSlots(ctx, tx, ids)
 		if err != nil {
@@ -168,7 +182,7 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 		if n != int64(len(ids)) {
 			return errRaced
 		}
-		if err := e.countFor(ctx, tx, ids, batch); err != nil {
+		if err := e.countFor(ctx, tx, room, batch); err != nil {
 			return err
 		}
 		if n, err = db.AdmitRuns(ctx, tx, me, told); err != nil {
@@ -179,24 +193,20 @@ func (e *Engine) admitOnce(ctx context.Context, batch []*admission) error {
 		}
 		return nil
 	})
+	if errors.Is(err, errNoneGiven) {
+		return nil
+	}
+	return err
 }
 
 // countFor has the slots that a batch was given count for the groups to whose executors its runs go: a job may have gone to another group since
 // they began to wait, or since they were made.
-func (e *Engine) countFor(ctx context.Context, tx *sql.Tx, given []int64, batch []*admission) error {
+func (e *Engine) countFor(ctx context.Context, tx *sql.Tx, room *room, batch []*admission) error {
 	if len(e.directory.limitedGroups()) == 0 {
 		return nil
 	}
-	rows, err := e.queries.ListSlotGroups(ctx, tx, given)
-	if err != nil {
-		return err
-	}
-	noted := make(map[int64]int64, len(rows))
-	for _, r := range rows {
-		noted[r.LogID] = r.GroupID
-	}
 	for _, a := range batch {
-		if d := a.d; a.given && noted[d.id] != d.job.group {
+		if d := a.d; a.given && room.slots[d.id].GroupID != d.job.group {
 			if err := e.queries.SetSlotGroup(ctx, tx, db.SetSlotGroupParams{GroupID: d.job.group, LogIds: []int64{d.id}}); err != nil {
 				return err
 			}
@@ -207,9 +217,10 @@ func (e *Engine) countFor(ctx context.Context, tx *sql.Tx, given []int64, batch 
 
 // openGates opens the gates of a batch's jobs and groups. All take those of jobs first, so that no two wait for each other.
 func (e *Engine) openGates(ctx context.Context, tx *sql.Tx, batch []*admission) (*room, error) {
-	var jobs, limited, groups []int64
+	var runs, jobs, limited, groups []int64
 	for _, a := range batch {
 		j := a.d.job
+		runs = appendNew(runs, a.d.id)
 		jobs = appendNew(jobs, j.id)
 		if j.limit > 0 {
 			limited = appendNew(limited, j.id)
@@ -225,8 +236,16 @@ func (e *Engine) openGates(ctx context.Context, tx *sql.Tx, batch []*admission) 
 	if err := r.openGroups(ctx, e, tx, groups); err != nil {
 		return nil, err
 	}
-	if err := r.count(ctx, e.queries, tx, jobs); err != nil {
+	if err := r.count(ctx, tx, jobs, len(runs)); err != nil {
 		return nil, err
+	}
+	rows, err := e.queries.ListSlotGroups(ctx, tx, runs)
+	if err != nil {
+		return nil, err
+	}
+	r.slots = make(map[int64]db.ListSlotGroupsRow, len(rows))
+	for _, row := range rows {
+		r.slots[row.LogID] = row
 	}
 	return r, r.lineUp(ctx, e, tx, batch)
 }
@@ -245,9 +264,10 @@ func touchGates(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int
 
 // room is how many runs of jobs have slots and how many wait for one, and how many have one of the groups that have a limit.
 type room struct {
-	jobs   map[int64]db.CountSlotsRow
+	jobs   map[int64]db.SlotCount
 	groups map[int64]*groupRoom
-	behind map[int64]int64 // runs that others are before, in the line of this group, or (0) of their job
+	slots  map[int64]db.ListSlotGroupsRow // of the runs that ask
+	behind map[int64]int64                // runs that others are before, in the line of this group, or (0) of their job
 }
 
 type groupRoom struct{ running, limit int64 }
@@ -278,14 +298,20 @@ func (r *room) openGroups(ctx context.Context, e *Engine, tx *sql.Tx, groups []i
 	return err
 }
 
-// count reads how many slots jobs have.
-func (r *room) count(ctx context.Context, queries *db.Queries, tx *sql.Tx, jobs []int64) error {
-	rows, err := queries.CountSlots(ctx, tx, jobs)
-	r.jobs = make(map[int64]db.CountSlotsRow, len(rows))
+// count reads how many slots jobs have, and how many wait, up to one more than may when so many of them are given one.
+func (r *room) count(ctx context.Context, tx *sql.Tx, jobs []int64, asking int) error {
+	rows, err := db.CountSlots(ctx, tx, jobs, maxWaiting+1+int64(asking))
+	r.jobs = make(map[int64]db.SlotCount, len(rows))
 	for _, row := range rows {
 		r.jobs[row.JobID] = row
 	}
 	return err
+}
+
+// waits reports whether a run that asks has no slot yet and is not over.
+func (r *room) waits(d *dispatch) bool {
+	slot, ok := r.slots[d.id]
+	return ok && slot.Running == 0
 }
 
 // take takes a slot for a waiting run, or says why there is none.
@@ -388,7 +414,7 @@ func (e *Engine) startThoseBefore(ctx context.Context, j *job, no lack) {
 // startNext sends the next runs of a job that wait for a slot to try for one.
 func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 	// Counted first: a run that is given its slot meanwhile then takes nobody's turn, as it would if it were listed and counted.
-	counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{jobID})
+	counts, err := db.CountSlots(ctx, e.cfg.Pool, []int64{jobID}, 0)
 	if err != nil {
 		return err
 	}
@@ -536,7 +562,7 @@ func (n *nexts) again(groupID int64) bool {
 func (e *Engine) cancelOrphans(ctx context.Context, ids []int64) error {
 	for _, id := range ids {
 		run, err := e.runByID(ctx, id)
-		if err == nil && run.OwnerNode == waitingOwner && !ended(&run) {
+		if err == nil && run.OwnerNode == waitingOwner {
 			err = e.cancelWaiting(ctx, &run, e.cfg.Name)
 		}
 		if err != nil && !errors.Is(err, ErrRunNotFound) && !errors.Is(err, errRaced) { // deleted, or ended by another admin

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -52,7 +54,7 @@ func (b *bundle) wantGate(query string, id, turn int64) {
 func TestABatchTakesNoMoreSlotsThanThereAre(t *testing.T) {
 	t.Parallel()
 	both, free := &job{id: 1, group: 7, limit: 2}, &job{id: 2, group: 7}
-	r := &room{jobs: map[int64]db.CountSlotsRow{1: {JobID: 1, Waiting: 5}}, groups: map[int64]*groupRoom{7: {running: 1, limit: 4}}}
+	r := &room{jobs: map[int64]db.SlotCount{1: {JobID: 1, Waiting: 5}}, groups: map[int64]*groupRoom{7: {running: 1, limit: 4}}}
 	for i, want := range []struct {
 		j     *job
 		lacks lack
@@ -73,34 +75,67 @@ func TestABatchTakesNoMoreSlotsThanThereAre(t *testing.T) {
 // TestWhoLosesARunKeepsNoOtherFromItsSlot: another admin gave one of a batch its slot, or discarded it.
 func TestWhoLosesARunKeepsNoOtherFromItsSlot(t *testing.T) {
 	t.Parallel()
+	for _, tt := range []struct {
+		name, lose   string
+		limit, turns int64 // turns: transactions that give a slot
+	}{
+		{"it is over", "DELETE FROM punctual_slot WHERE log_id = ?", 2, 1},
+		{"it has its slot", "UPDATE punctual_slot SET running = 1, job_id = 99 WHERE log_id = ?", 2, 1},
+		{"it is another admin's without a slot", "UPDATE xxl_job_log SET owner_node = 99 WHERE id = ?", 3, 2}, // what lost a run is undone, and it stands in the line for good
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+				job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = tt.limit })
+				batch := b.asks(job, 4)
+				b.exec(tt.lose, batch[0].d.id)
+				b.engine.admitBatch(t.Context(), batch)
+				for i, a := range batch {
+					<-a.done
+					if a.err != nil || a.given != (i == 1 || i == 2) || (a.lacks != nil) != (i == 3) {
+						t.Errorf("number %d: given %v, lacks %+v, %v", i, a.given, a.lacks, a.err)
+					}
+				}
+				if a := batch[3]; a.lacks != nil && (a.lacks.running != tt.limit || a.lacks.limit != tt.limit) {
+					t.Errorf("the last lacks %+v", *a.lacks)
+				}
+				const gate = "SELECT turn FROM punctual_gate WHERE job_id = ?"
+				b.wantGate(gate, job, tt.turns)
+				b.engine.admitBatch(t.Context(), []*admission{{d: batch[3].d, done: make(chan struct{})}})
+				b.wantGate(gate, job, tt.turns) // and so is what gives none
+				ended, end := context.WithCancel(t.Context())
+				end()
+				again := &admission{d: batch[3].d, done: make(chan struct{})}
+				b.engine.admitBatch(ended, []*admission{again})
+				if !errors.Is(again.err, context.Canceled) || again.given {
+					t.Errorf("without a database: given %v, %v", again.given, again.err)
+				}
+				if b.engine.admit(t.Context(), batch[0].d) || b.engine.pending.len() != 0 {
+					t.Errorf("the one that is another's is sent, or %d are awaited", b.engine.pending.len())
+				}
+			})
+		})
+	}
+}
+
+// TestABatchThatConflictsIsGivenItsSlotsAsOne, as often as it does: apart, its runs would conflict with each other, and given up, they would wait beside
+// slots that are free.
+func TestABatchThatConflictsIsGivenItsSlotsAsOne(t *testing.T) {
+	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
 		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
-		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
-		batch := b.asks(job, 4)
-		b.exec("DELETE FROM punctual_slot WHERE log_id = ?", batch[0].d.id)
+		batch := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 3 }), 3)
+		sent.Refuse("TouchGates", 8, &mysql.MySQLError{Number: 1213})
 		b.engine.admitBatch(t.Context(), batch)
 		for i, a := range batch {
-			<-a.done
-			if a.err != nil || a.given != (i == 1 || i == 2) || (a.lacks != nil) != (i == 3) {
-				t.Errorf("number %d: given %v, lacks %+v, %v", i, a.given, a.lacks, a.err)
+			if !a.given || a.err != nil {
+				t.Errorf("number %d: given %v, %v", i, a.given, a.err)
 			}
 		}
-		if a := batch[3]; a.lacks != nil && *a.lacks != (lack{running: 2, limit: 2, waiting: 1}) {
-			t.Errorf("the last lacks %+v", *a.lacks)
-		}
-		const gate = "SELECT turn FROM punctual_gate WHERE job_id = ?"
-		b.wantGate(gate, job, 3) // what lost a run is undone
-		b.engine.admitBatch(t.Context(), []*admission{{d: batch[3].d, done: make(chan struct{})}})
-		b.wantGate(gate, job, 4)
-		ended, end := context.WithCancel(t.Context())
-		end()
-		again := &admission{d: batch[3].d, done: make(chan struct{})}
-		b.engine.admitBatch(ended, []*admission{again})
-		if !errors.Is(again.err, context.Canceled) || again.given {
-			t.Errorf("without a database: given %v, %v", again.given, again.err)
-		}
-		if b.engine.admit(t.Context(), batch[0].d) || b.engine.pending.len() != 0 {
-			t.Errorf("the one that is another's is sent, or %d are awaited", b.engine.pending.len())
+		if n := len(sent.Transactions("TakeSlots")); n != 1 || !sent.Refused() {
+			t.Errorf("%d transactions gave slots; all conflicts have come: %v", n, sent.Refused())
 		}
 	})
 }
@@ -119,13 +154,30 @@ func TestARunThatAsksTwiceIsGivenOneSlot(t *testing.T) {
 	})
 }
 
+// TestWhoFindsAGateLockedKeepsNoWorker: who has locked it may do so for long, and a batch has the runs of other jobs too. What is given up is found again.
+func TestWhoFindsAGateLockedKeepsNoWorker(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		batch := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 3 }), 3)
+		sent.Refuse("TouchGates", 1, &mysql.MySQLError{Number: 1205})
+		b.engine.admitBatch(t.Context(), batch)
+		for i, a := range batch {
+			if a.given || !db.IsLocked(a.err) {
+				t.Errorf("number %d: given %v, %v", i, a.given, a.err)
+			}
+		}
+	})
+}
+
 // TestWhatAnUndoneTransactionGaveIsNotGiven at the next attempt, when somebody else has the slot.
 func TestWhatAnUndoneTransactionGaveIsNotGiven(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
 		batch := b.asks(b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 }), 4)
-		b.exec("DELETE FROM punctual_slot WHERE log_id = ?", batch[1].d.id)
+		b.exec("UPDATE xxl_job_log SET owner_node = 99 WHERE id = ?", batch[1].d.id) // another admin's by now
 		if err := b.engine.admitOnce(t.Context(), batch[:2]); !errors.Is(err, errRaced) || !batch[0].given {
 			t.Fatalf("the first attempt: given %v, %v", batch[0].given, err)
 		}
@@ -342,6 +394,27 @@ func TestWhatWaitsWithTooManyIsDiscarded(t *testing.T) {
 	})
 }
 
+// TestWhatABatchGivesHidesNotThatTooManyWait: what waits is counted up to a bound, and of that is taken what the same batch gives slots to.
+func TestWhatABatchGivesHidesNotThatTooManyWait(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
+		batch := b.asks(job, 3)
+		steps := make([]db.Slot, maxWaiting+2)
+		for i := range steps {
+			steps[i] = db.Slot{JobID: job, LogID: 1_000_000 + int64(i), PlannedAt: time.Now().UnixMilli(), GroupID: b.group}
+		}
+		if err := db.InsertSlots(t.Context(), pool, steps); err != nil {
+			t.Fatal(err)
+		}
+		b.engine.admitBatch(t.Context(), batch)
+		if no := batch[2].lacks; !batch[0].given || !batch[1].given || no == nil || no.waiting <= maxWaiting {
+			t.Errorf("given %v, %v, and the last lacks %+v", batch[0].given, batch[1].given, no)
+		}
+	})
+}
+
 // TestAShardThatWaitedGoesToItsOwnExecutor, even if that has left: another has a shard of its own.
 func TestAShardThatWaitedGoesToItsOwnExecutor(t *testing.T) {
 	t.Parallel()
@@ -387,8 +460,10 @@ func TestTheRunsThatADeletedJobLeftWaitingAreEnded(t *testing.T) {
 		b.wantGoing("one runs", goes)
 		b.wait(goes+1000, 1)
 		waits := goes + 1
-		if err := b.engine.cancelOrphans(t.Context(), []int64{waits + 1000, goes, waits}); err != nil {
-			t.Fatal(err)
+		for range 2 { // another admin may have ended them
+			if err := b.engine.cancelOrphans(t.Context(), []int64{waits + 1000, goes, waits}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if r := b.run(waits); r.Outcome != event.Killed {
 			t.Errorf("the one that waits: %v", r.Outcome)
@@ -414,7 +489,7 @@ func TestASweepFreesTheSlotsOfRunsThatAreOver(t *testing.T) {
 		if err := b.engine.sweepGates(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if rows, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{job}); err != nil || len(rows) != 0 {
+		if rows, err := db.CountSlots(t.Context(), pool, []int64{job}, 10); err != nil || len(rows) != 0 {
 			t.Errorf("slots left: %+v, %v", rows, err)
 		}
 	})

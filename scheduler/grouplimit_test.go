@@ -560,24 +560,48 @@ func TestRunsOfAJobInTwoLinesBlockNobody(t *testing.T) {
 func TestOneThatWasLetTryLetsNobodyTry(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
 		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
 		b.limitGroup(1)
 		b.wait(b.addJob(nil), 1)
 		b.exec("UPDATE xxl_job_log SET owner_node = 99") // nobody tries for it
-		turn := func() (n int64) {
-			_ = pool.QueryRowContext(t.Context(), "SELECT turn FROM punctual_group_gate").Scan(&n)
-			return n
-		}
+		var tries atomic.Int64
+		sent.Before("ListSlotGroups", func() { tries.Add(1) }) // what gives no slot is undone, and leaves no trace
 		id := b.trigger(b.addJob(nil))
-		b.await("it has tried, and once more", func() bool { return turn() >= 2 })
+		b.await("it has tried, and once more", func() bool { return tries.Load() >= 2 })
 		if err := b.engine.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := turn(); n != 2 {
-			t.Errorf("the gate was opened %d times", n)
+		if n := tries.Load(); n != 2 {
+			t.Errorf("it was tried for %d times", n)
 		}
 		if r := b.run(id); r.OwnerNode != waitingOwner {
 			t.Errorf("it is of admin %d", r.OwnerNode)
+		}
+	})
+}
+
+// TestNobodyIsLetTryForAGroupThatIsFull, as they would only be put back.
+func TestNobodyIsLetTryForAGroupThatIsFull(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(2)
+		b.wait(b.addJob(nil), 2)
+		b.exec("UPDATE punctual_slot SET running = 1")
+		b.exec("UPDATE xxl_job_log SET owner_node = 99")
+		b.wait(b.addJob(nil), 2)
+		var tries atomic.Int64
+		sent.Before("ListSlotGroups", func() { tries.Add(1) })
+		if err := b.engine.nextOfGroup(t.Context(), b.group); err != nil {
+			t.Error(err)
+		}
+		if err := b.engine.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := tries.Load(); n != 0 {
+			t.Errorf("it was tried for %d times", n)
 		}
 	})
 }
@@ -590,7 +614,7 @@ func TestWhereThereIsRoomForAllNobodyIsBehind(t *testing.T) {
 		id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
 		b.wait(id, 2)
 		b.exec("UPDATE punctual_slot SET planned_at = ?", time.Now().Add(time.Hour).UnixMilli())
-		r := &room{jobs: map[int64]db.CountSlotsRow{id: {JobID: id, Waiting: 2}}, behind: make(map[int64]int64)}
+		r := &room{jobs: map[int64]db.SlotCount{id: {JobID: id, Waiting: 2}}, behind: make(map[int64]int64)}
 		if err := r.lineUpJob(t.Context(), b.engine, pool, &job{id: id, limit: 2}, []int64{b.allRuns()[0].ID}); err != nil || len(r.behind) > 0 {
 			t.Errorf("behind: %v, %v", r.behind, err)
 		}

@@ -169,6 +169,9 @@ func (r *room) lineUp(ctx context.Context, e *Engine, tx db.DBTX, batch []*admis
 	jobs, groups := make(map[*job][]int64), make(map[int64][]int64)
 	for _, a := range batch {
 		j := a.d.job
+		if !r.waits(a.d) {
+			continue
+		}
 		if j.limit > 0 {
 			jobs[j] = append(jobs[j], a.d.id)
 		}
@@ -187,24 +190,8 @@ func (r *room) lineUp(ctx context.Context, e *Engine, tx db.DBTX, batch []*admis
 			return err
 		}
 	}
-	return r.leaveOut(ctx, e, tx)
-}
-
-// leaveOut takes those out that stand in no such line: somebody else has given them their slots, or has ended them, or their job has moved.
-func (r *room) leaveOut(ctx context.Context, e *Engine, tx db.DBTX) error {
-	if len(r.behind) == 0 {
-		return nil
-	}
-	rows, err := e.queries.ListSlotGroups(ctx, tx, slices.Collect(maps.Keys(r.behind)))
-	if err != nil {
-		return err
-	}
-	waiting := make(map[int64]bool, len(rows))
-	for _, row := range rows {
-		group := r.behind[row.LogID]
-		waiting[row.LogID] = row.Running == 0 && (group == 0 || group == row.GroupID)
-	}
-	maps.DeleteFunc(r.behind, func(id, _ int64) bool { return !waiting[id] })
+	// Whose job has moved stands in no such line.
+	maps.DeleteFunc(r.behind, func(id, group int64) bool { return group != 0 && group != r.slots[id].GroupID })
 	return nil
 }
 

@@ -168,6 +168,40 @@ func TestALineCostsWhatIsFoundInIt(t *testing.T) {
 	}
 }
 
+// TestALineOfOneMomentIsReadOnce: those of a job are passed that were read before those of the full jobs between them, and no more is read of a
+// job whose time has not come.
+func TestALineOfOneMomentIsReadOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(1000)
+		job, early := b.addJob(nil), b.addJob(nil)
+		b.wait(job, 1)
+		b.fullJobs(2*nextRuns, 1, b.group)
+		b.wait(job, 1)
+		b.wait(early, 1)
+		now := time.Now()
+		b.exec("UPDATE punctual_slot SET planned_at = ?", now.Add(-time.Hour).UnixMilli())
+		b.exec("UPDATE punctual_slot SET planned_at = ? WHERE job_id = ?", now.Add(time.Hour).UnixMilli(), early)
+		line, from := b.engine.lineOf(b.group), &asked{DBTX: pool}
+		var got []int64
+		for {
+			next, err := line.read(t.Context(), from, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(next) == 0 {
+				break
+			}
+			got = append(got, next[0].LogID)
+		}
+		runs := b.runsOf(job)
+		if want := []int64{runs[0].ID, runs[1].ID}; !slices.Equal(got, want) || from.queries != 5 {
+			t.Errorf("read %v with %d queries, want %v", got, from.queries, want)
+		}
+	})
+}
+
 // TestALineIsReadInItsOrder, however many are read at a time, and also from where it is read job by job.
 func TestALineIsReadInItsOrder(t *testing.T) {
 	t.Parallel()

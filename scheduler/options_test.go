@@ -121,7 +121,7 @@ func TestALimitHoldsAndTheOthersWaitTheirTurn(t *testing.T) {
 				t.Errorf("run %d: %+v", r.ID, r)
 			}
 		}
-		counts, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{id})
+		counts, err := db.CountSlots(t.Context(), pool, []int64{id}, 10)
 		if err != nil || len(counts) != 0 {
 			t.Errorf("slots left: %+v, %v", counts, err)
 		}
@@ -280,7 +280,7 @@ func TestARunKeepsItsSlotWhenAnAdminWouldDiscardItTooLate(t *testing.T) {
 		if err := b.engine.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if counts, err := b.engine.queries.CountSlots(t.Context(), pool, []int64{id}); err != nil || len(counts) != 1 || counts[0].Running != 1 {
+		if counts, err := db.CountSlots(t.Context(), pool, []int64{id}, 10); err != nil || len(counts) != 1 || counts[0].Running != 1 {
 			t.Errorf("slots %+v, want that of the run that goes on: %v", counts, err)
 		}
 		if code := b.run(run).TriggerCode; code != 200 {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"math"
 
 	"github.com/punctual-job/punctual/db"
 )
@@ -45,7 +46,7 @@ func (e *Engine) JobSlots(ctx context.Context, row *db.Job) (SlotsTaken, error) 
 	if s.Limit == 0 {
 		return s, nil
 	}
-	rows, err := e.queries.CountSlots(ctx, e.cfg.Pool, []int64{j.id})
+	rows, err := db.CountSlots(ctx, e.cfg.Pool, []int64{j.id}, math.MaxInt32)
 	for _, r := range rows {
 		s.Running, s.Waiting = r.Running, r.Waiting
 	}

@@ -17,9 +17,11 @@ import (
 type Watched struct {
 	pool *sql.DB
 
-	mu     sync.Mutex
-	done   [][]string
-	before map[string]func()
+	mu      sync.Mutex
+	done    [][]string
+	before  map[string]func()
+	refused []string // statements that are not to reach the database, by their names
+	with    error
 }
 
 // Watch has a pool note what it sends, so that a test can count it: how long a round trip takes hangs on the machine, how many there are
@@ -55,6 +57,20 @@ func (w *Watched) Before(name string, do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.before = map[string]func(){name: do}
+}
+
+// Refuse has the next statements of a name, so many, fail as if the database had.
+func (w *Watched) Refuse(name string, times int, with error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused, w.with = slices.Repeat([]string{name}, times), with
+}
+
+// Refused reports whether all of them have come.
+func (w *Watched) Refused() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.refused) == 0
 }
 
 // Connect implements [driver.Connector] with a connection of the pool.
@@ -102,7 +118,7 @@ type watchedConn struct {
 	tx   []string // nil outside of one
 }
 
-func (c *watchedConn) note(query string) {
+func (c *watchedConn) note(query string) error {
 	words := strings.Fields(query)
 	name := words[0]
 	switch {
@@ -115,24 +131,36 @@ func (c *watchedConn) note(query string) {
 	}
 	c.w.mu.Lock()
 	before := c.w.before[name]
+	refused := len(c.w.refused) > 0 && c.w.refused[0] == name
+	if refused {
+		c.w.refused = c.w.refused[1:]
+	}
 	c.w.mu.Unlock()
 	if before != nil {
 		before()
 	}
+	if refused {
+		return c.w.with
+	}
 	if c.tx != nil {
 		c.tx = append(c.tx, name)
-		return
+		return nil
 	}
 	c.w.note([]string{name})
+	return nil
 }
 
 func (c *watchedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	c.note(query)
+	if err := c.note(query); err != nil {
+		return nil, err
+	}
 	return c.wholeConn.ExecContext(ctx, query, args)
 }
 
 func (c *watchedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	c.note(query)
+	if err := c.note(query); err != nil {
+		return nil, err
+	}
 	return c.wholeConn.QueryContext(ctx, query, args)
 }
 
