@@ -13,7 +13,7 @@ type NewAlarmEvent struct {
 	Events          string // encoded, see package event
 }
 
-// InsertAlarmEvents inserts events in one statement for every [MaxBatch] of them.
+// InsertAlarmEvents inserts events in statements of [rowsAtOnce].
 func InsertAlarmEvents(ctx context.Context, tx DBTX, events []NewAlarmEvent) error {
 	return bulkInsert[NewAlarmEvent]{
 		what: "insert %d alarm events",
@@ -33,7 +33,7 @@ type NewAlarmDelivery struct {
 	Acked               bool  // it tells a service that somebody looks after the alarm
 }
 
-// InsertAlarmDeliveries inserts messages in one statement for every [MaxBatch] of them.
+// InsertAlarmDeliveries inserts messages in statements of [rowsAtOnce].
 func InsertAlarmDeliveries(ctx context.Context, tx DBTX, deliveries []NewAlarmDelivery) error {
 	return bulkInsert[NewAlarmDelivery]{
 		what: "insert %d alarm deliveries",

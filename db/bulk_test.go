@@ -682,3 +682,59 @@ func TestSlotsAreCountedWhateverWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsWrittenByItselfIsOneStatement: outside of a transaction each statement is a commit of its own, of which some may fail.
+func TestWhatIsWrittenByItselfIsOneStatement(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.SQLite)
+	const n = 300
+	for name, write := range map[string]func(db.DBTX) error{
+		"SaveFileJobs": func(tx db.DBTX) error {
+			jobs := make([]db.SaveFileJobParams, n)
+			for i := range jobs {
+				jobs[i].JobID = int64(i + 1)
+			}
+			return db.SaveFileJobs(t.Context(), tx, jobs)
+		},
+		"InsertPulls": func(tx db.DBTX) error {
+			calls := make([]db.Pull, n)
+			for i := range calls {
+				calls[i].ID = fmt.Sprint(i)
+			}
+			return db.InsertPulls(t.Context(), tx, calls)
+		},
+		"InsertPullAnswers": func(tx db.DBTX) error {
+			answers := make([]db.PullAnswer, n)
+			for i := range answers {
+				answers[i].ID = fmt.Sprint(i)
+			}
+			return db.InsertPullAnswers(t.Context(), tx, answers)
+		},
+		"UpsertPullSeen": func(tx db.DBTX) error {
+			seen := make([]db.PullSeen, n)
+			for i := range seen {
+				seen[i].Address = fmt.Sprint(i)
+			}
+			return db.UpsertPullSeen(t.Context(), tx, seen)
+		},
+		"PutOffOutputs": func(tx db.DBTX) error {
+			late := make([]db.LateOutput, n)
+			for i := range late {
+				late[i].LogID = int64(i + 1)
+			}
+			return db.PutOffOutputs(t.Context(), tx, late)
+		},
+		"LoseOutputs": func(tx db.DBTX) error {
+			lost := make([]db.LostOutput, n)
+			for i := range lost {
+				lost[i].LogID = int64(i + 1001)
+			}
+			return db.LoseOutputs(t.Context(), tx, lost)
+		},
+	} {
+		heard := &overheard{DBTX: pool}
+		if err := write(heard); err != nil || len(heard.statements) != 1 {
+			t.Errorf("%s wrote %d rows in %d statements: %v", name, n, len(heard.statements), err)
+		}
+	}
+}

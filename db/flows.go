@@ -40,7 +40,7 @@ func InsertFlowSteps(ctx context.Context, pool *Pool, tx DBTX, steps []*FlowStep
 				s.BeganAt, s.EndedAt, s.DecidedBy, s.Remark, s.NextItem, null(string(s.Message)), null(string(s.Param)), null(string(s.Items)), null(string(s.Output))}
 		},
 	}
-	for part := range slices.Chunk(steps, MaxBatch) {
+	for part := range slices.Chunk(steps, rowsAtOnce) {
 		q, args := insert.statement(part)
 		ids, err := pool.Numbered(ctx, tx, len(part), func() (int64, error) {
 			res, err := tx.ExecContext(ctx, q, args...)

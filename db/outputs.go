@@ -44,6 +44,7 @@ func PutOffOutputs(ctx context.Context, tx DBTX, late []LateOutput) error {
 			" reason = CASE WHEN " + ended + " THEN '' ELSE reason END," +
 			" node = CASE WHEN " + ended + " THEN VALUES(node) ELSE node END," +
 			" state = CASE WHEN " + ended + " THEN 0 WHEN state = 1 THEN 2 ELSE state END, " + laterEnd,
+		atOnce: MaxBatch,
 	}.exec(ctx, tx, late)
 }
 
@@ -68,6 +69,7 @@ func LoseOutputs(ctx context.Context, tx DBTX, lost []LostOutput) error {
 		there: " ON DUPLICATE KEY UPDATE kept_at = CASE WHEN " + lose + " THEN VALUES(kept_at) ELSE kept_at END," +
 			" reason = CASE WHEN " + lose + " THEN VALUES(reason) ELSE reason END," +
 			" state = CASE WHEN NOT " + lose + " THEN state WHEN object_id > 0 THEN 3 ELSE 4 END, " + laterEnd,
+		atOnce: MaxBatch,
 	}.exec(ctx, tx, lost)
 }
 

@@ -11,6 +11,7 @@ func InsertPulls(ctx context.Context, tx DBTX, calls []Pull) error {
 		row: func(c *Pull) []any {
 			return []any{c.ID, c.AppName, c.Address, c.Path, c.TraceParent, c.Body, len(c.Body), c.ExpiresAt, c.TakenBy}
 		},
+		atOnce: MaxBatch,
 	}.exec(ctx, tx, calls)
 }
 
@@ -22,6 +23,7 @@ func InsertPullAnswers(ctx context.Context, tx DBTX, answers []PullAnswer) error
 		row: func(a *PullAnswer) []any {
 			return []any{a.ID, a.Asker, a.AppName, a.Address, a.Body, len(a.Body), a.ExpiresAt}
 		},
+		atOnce: MaxBatch,
 	}.exec(ctx, tx, answers)
 }
 
@@ -29,9 +31,10 @@ func InsertPullAnswers(ctx context.Context, tx DBTX, answers []PullAnswer) error
 // of the primary key, so that two admins wait for each other and do not lock each other out.
 func UpsertPullSeen(ctx context.Context, tx DBTX, seen []PullSeen) error {
 	return bulkInsert[PullSeen]{
-		what:  "write down that %d executors asked",
-		into:  "INSERT INTO punctual_pull_seen (app_name, address, seen_at, wait_ms)",
-		row:   func(s *PullSeen) []any { return []any{s.AppName, s.Address, s.SeenAt, s.WaitMs} },
-		there: " ON DUPLICATE KEY UPDATE seen_at = CASE WHEN VALUES(seen_at) > seen_at THEN VALUES(seen_at) ELSE seen_at END, wait_ms = VALUES(wait_ms)",
+		what:   "write down that %d executors asked",
+		into:   "INSERT INTO punctual_pull_seen (app_name, address, seen_at, wait_ms)",
+		row:    func(s *PullSeen) []any { return []any{s.AppName, s.Address, s.SeenAt, s.WaitMs} },
+		there:  " ON DUPLICATE KEY UPDATE seen_at = CASE WHEN VALUES(seen_at) > seen_at THEN VALUES(seen_at) ELSE seen_at END, wait_ms = VALUES(wait_ms)",
+		atOnce: MaxBatch,
 	}.exec(ctx, tx, seen)
 }

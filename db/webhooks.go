@@ -18,7 +18,7 @@ type NewDelivery struct {
 	Facts                string // JSON
 }
 
-// InsertDeliveries inserts events in one statement for every [MaxBatch] of them.
+// InsertDeliveries inserts events in statements of [rowsAtOnce].
 func InsertDeliveries(ctx context.Context, tx DBTX, deliveries []NewDelivery) error {
 	return bulkInsert[NewDelivery]{
 		what: "insert %d deliveries",

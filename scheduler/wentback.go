@@ -117,9 +117,8 @@ func (e *Engine) wentBack(sign ...any) {
 
 // insertRows inserts runs, and gives them numbers that no run had that this admin has seen.
 func (e *Engine) insertRows(ctx context.Context, tx db.DBTX, rows []db.NewRun) (ids []int64, err error) {
-	insert := func() (int64, error) { return db.InsertRuns(ctx, tx, rows) }
 	known := e.pending.highest()
-	ids, err = e.cfg.Pool.Numbered(ctx, tx, len(rows), insert)
+	ids, err = db.InsertAllRuns(ctx, e.cfg.Pool, tx, rows)
 	if err != nil || ids[0] > known || e.cfg.Pool.Lags() { // whose nodes share out the numbers, so that the next is not always higher
 		return ids, err
 	}
@@ -127,5 +126,5 @@ func (e *Engine) insertRows(ctx context.Context, tx db.DBTX, rows []db.NewRun) (
 	if err := db.SkipNumbers(ctx, tx, ids, known); err != nil {
 		return nil, err
 	}
-	return e.cfg.Pool.Numbered(ctx, tx, len(rows), insert)
+	return db.InsertAllRuns(ctx, e.cfg.Pool, tx, rows)
 }
