@@ -13,7 +13,8 @@ import (
 // what upstream's fast and slow pools are for (docs/compat.md §4.5), decided by where a run goes instead of by its past.
 //
 // Runs that may share a call go at once while few such calls are under way. Then they wait for others, until there is a call's worth of
-// them or one of those calls ends: a moment's runs are few calls, and a run that comes alone waits for nobody.
+// them or one of those calls ends: a run that comes alone waits for nobody. Runs that come together go in as few calls as they fill, and the
+// last of them with those before it. A job that has as many runs as it may is none that others would share a call with.
 type addressQueues struct {
 	perAddress, perJob int
 	run                func(*addressQueue, []*dispatch) // sends runs in one call; called in a goroutine of its own
@@ -26,7 +27,9 @@ type addressQueues struct {
 	byAddr  map[string]*addressQueue
 	queued  int
 	stopped bool
-	sends   sync.WaitGroup // runs being sent; grows under mu and only while not stopped
+	gather  bool            // runs come together: they go when they fill a call, or all are here
+	coming  []*addressQueue // where some of them wait for that
+	sends   sync.WaitGroup  // runs being sent; grows under mu and only while not stopped
 }
 
 const (
@@ -47,6 +50,9 @@ type addressQueue struct {
 	shared   int // of these, such that others wait for
 	inFlight int // runs
 	queued   int
+	turn     int  // of these, those of jobs that are in ready
+	whole    int  // of these, such that wait for no others
+	filled   bool // with a call's worth of those that come together
 	jobs     map[int64]*jobQueue
 	ready    []*jobQueue // jobs with something queued and below their bound, in turn
 }
@@ -55,6 +61,7 @@ type addressQueue struct {
 type jobQueue struct {
 	waiting  []*dispatch
 	inFlight int
+	turn     int  // how many of those that wait count in the address's turn
 	listed   bool // stands in ready
 }
 
@@ -84,13 +91,47 @@ func (l *addressQueues) add(address string, d *dispatch, limit int) bool {
 	aq.queued++
 	l.queued++
 	l.list(aq, q)
+	if l.gather && l.share(d) > 0 {
+		if n := len(l.coming); n == 0 || l.coming[n-1] != aq {
+			l.coming = append(l.coming, aq)
+		}
+		if aq.turn < wire.MaxRuns {
+			return true
+		}
+		aq.filled = true
+	}
 	l.pump(aq)
 	return true
 }
 
-// list puts a job in its address's turn when it may send.
+// together adds the runs that add does as such that come together.
+func (l *addressQueues) together(add func()) {
+	l.mu.Lock()
+	l.gather = true
+	l.mu.Unlock()
+	add()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gather = false
+	for _, aq := range l.coming {
+		if aq.filled {
+			aq.filled, aq.whole = false, aq.turn
+		}
+		l.pump(aq)
+	}
+	l.coming = nil
+}
+
+// list puts a job in its address's turn when it may send, and counts its runs there.
 func (l *addressQueues) list(aq *addressQueue, q *jobQueue) {
-	if !q.listed && len(q.waiting) > 0 && q.inFlight < l.perJob {
+	turn := 0
+	if q.inFlight < l.perJob {
+		turn = len(q.waiting)
+	}
+	aq.turn += turn - q.turn
+	aq.whole = min(aq.whole, aq.turn)
+	q.turn = turn
+	if !q.listed && turn > 0 {
 		q.listed = true
 		aq.ready = append(aq.ready, q)
 	}
@@ -100,7 +141,7 @@ func (l *addressQueues) list(aq *addressQueue, q *jobQueue) {
 func (l *addressQueues) pump(aq *addressQueue) {
 	for !l.stopped && aq.calls < l.perAddress && len(aq.ready) > 0 {
 		size := l.share(aq.next())
-		if size > 0 && (aq.inFlight >= sharedRuns || aq.shared >= sharedAhead && aq.queued < wire.MaxRuns) {
+		if size > 0 && (aq.inFlight >= sharedRuns || (l.gather || aq.shared >= sharedAhead) && aq.turn < wire.MaxRuns && aq.whole == 0) {
 			return
 		}
 		c := &call{aq: aq}
@@ -143,13 +184,19 @@ func (l *addressQueues) take(c *call) {
 	c.jobs, c.runs = append(c.jobs, q), append(c.runs, q.waiting[0])
 	q.waiting[0] = nil
 	q.waiting = q.waiting[1:]
+	l.waitsNoMore(aq)
+	aq.whole = max(0, aq.whole-1)
+	aq.inFlight++
+	q.inFlight++
+	l.list(aq, q)
+}
+
+// waitsNoMore counts one run less that waits for an address.
+func (l *addressQueues) waitsNoMore(aq *addressQueue) {
 	l.queued--
 	if aq.queued--; aq.queued == l.low {
 		l.drained()
 	}
-	aq.inFlight++
-	q.inFlight++
-	l.list(aq, q)
 }
 
 // hangs lets no others wait for a call any more.
@@ -184,6 +231,11 @@ func (l *addressQueues) work(c *call) {
 		l.list(aq, q)
 	}
 	l.pump(aq)
+	l.forget(aq)
+}
+
+// forget drops the queue of an address for which nothing waits and nothing is under way.
+func (l *addressQueues) forget(aq *addressQueue) {
 	if aq.calls == 0 && aq.queued == 0 && l.byAddr[aq.address] == aq {
 		delete(l.byAddr, aq.address)
 	}
@@ -201,8 +253,8 @@ func (l *addressQueues) remove(id int64) *dispatch {
 			}
 			d := q.waiting[i]
 			q.waiting = slices.Delete(q.waiting, i, i+1)
-			aq.queued--
-			l.queued--
+			l.waitsNoMore(aq)
+			l.list(aq, q)
 			if len(q.waiting) == 0 && q.listed {
 				q.listed = false
 				aq.ready = slices.DeleteFunc(aq.ready, func(other *jobQueue) bool { return other == q })
@@ -210,6 +262,7 @@ func (l *addressQueues) remove(id int64) *dispatch {
 			if len(q.waiting) == 0 && q.inFlight == 0 {
 				delete(aq.jobs, jobID)
 			}
+			l.forget(aq)
 			return d
 		}
 	}
@@ -222,14 +275,15 @@ func (l *addressQueues) clear() {
 	defer l.mu.Unlock()
 	for _, aq := range l.byAddr {
 		l.queued -= aq.queued
-		aq.queued = 0
+		aq.queued, aq.turn, aq.whole = 0, 0, 0
 		aq.ready = nil
 		for id, q := range aq.jobs {
-			q.waiting, q.listed = nil, false
+			q.waiting, q.turn, q.listed = nil, 0, false
 			if q.inFlight == 0 {
 				delete(aq.jobs, id)
 			}
 		}
+		l.forget(aq)
 	}
 }
 

@@ -234,6 +234,9 @@ func TestClearedQueuesForgetWhatWaitsAndGoOn(t *testing.T) {
 		if queued, inFlight := l.depth(); queued != 0 || inFlight != 2 {
 			t.Errorf("%d queued and %d in flight after clearing", queued, inFlight)
 		}
+		if jobs := len(l.byAddr["a"].jobs); jobs != 2 {
+			t.Errorf("%d jobs are remembered after clearing, want those in flight", jobs)
+		}
 		l.add("a", run(50, 0), unlimited) // job 0 is in flight: this waits for it
 		l.add("a", run(51, 2), unlimited)
 		time.Sleep(time.Minute)
@@ -270,5 +273,145 @@ func TestStoppedQueuesStartNothing(t *testing.T) {
 		if !slices.Equal(s.order, []int64{1, 4}) {
 			t.Errorf("sent %v", s.order)
 		}
+	})
+}
+
+// What ends is not in flight and not remembered, while another run of its address goes on.
+func TestAnAddressKnowsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newSending(2, 1)
+		l.add("a", run(1, 1), unlimited)
+		time.Sleep(500 * time.Millisecond)
+		l.add("a", run(2, 2), unlimited)
+		time.Sleep(700 * time.Millisecond)
+		synctest.Wait()
+		if queued, inFlight := l.load("a"); queued != 0 || inFlight != 1 || len(l.byAddr["a"].jobs) != 1 {
+			t.Errorf("%d queued, %d in flight, %d jobs", queued, inFlight, len(l.byAddr["a"].jobs))
+		}
+		l.wait()
+	})
+}
+
+// A job keeps its bound while one of its runs goes on and none waits.
+func TestAJobsBoundOutlastsItsFirstRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(8, 2)
+		l.add("a", run(1, 1), unlimited)
+		time.Sleep(500 * time.Millisecond)
+		l.add("a", run(2, 1), unlimited)
+		time.Sleep(700 * time.Millisecond)
+		for id := range int64(3) {
+			l.add("a", run(10+id, 1), unlimited)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(s.order) != 5 || s.most["a job 1"] != 2 {
+			t.Errorf("%d sent, at most %d at a time", len(s.order), s.most["a job 1"])
+		}
+	})
+}
+
+func TestARunThatWaitsIsTakenOutOfItsQueue(t *testing.T) {
+	t.Parallel()
+	remove := func(t *testing.T, l *addressQueues, id int64, there bool) {
+		t.Helper()
+		if d := l.remove(id); (d != nil) != there || there && d.id != id {
+			t.Errorf("run %d is taken out: %+v", id, d)
+		}
+	}
+	t.Run("the others keep their turns", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			l, s := newSending(1, 1)
+			for id, job := range []int64{1, 1, 2, 2, 3, 3} {
+				l.add("a", run(int64(id), job), unlimited)
+			}
+			remove(t, l, 0, false) // it is being sent
+			remove(t, l, 99, false)
+			remove(t, l, 2, true)
+			remove(t, l, 5, true)
+			remove(t, l, 4, true)
+			if queued, _ := l.load("a"); queued != 2 || l.queued != 2 || len(l.byAddr["a"].jobs) != 2 {
+				t.Errorf("%d and %d queued, of %d jobs", queued, l.queued, len(l.byAddr["a"].jobs))
+			}
+			l.add("a", run(6, 3), unlimited)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if want := []int64{0, 3, 6, 1}; !slices.Equal(s.order, want) {
+				t.Errorf("sent %v, want %v", s.order, want)
+			}
+		})
+	})
+	t.Run("its job has its bound, and its turn, still", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			l, s := newSending(3, 2)
+			l.add("a", run(1, 1), unlimited)
+			l.add("a", run(2, 1), unlimited)
+			l.add("a", run(3, 1), unlimited)
+			remove(t, l, 3, true)
+			l.add("a", run(4, 1), unlimited)
+			l.add("a", run(5, 2), unlimited) // the address has as many as it may
+			l.add("a", run(6, 2), unlimited)
+			remove(t, l, 6, true)
+			l.add("a", run(7, 2), unlimited)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if slices.Sort(s.order); !slices.Equal(s.order, []int64{1, 2, 4, 5, 7}) || s.most["a job 1"] != 2 {
+				t.Errorf("sent %v, of job 1 %d at a time", s.order, s.most["a job 1"])
+			}
+		})
+	})
+}
+
+// TestAnAddressThatNothingWaitsForIsForgotten also where nothing was sent to it: addresses come and go.
+func TestAnAddressThatNothingWaitsForIsForgotten(t *testing.T) {
+	t.Parallel()
+	for name, drop := range map[string]func(*addressQueues){
+		"what waited was taken out": func(l *addressQueues) { l.remove(1); l.remove(2) },
+		"what waited was dropped":   func(l *addressQueues) { l.clear() },
+	} {
+		l, s := newSending(1, 1)
+		s.size = 1
+		l.together(func() {
+			l.add("a", run(1, 1), unlimited)
+			l.add("b", run(2, 1), unlimited)
+			if drop(l); len(l.byAddr) != 0 {
+				t.Errorf("%s: %d addresses are kept", name, len(l.byAddr))
+			}
+		})
+		if len(s.order) != 0 || l.queued != 0 {
+			t.Errorf("%s: %v were sent, %d wait", name, s.order, l.queued)
+		}
+	}
+}
+
+// Whoever holds back what is due is told when little waits for an address, also where the last that was too much is killed.
+func TestWhenLittleWaitsItIsSaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newSending(1, 1)
+		told := 0
+		l.low, l.drained = 2, func() { told++ }
+		for id := range int64(5) { // of which four wait
+			l.add("a", run(id, id), unlimited)
+		}
+		for seconds, want := range []int{0, 0, 1, 1, 1} {
+			if synctest.Wait(); told != want {
+				t.Errorf("after %d s it was said %d times, want %d", seconds, told, want)
+			}
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		for id := range int64(4) {
+			l.add("a", run(10+id, id), unlimited)
+		}
+		if l.remove(13); told != 2 {
+			t.Errorf("with one killed it was said %d times", told)
+		}
+		l.stop()
+		l.wait()
 	})
 }

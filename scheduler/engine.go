@@ -285,7 +285,7 @@ func New(cfg Config) (*Engine, error) {
 	e.claimer = newClaimer(e)
 	e.directory = newDirectory(e)
 	e.pauses = newPauses(e)
-	e.timer = newTimer(e.now, e.fire)
+	e.timer = newTimer(e.now, e.fireAll)
 	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued, e.share)
 	e.crowd = newCrowd(e)
 	e.queues.low, e.queues.drained = e.crowdedAt()/2, e.crowd.drained

@@ -31,7 +31,16 @@ const putBack = 200 * time.Millisecond
 // whose executors are all dead must not delay the others' asking.
 func probeQueue(group int64) string { return "probe " + strconv.FormatInt(group, 10) }
 
-// fire is called by the timer when a run's time has come. It does not block.
+// fireAll is called by the timer with the runs whose time has come. It does not block.
+func (e *Engine) fireAll(due []*dispatch) {
+	e.queues.together(func() {
+		for _, d := range due {
+			e.fire(d)
+		}
+	})
+}
+
+// fire is what is done with a run whose time has come.
 func (e *Engine) fire(d *dispatch) {
 	if d.job.glue == jobspec.GlueFlow {
 		d.fired = e.now()

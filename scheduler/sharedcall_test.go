@@ -65,6 +65,54 @@ func TestAMomentsRunsShareFewCalls(t *testing.T) {
 	})
 }
 
+// TestTheLastRunsOfAMomentGoWithTheOthers: they are due as well, and wait for no call of those to end.
+func TestTheLastRunsOfAMomentGoWithTheOthers(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 100, func(t *testing.T, l *addressQueues, s *sending) {
+		s.takes["a"] = 10 * time.Millisecond
+		l.together(func() { l.addRuns(0, 650) })
+		want := []int{100, 100, 100, 100, 100, 100, 50}
+		s.wantCalls(t, "at once", want...)
+		l.together(func() { l.addRuns(1000, 60) }) // no call's worth, while there are calls to wait for
+		l.remove(1059)
+		s.wantCalls(t, "few more", want...)
+		time.Sleep(10 * time.Millisecond)
+		want = append(want, 59)
+		s.wantCalls(t, "when those have ended", want...)
+		l.together(func() { l.addRuns(2000, 3) })
+		want = append(want, 3)
+		s.wantCalls(t, "a few with nothing to wait for", want...)
+		l.together(func() {
+			l.addRuns(3000, 130)
+			for id := int64(3100); id < 3130; id++ {
+				l.remove(id)
+			}
+		})
+		l.addRuns(4000, 1)
+		s.wantCalls(t, "when its last ones are taken back", append(want, 100, 1)...)
+	})
+}
+
+// TestAMomentsRunsFillTheirCalls, also where not a hundred fit: what is left of those that do not has no call of its own.
+func TestAMomentsRunsFillTheirCalls(t *testing.T) {
+	t.Parallel()
+	inSharing(t, sharedBytes/93, func(t *testing.T, l *addressQueues, s *sending) {
+		l.together(func() { l.addRuns(0, 500) })
+		s.wantCalls(t, "at once", 93, 93, 93, 93, 93, 35)
+	})
+}
+
+// TestRunsThatShareNoCallWaitForNoneOfTheirMoment: as those of XXL-JOB's executors.
+func TestRunsThatShareNoCallWaitForNoneOfTheirMoment(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 0, func(t *testing.T, l *addressQueues, s *sending) {
+		l.together(func() {
+			l.addRuns(0, 3)
+			s.wantCalls(t, "while others are queued", 1, 1, 1)
+		})
+	})
+}
+
 // TestSharedCallsThatHangAreNotWaitedFor: an executor that hangs holds a bounded number of runs, and none waits for its calls longer than it takes to see that.
 func TestSharedCallsThatHangAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -76,11 +124,78 @@ func TestSharedCallsThatHangAreNotWaitedFor(t *testing.T) {
 		s.wantCalls(t, "while they may end", 1, 1, 1, 1)
 		time.Sleep(time.Millisecond)
 		s.wantCalls(t, "when they hang", 1, 1, 1, 1, 2)
-		l.addRuns(10, 3000)
-		synctest.Wait()
+		l.addRuns(10, sharedRuns-6)
 		time.Sleep(time.Minute)
-		if _, inFlight := l.depth(); inFlight > sharedRuns+wire.MaxRuns {
+		l.addRuns(5000, 1000)
+		time.Sleep(time.Minute)
+		if _, inFlight := l.depth(); inFlight != sharedRuns {
 			t.Errorf("%d runs are in flight to an executor that hangs", inFlight)
+		}
+	})
+}
+
+// TestRunsThatTheirJobHoldsBackAreNoCallsWorth: nobody would share a call any more while they wait for those before them.
+func TestRunsThatTheirJobHoldsBackAreNoCallsWorth(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 100, func(t *testing.T, l *addressQueues, s *sending) {
+		s.takes["a"] = time.Hour
+		for id := range int64(64 + 2*wire.MaxRuns) {
+			l.add("a", run(1000+id, 1), unlimited)
+		}
+		s.wantCalls(t, "as many of a job as it may have", 1, 1, 1, 1, 60)
+		time.Sleep(sharedFor)
+		s.wantCalls(t, "no more of it when they hang", 1, 1, 1, 1, 60)
+		l.addRuns(10, sharedAhead)
+		s.wantCalls(t, "those of others while few calls are under way", 1, 1, 1, 1, 60, 1, 1, 1, 1)
+		l.addRuns(20, 5)
+		s.wantCalls(t, "then they wait for each other", 1, 1, 1, 1, 60, 1, 1, 1, 1)
+		if d := l.remove(24); d == nil {
+			t.Error("one that waits is not found")
+		}
+		time.Sleep(sharedFor)
+		s.wantCalls(t, "and share a call", 1, 1, 1, 1, 60, 1, 1, 1, 1, 4)
+		l.clear()
+		l.addRuns(30, 3+wire.MaxRuns)
+		s.wantCalls(t, "a call's worth after all was dropped", 1, 1, 1, 1, 60, 1, 1, 1, 1, 4, 1, 1, 1, wire.MaxRuns)
+	})
+}
+
+// A call that hung and then ended is one less once: others wait for as many as before.
+func TestASharedCallThatHungCountsOnce(t *testing.T) {
+	t.Parallel()
+	inSharing(t, 100, func(t *testing.T, l *addressQueues, s *sending) {
+		s.takes["a"] = time.Hour // it keeps the queue there
+		l.addRuns(0, 1)
+		time.Sleep(sharedFor)
+		synctest.Wait()
+		s.mu.Lock()
+		s.takes["a"] = 2 * sharedFor
+		s.mu.Unlock()
+		l.addRuns(10, 3)
+		time.Sleep(3 * sharedFor)
+		l.addRuns(20, 10)
+		s.wantCalls(t, "when three have hung and ended", 1, 1, 1, 1, 1, 1, 1, 1)
+	})
+}
+
+// A run that has a call of its own waits for no shared one, and none waits for it.
+func TestCallsOfTheirOwnAndSharedCallsDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int{0, 100} {
+		inSharing(t, first, func(t *testing.T, l *addressQueues, s *sending) {
+			l.addRuns(0, 4)
+			s.size = 100 - first
+			l.addRuns(10, 1)
+			s.wantCalls(t, "at once", 1, 1, 1, 1, 1)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(1, 64)
+		l.share = func(d *dispatch) int { return 100 * int(d.id%2) }
+		l.addRuns(1, 5) // and 1 is being sent
+		l.wait()
+		if want := []int64{1, 2, 3, 4, 5}; !slices.Equal(s.order, want) || len(s.calls) != 5 {
+			t.Errorf("sent %v in calls of %v", s.order, s.calls)
 		}
 	})
 }
@@ -90,6 +205,10 @@ func TestASharedCallIsBoundedInBytes(t *testing.T) {
 	inSharing(t, sharedBytes/3, func(t *testing.T, l *addressQueues, s *sending) {
 		l.addRuns(0, 4+wire.MaxRuns)
 		s.wantCalls(t, "at once", 1, 1, 1, 1, 3)
+	})
+	inSharing(t, sharedBytes/4, func(t *testing.T, l *addressQueues, s *sending) {
+		l.addRuns(0, 4+wire.MaxRuns)
+		s.wantCalls(t, "four that fill one", 1, 1, 1, 1, 4)
 	})
 	inSharing(t, 2*sharedBytes, func(t *testing.T, l *addressQueues, s *sending) {
 		l.addRuns(0, 4+wire.MaxRuns)
@@ -138,6 +257,7 @@ func TestARunThatHasACallOfItsOwnSharesNone(t *testing.T) {
 	script := plain()
 	script.job.glue, script.job.glueUpdated = wire.GlueShell, 5
 	b.engine.sources.byJob[1] = source{updated: 5, text: "echo"}
+	b.engine.sources.byJob[2] = source{updated: 5, text: "# punctual:env K=${{ secrets.KEY }}\necho"}
 	if b.engine.share(script) == 0 {
 		t.Error("a script that is known shares no call")
 	}
@@ -150,6 +270,9 @@ func TestARunThatHasACallOfItsOwnSharesNone(t *testing.T) {
 		"sent before":               func(d *dispatch) { d.called = time.Now() },
 		"a secret to be read":       func(d *dispatch) { d.param = "${{ secrets.KEY }}" },
 		"a script that is not read": func(d *dispatch) { d.job.glue, d.job.glueUpdated = wire.GlueShell, 6 },
+		"a secret in its script": func(d *dispatch) {
+			d.job = &job{id: 2, group: b.group, glue: wire.GlueShell, glueUpdated: 5}
+		},
 		"a trial": func(d *dispatch) {
 			d.job.glue, d.job.glueUpdated, d.trigger = wire.GlueShell, 5, jobspec.TriggerTrial
 		},
@@ -192,10 +315,10 @@ func TestWhatASharedCallComesToIsSaidOfEach(t *testing.T) {
 		add := func(param string) int64 {
 			return b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam = db.Text(param) })
 		}
-		for range sharedAhead {
+		for i := range sharedAhead { // each by itself: what is due together goes together
 			b.trigger(add("holds"))
+			b.await("as many are under way as others wait for", func() bool { _, n := b.engine.queues.depth(); return n == i+1 })
 		}
-		b.await("as many are under way as others wait for", func() bool { _, n := b.engine.queues.depth(); return n == sharedAhead })
 		runs := make(map[string]int64)
 		for _, param := range []string{"taken", "refused", "unheard", "away"} {
 			runs[param] = b.trigger(add(param))

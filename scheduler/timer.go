@@ -13,14 +13,14 @@ const clockCheck = 250 * time.Millisecond
 // timer holds claimed runs until their planned millisecond.
 type timer struct {
 	now  func() time.Time
-	fire func(*dispatch)
+	fire func(due []*dispatch) // what is due by now, in its order
 
 	mu    sync.Mutex
 	queue fireQueue
 	wake  chan struct{} // capacity 1
 }
 
-func newTimer(now func() time.Time, fire func(*dispatch)) *timer {
+func newTimer(now func() time.Time, fire func(due []*dispatch)) *timer {
 	return &timer{now: now, fire: fire, wake: make(chan struct{}, 1)}
 }
 
@@ -113,10 +113,8 @@ func (t *timer) run(ctx context.Context) {
 	defer sleep.Stop()
 	for {
 		due, wait := t.due()
-		for _, d := range due {
-			t.fire(d)
-		}
 		if len(due) > 0 {
+			t.fire(due)
 			continue
 		}
 		sleep.Reset(wait)

@@ -17,11 +17,13 @@ type fired struct {
 	at  []time.Time
 }
 
-func (f *fired) fire(d *dispatch) {
+func (f *fired) fire(due []*dispatch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ids = append(f.ids, d.id)
-	f.at = append(f.at, time.Now())
+	for _, d := range due {
+		f.ids = append(f.ids, d.id)
+		f.at = append(f.at, time.Now())
+	}
 }
 
 func (f *fired) all() []int64 {

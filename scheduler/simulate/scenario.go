@@ -128,6 +128,7 @@ func draw(seed uint64, theme string, small bool, crowd int) *scenario {
 	for i := range size * crowd {
 		s.jobs = append(s.jobs, s.drawJob(r, i))
 	}
+	s.drawMoments(rand.New(rand.NewPCG(seed, 15)))
 	s.drawChildren(r)
 	s.drawFaults(r)
 	s.drawActs(r)
@@ -139,6 +140,21 @@ func draw(seed uint64, theme string, small bool, crowd int) *scenario {
 	}
 	s.drawGroupLimits(rand.New(rand.NewPCG(seed, 13)))
 	return s
+}
+
+// drawMoments has many runs come together at executors that take several in a call: half of the jobs become those of a group whose executors are ours.
+func (s *scenario) drawMoments(r *rand.Rand) {
+	if r.IntN(2) > 0 {
+		return
+	}
+	for i := range s.groups[0].executors {
+		s.groups[0].executors[i] = ours
+	}
+	for _, j := range s.jobs {
+		if r.IntN(2) > 0 {
+			j.group = 0
+		}
+	}
 }
 
 // drawGroupLimits gives some groups a limit, above what their jobs need on average and below what is due on the second.
