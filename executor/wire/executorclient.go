@@ -61,7 +61,7 @@ func (c *ExecutorClient) IdleBeat(ctx context.Context, to Target, req IdleBeatRe
 // Run asks for a run. The executor answers when it has queued it. One that is too old is not asked: the error is [ErrTooOld].
 func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (Answer, error) {
 	if to.Dialect == DialectTooOld {
-		return Answer{}, &CallError{Stage: StageDial, Err: ErrTooOld}
+		return Answer{}, tooOld()
 	}
 	answer, err := c.runAlone(ctx, to, req)
 	if err == nil && answer.takesRuns != c.takers.has(to) {
@@ -69,6 +69,9 @@ func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (A
 	}
 	return answer, err
 }
+
+// tooOld is what comes of asking an executor that is too old to be asked.
+func tooOld() error { return &CallError{Stage: StageDial, Err: ErrTooOld} }
 
 // runAlone asks for a run in a request of its own.
 func (c *ExecutorClient) runAlone(ctx context.Context, to Target, req *RunRequest) (Answer, error) {

@@ -25,6 +25,9 @@ const (
 	// shunFor is for how long each run has a request of its own after one for several brought no answer of the protocol: what stands between
 	// may let nothing through but the paths of XXL-JOB.
 	shunFor = 10 * time.Minute
+	// shunBroken is for how long after one whose connection broke, as it does when an executor is started anew. What stands between may do so too with
+	// what it does not let through: as often as it is met without an answer in between, this doubles.
+	shunBroken = time.Second
 	// forgetTaker is how long an executor is remembered that is not called.
 	forgetTaker = 24 * time.Hour
 )
@@ -69,7 +72,9 @@ type takerKey struct{ address, appName string }
 // taker is an executor that takes several runs. Its fields are guarded by takers.mu.
 type taker struct {
 	used    time.Time
-	shunned time.Time // until when it is asked for each run
+	shunned time.Time     // until when it is asked for each run
+	broken  time.Duration // for how long it was shunned for the last connection that broke; 0: an answer came since
+	brokeAt time.Time     // when that was
 }
 
 func newTakers() *takers { return &takers{known: make(map[takerKey]*taker), swept: time.Now()} }
@@ -102,6 +107,26 @@ func (t *takers) learn(to Target, takes bool) {
 	}
 }
 
+// broke notes that a request for several runs ended with its connection. Of those under way at once, which one restart breaks, the first counts.
+func (t *takers) broke(to Target, began time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at := t.known[takerKey{to.Address, to.AppName}]; at != nil && began.After(at.brokeAt) {
+		at.broken = min(max(shunBroken, 2*at.broken), shunFor)
+		at.brokeAt = time.Now()
+		at.shunned = at.brokeAt.Add(at.broken)
+	}
+}
+
+// answered notes that one brought an answer.
+func (t *takers) answered(to Target) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at := t.known[takerKey{to.Address, to.AppName}]; at != nil {
+		at.broken = 0
+	}
+}
+
 // Takes says whether an executor is known to take several runs in one request, as its answers say.
 func (c *ExecutorClient) Takes(to Target) bool { return c.takers.has(to) }
 
@@ -118,14 +143,24 @@ func (c *ExecutorClient) RunAll(ctx context.Context, to Target, reqs []*RunReque
 		answer, err := c.Run(ctx, to, reqs[0])
 		return []Told{{answer, err}}
 	}
+	if to.Dialect == DialectTooOld {
+		return slices.Repeat([]Told{{Err: tooOld()}}, len(reqs))
+	}
 	bodies := make([][]byte, len(reqs))
 	for i, req := range reqs {
 		bodies[i] = encodeRun(req)
 	}
 	body := slices.Concat([]byte(`{"runs":[`), bytes.Join(bodies, []byte(",")), []byte("]}"))
+	began := time.Now()
 	answer, err := c.post(ctx, baseURL(to.Address)+"/runs", to.Token, to.AppName, body, maxLogAnswer)
 	taken := err == nil && answer.OK()
-	if !taken && !answer.takesRuns && Delivered(err) && ctx.Err() == nil {
+	switch e, _ := as[*CallError](err); {
+	case taken:
+		c.takers.answered(to)
+	case answer.takesRuns || !Delivered(err) || ctx.Err() != nil: // it says nothing about what is in between
+	case e != nil && e.Stage == StageAnswer:
+		c.takers.broke(to, began)
+	default:
 		c.takers.learn(to, false)
 	}
 	if err == nil && !taken && !answer.takesRuns { // one that has not read what it does not know, or what is in between

@@ -13,6 +13,7 @@ import (
 	"net/http/httptrace"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +25,9 @@ type heldExecutor struct {
 	takes    bool // several runs
 	full     bool // of connections: what is asked for together gets none
 }
+
+// isReset is in place of an answer that does not come, because the connection is reset.
+const isReset = "reset"
 
 type heldRequest struct {
 	path, trace string
@@ -66,6 +70,9 @@ func (h *heldExecutor) RoundTrip(r *http.Request) (*http.Response, error) {
 	h.requests <- held
 	select {
 	case text := <-held.answer:
+		if text == isReset {
+			return nil, syscall.ECONNRESET
+		}
 		head := http.Header{}
 		if h.takes {
 			head.Set(HeaderTakesRuns, "1")
@@ -320,6 +327,83 @@ func TestAWayThatTakesNoRunsIsLeftForAWhile(t *testing.T) {
 		<-time.After(shunFor)
 		if !h.client.Takes(heldAt) {
 			t.Error("it is not tried again when the time is over")
+		}
+	})
+}
+
+// TestAConnectionThatBreaksIsNoWayThatTakesNoRuns: an executor that is started anew breaks those that it had. What stands between may do the same with each
+// request that it does not let through, and is met less and less often.
+func TestAConnectionThatBreaksIsNoWayThatTakesNoRuns(t *testing.T) {
+	t.Parallel()
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		reset := func(want time.Duration) {
+			t.Helper()
+			done := h.ask(t.Context(), 501, 502)
+			h.next("/runs", 501, 502).answer <- isReset
+			for i, got := range <-done {
+				if got.Err == nil || !Delivered(got.Err) {
+					t.Errorf("of run %d: %+v", i, got)
+				}
+			}
+			if h.client.Takes(heldAt) {
+				t.Error("what broke it is met again at once")
+			}
+			if <-time.After(want - 1); h.client.Takes(heldAt) {
+				t.Errorf("it is met again before %s", want)
+			}
+			if <-time.After(1); !h.client.Takes(heldAt) {
+				t.Errorf("it takes no runs after %s", want)
+			}
+		}
+		reset(shunBroken)
+		reset(2 * shunBroken)
+		done := h.ask(t.Context(), 503, 504)
+		h.next("/runs", 503, 504).each()
+		wantCodes(t, <-done, 503, 504)
+		reset(shunBroken)
+		for wait := 2 * shunBroken; wait < shunFor; wait *= 2 {
+			reset(wait)
+		}
+		reset(shunFor)
+		reset(shunFor)
+	})
+}
+
+// TestWhatBreaksAtOnceHasBrokenOnce: an executor that is started anew in a busy moment breaks several requests, and one that hung may see it later.
+func TestWhatBreaksAtOnceHasBrokenOnce(t *testing.T) {
+	t.Parallel()
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		var held []heldRequest
+		var told []<-chan []Told
+		for id := int64(501); id < 513; id += 2 {
+			told = append(told, h.ask(t.Context(), id, id+1))
+			held = append(held, h.next("/runs", id, id+1))
+		}
+		for i := range held[:5] {
+			held[i].answer <- isReset
+			<-told[i]
+		}
+		if <-time.After(shunBroken); !h.client.Takes(heldAt) {
+			t.Errorf("it takes no runs after %s", shunBroken)
+		}
+		held[5].answer <- isReset
+		<-told[5]
+		if !h.client.Takes(heldAt) {
+			t.Error("it takes no runs because of a request from before it was met again")
+		}
+	})
+}
+
+// TestWhoIsTooOldIsNotAskedForRuns, of which it would read nothing: at the address of an executor that took several there may be one from before by now.
+func TestWhoIsTooOldIsNotAskedForRuns(t *testing.T) {
+	t.Parallel()
+	inHolding(t, true, func(t *testing.T, h *holding) {
+		old := heldAt
+		old.Dialect = DialectTooOld
+		for i, got := range h.client.RunAll(t.Context(), old, []*RunRequest{{LogID: 501}, {LogID: 502}}) {
+			if !errors.Is(got.Err, ErrTooOld) || Delivered(got.Err) {
+				t.Errorf("of run %d: %+v", i, got)
+			}
 		}
 	})
 }
