@@ -12,6 +12,7 @@ import (
 // job is the queue of one job. It exists while it has something running or waiting.
 type job struct {
 	id      int64
+	worked  bool // has a worker, which it gets when the first of its runs is in the journal
 	running *task
 	waiting []*task // in the order they will run
 }
@@ -45,30 +46,68 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// admit checks a request and queues its run, which is not in the journal yet. body is kept.
-func (e *Executor) admit(req *wire.RunRequest, body []byte) (*task, error) {
-	t, err := e.prepare(req)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.enqueue(t, req, body); err != nil {
-		t.cancel(nil)
-		return nil, err
-	}
-	return t, nil
+// asked is a run that somebody asks for, and what has come of it.
+type asked struct {
+	req  *wire.RunRequest
+	body []byte // kept for as long as the run takes
+	task *task
+	err  error
 }
 
-// settle returns when an admitted run is in the journal. One that cannot get there is refused after all.
-func (e *Executor) settle(t *task, req *wire.RunRequest) error {
-	if err := t.accepted.wait(); err != nil {
-		e.takeBack(t)
-		return refusal(fmt.Sprintf("the run is refused, because the executor cannot write its journal: %v", err))
+// admit queues runs, which are not in the journal yet. All are queued at once: a crowd of requests that each took the lock for every run would stand
+// in line for it behind the runs that end.
+func (e *Executor) admit(runs []asked) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range runs {
+		r := &runs[i]
+		if r.err != nil {
+			continue
+		}
+		if r.err = e.enqueue(r.task, r.req, r.body); r.err != nil {
+			r.task.cancel(nil)
+		}
 	}
-	e.accepted.Add(1)
-	if req.BlockStrategy == wire.BlockCoverEarly {
-		e.cover(t)
+}
+
+// settle returns when admitted runs are in the journal. One that cannot get there is refused after all.
+func (e *Executor) settle(runs []asked) {
+	for i := range runs {
+		r := &runs[i]
+		if r.err != nil {
+			continue
+		}
+		if err := r.task.accepted.wait(); err != nil {
+			e.takeBack(r.task)
+			r.err = refusal(fmt.Sprintf("the run is refused, because the executor cannot write its journal: %v", err))
+			continue
+		}
+		e.accepted.Add(1)
+		if r.req.BlockStrategy == wire.BlockCoverEarly {
+			e.cover(r.task)
+		}
 	}
-	return nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range runs {
+		if r := &runs[i]; r.err == nil {
+			e.begin(r.task.job)
+		}
+	}
+}
+
+// begin has the runs of a job worked off, unless they were all taken out of its queue. The caller holds mu.
+func (e *Executor) begin(j *job) {
+	switch {
+	case j.worked:
+	case len(j.waiting) == 0:
+		if e.jobs[j.id] == j { // or it went before, and another came
+			delete(e.jobs, j.id)
+		}
+	default:
+		j.worked = true
+		e.workers.Go(func() { e.work(j) })
+	}
 }
 
 // prepare finds what will do the work.
@@ -121,11 +160,9 @@ func (e *Executor) openLog(req *wire.RunRequest) *runLog {
 	return l
 }
 
-// enqueue puts the run at the end of its job's queue and starts a worker if the job has none. The worker waits for the
-// journal itself, so that the run counts (for duplicates, for block strategies) from this moment on.
+// enqueue puts the run at the end of its job's queue, so that it counts (for duplicates, for block strategies) from this moment on. It is to
+// be settled. The caller holds mu.
 func (e *Executor) enqueue(t *task, req *wire.RunRequest, body []byte) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.state != stateStarted {
 		return errLeaving
 	}
@@ -159,7 +196,6 @@ func (e *Executor) queue(t *task) {
 	if j == nil {
 		j = &job{id: t.run.JobID}
 		e.jobs[j.id] = j
-		e.workers.Go(func() { e.work(j) })
 	}
 	e.sequence++
 	t.job, t.sequence = j, e.sequence
@@ -168,8 +204,8 @@ func (e *Executor) queue(t *task) {
 	e.held += t.size
 }
 
-// takeBack removes a run that could not be recorded. Its worker may hold it already; it looks at decided before it
-// begins.
+// takeBack removes a run that could not be recorded. A worker may hold it already, if it is not the first of its job; it looks at decided
+// before it begins.
 func (e *Executor) takeBack(t *task) {
 	e.seen.remove(t.run.LogID)
 	e.mu.Lock()
@@ -182,6 +218,7 @@ func (e *Executor) takeBack(t *task) {
 			break
 		}
 	}
+	e.begin(t.job) // those that came after it may be in the journal nevertheless
 	t.cancel(nil)
 }
 

@@ -3,7 +3,9 @@
 package executor_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -67,6 +69,69 @@ func BenchmarkAcceptRun(b *testing.B) {
 			b.StopTimer()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 			b.ReportMetric(float64(b.N)/float64(requests.Load()), "results/request")
+		})
+	}
+}
+
+// BenchmarkAcceptRuns hands over runs a hundred to a request, ten requests at once as on the second, and waits until all are executed and
+// reported. The unit is a run.
+func BenchmarkAcceptRuns(b *testing.B) {
+	const burst, share = 1000, 100
+	for name, noSync := range map[string]bool{"synced": false, "unsynced": true} {
+		b.Run(name, func(b *testing.B) {
+			var reported atomic.Int64
+			told := make(chan struct{}, 1)
+			admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if r.URL.Path == "/api/callback" {
+					reported.Add(int64(bytes.Count(body, []byte(`"executeResult"`))))
+					select {
+					case told <- struct{}{}:
+					default:
+					}
+				}
+				_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, nil))
+			}))
+			defer admin.Close()
+			handlers := executortest.Handlers{"h": func(context.Context, *executor.Run) error { return nil }}
+			ex := executortest.New(b, admin.URL, handlers, func(c *executor.Config) { c.NoSync = noSync })
+			now := time.Now().UnixMilli()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for from := 0; from < b.N; from += burst {
+				done := make(chan struct{})
+				for part := range burst / share {
+					var body bytes.Buffer
+					body.WriteString(`{"runs":[`)
+					for i := range share {
+						id := from + part*share + i + 1
+						if i > 0 {
+							body.WriteByte(',')
+						}
+						fmt.Fprintf(&body, `{"jobId":%d,"executorHandler":"h","executorParams":"","executorBlockStrategy":"SERIAL_EXECUTION","executorTimeout":0,`+
+							`"logId":%d,"logDateTime":%d,"glueType":"BEAN","glueUpdatetime":0,"broadcastIndex":0,"broadcastTotal":1,"plannedAt":%d,"node":7}`,
+							id%burst, id, now, now)
+					}
+					body.WriteString("]}")
+					r := httptest.NewRequest("POST", "/runs", &body)
+					r.Header.Set(wire.HeaderToken, executortest.Token)
+					r.Header.Set("Content-Type", "application/json")
+					go func() {
+						w := httptest.NewRecorder()
+						ex.ServeHTTP(w, r)
+						if bytes.Contains(w.Body.Bytes(), []byte(`"code":500`)) {
+							b.Errorf("refused: %.200s", w.Body)
+						}
+						done <- struct{}{}
+					}()
+				}
+				for range burst / share {
+					<-done
+				}
+				for reported.Load() < int64(from+burst) {
+					<-told
+				}
+			}
 		})
 	}
 }

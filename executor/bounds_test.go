@@ -109,6 +109,44 @@ func TestACoverThatADrainHandsBackEndsWhatItCovers(t *testing.T) {
 	close(h.free)
 }
 
+// TestAJobThatWasKilledBeforeItBeganBeginsAnew: its runs were queued and not yet on record, and another came before all of them were.
+func TestAJobThatWasKilledBeforeItBeganBeginsAnew(t *testing.T) {
+	t.Parallel()
+	h := newBlocker()
+	b := setup(t, executortest.Handlers{"h": h.handle})
+	admit := func(id int64) (settle func()) {
+		t.Helper()
+		done, err := b.Admit(onJob(request(id), 7, wire.BlockSerial))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			t.Helper()
+			if err := done(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	first, second := admit(1), admit(2)
+	if answer, err := b.client.Kill(t.Context(), b.Target(), wire.KillRequest{JobID: 7}); err != nil || !answer.OK() {
+		t.Fatal(answer, err)
+	}
+	for id := range int64(2) {
+		b.wantResult(t, id+1, 500, "scheduling center kill job. [job not executed, in the job queue, killed.]")
+	}
+	first()
+	admit(3)()
+	if id := <-h.begun; id != 3 {
+		t.Errorf("run %d began", id)
+	}
+	second()
+	if answer, err := b.client.IdleBeat(t.Context(), b.Target(), wire.IdleBeatRequest{JobID: 7}); err != nil || answer.OK() {
+		t.Errorf("while its run goes on it is idle: %+v %v", answer, err)
+	}
+	close(h.free)
+	b.wantResult(t, 3, 200, "")
+}
+
 // TestRequestsAreHeldToABound: scripts come with each of them.
 func TestRequestsAreHeldToABound(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,9 @@ func TestRealFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	filler := filepath.Join(dir, "filler")
+	if err := os.WriteFile(filler, make([]byte, 900<<10), 0o600); err != nil { // so that the journal can make no room for what is to come
+		t.Fatal(err)
+	}
 	h := newBlocker()
 	b := setup(t, executortest.Handlers{
 		"h": func(ctx context.Context, run *executor.Run) error {
@@ -36,7 +39,7 @@ func TestRealFullDisk(t *testing.T) {
 	}, func(c *executor.Config) { c.DataDir, c.NoSync = dir, false })
 	b.mustRun(t, request(1))
 	<-h.begun
-	file, err := os.Create(filler)
+	file, err := os.OpenFile(filler, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

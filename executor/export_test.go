@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Covering finds a run that waits or runs; what it gives does what a COVER_EARLY of that run does when it is on record.
@@ -14,6 +16,14 @@ func (e *Executor) Covering(logID int64) func() {
 	defer e.mu.Unlock()
 	t := e.live[logID]
 	return func() { e.cover(t) }
+}
+
+// Admit queues a run; what it gives does what follows when it is on record.
+func (e *Executor) Admit(req *wire.RunRequest) (settle func() error, err error) {
+	t, err := e.prepare(req)
+	runs := []asked{{req: req, task: t, err: err}}
+	e.admit(runs)
+	return func() error { e.settle(runs); return runs[0].err }, runs[0].err
 }
 
 // HoldJournal has the next write of an executor's journal wait until it is let go. held is closed when there is one.

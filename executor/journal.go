@@ -18,7 +18,7 @@ import (
 // journal is the executor's memory across restarts: which runs were accepted, begun, finished and acknowledged.
 //
 // Records are appended to a buffer; one goroutine writes and syncs whatever has gathered, so that under load one sync
-// serves many runs. Whoever needs a record to be safe waits for its [commit]. When the file has grown well beyond what is
+// serves many runs. Whoever needs a record to be safe waits for its [commit], which has it written. When the file has grown well beyond what is
 // still alive, a new one is written that begins with the living (see journalfile.go; journalload.go reads, journalstore.go writes).
 type journal struct {
 	dir    string
@@ -63,13 +63,30 @@ type journalEntry struct {
 
 // commit is done when the records appended before it are safe, or when that failed.
 type commit struct {
+	kick chan<- struct{} // of the journal
 	done chan struct{}
 	err  error // valid after done
 }
 
+func (j *journal) newCommit() *commit { return &commit{kick: j.kick, done: make(chan struct{})} }
+
 func (c *commit) wait() error {
+	select {
+	case <-c.done: // mostly, for those who wait behind others
+		return c.err
+	default:
+	}
+	c.begin()
 	<-c.done
 	return c.err
+}
+
+// begin has what was appended so far written, if nobody has yet.
+func (c *commit) begin() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
 }
 
 // within waits for as long at most. It is false when ctx has ended.
@@ -94,8 +111,10 @@ const (
 	compactAtStart = 4 << 20  // a file beyond this is made small at the start, so that the next start is quick
 	rotateAfter    = 64 << 20 // how much a file may grow beyond twice its snapshot
 	// roomAhead is written as zeros before it is needed. A sync then only has to bring data to the disk, and not the
-	// file's new length, for which the file system would have to commit everything that others have changed.
+	// file's new length, for which the file system would have to commit everything that others have changed. It is made in
+	// steps while nobody waits, since who comes meanwhile waits for that too.
 	roomAhead = 4 << 20
+	roomStep  = 256 << 10
 	mendAfter = time.Second // how long a file that lacks records is left alone
 )
 
@@ -110,8 +129,8 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 		dir: dir, logger: logger, sync: sync, writeAt: (*os.File).WriteAt,
 		kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 		live: make(map[int64]*journalEntry), seen: newSeen(seenBlocks),
-		next: &commit{done: make(chan struct{})},
 	}
+	j.next = j.newCommit()
 	names, err := journalFiles(dir)
 	if err != nil {
 		return nil, err
@@ -142,7 +161,8 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 	return j, nil
 }
 
-// accept records a run. begins says that it does not wait for another one.
+// accept records a run. begins says that it does not wait for another one. It is written when somebody waits for it: runs that come together
+// are written together.
 func (j *journal) accept(logID, triggered int64, body []byte, begins bool) *commit {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -174,7 +194,9 @@ func (j *journal) finished(cb *wire.Callback) *commit {
 	defer j.mu.Unlock()
 	j.live[cb.LogID] = &journalEntry{started: true, result: cb}
 	var id [8]byte
-	return j.append(recordFinished, appendID(id[:0], cb.LogID), body)
+	c := j.append(recordFinished, appendID(id[:0], cb.LogID), body)
+	c.begin()
+	return c
 }
 
 // acknowledged records that an admin has these results. Nobody waits for it: losing it means sending them again.
@@ -186,21 +208,18 @@ func (j *journal) acknowledged(callbacks []*wire.Callback) {
 		ids = appendID(ids, cb.LogID)
 		delete(j.live, cb.LogID)
 	}
-	j.append(recordAcked, ids)
+	j.append(recordAcked, ids).begin()
 }
 
 // append adds a record to the buffer. The caller holds mu.
 func (j *journal) append(kind recordKind, parts ...[]byte) *commit {
 	if j.closed {
-		c := &commit{done: make(chan struct{}), err: errJournalClosed}
+		c := j.newCommit()
+		c.err = errJournalClosed
 		close(c.done)
 		return c
 	}
 	j.pending = appendRecord(j.pending, kind, parts...)
-	select {
-	case j.kick <- struct{}{}:
-	default:
-	}
 	return j.next
 }
 
@@ -215,6 +234,7 @@ func (j *journal) run() {
 		select {
 		case <-j.kick:
 			j.flush()
+			j.makeRoom()
 		case <-mend:
 			j.mend()
 		case <-j.quit:
@@ -278,7 +298,7 @@ func (j *journal) take() *batch {
 // join has those who wait for what was appended wait for a batch. The caller holds mu.
 func (j *journal) join(b *batch) {
 	b.accepts, b.commits = append(b.accepts, j.accepts...), append(b.commits, j.next)
-	j.accepts, j.next = nil, &commit{done: make(chan struct{})}
+	j.accepts, j.next = nil, j.newCommit()
 }
 
 // settle tells those who wait what became of a batch.

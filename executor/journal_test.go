@@ -224,6 +224,71 @@ func TestAJournalIsMendedWithoutAnotherRun(t *testing.T) {
 	}
 }
 
+// TestRunsThatComeTogetherAreWrittenTogether: nobody is told that one is on record before all are queued.
+func TestRunsThatComeTogetherAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		j := openTestJournal(t, dir)
+		writes := 0
+		j.writeAt = func(f *os.File, p []byte, offset int64) (int, error) {
+			writes++
+			return f.WriteAt(p, offset)
+		}
+		go j.run()
+		var last *commit
+		for id := range int64(100) {
+			last = j.accept(id, 1000, runBody(id), true)
+			synctest.Wait()
+		}
+		must(t, last.wait())
+		if writes != 1 {
+			t.Errorf("they are written in %d pieces", writes)
+		}
+		j.finished(&wire.Callback{LogID: 1, HandleCode: 200}) // and a result at once, whoever waits for it
+		synctest.Wait()
+		if writes != 2 {
+			t.Errorf("a result is not written: %d writes", writes)
+		}
+		j.close()
+	})
+}
+
+// TestTheJournalMakesRoomWhileNobodyWaits: the file grows between batches, and not when one is to be brought to the disk.
+func TestTheJournalMakesRoomWhileNobodyWaits(t *testing.T) {
+	t.Parallel()
+	j, err := openJournal(t.TempDir(), true, slog.New(slog.DiscardHandler))
+	must(t, err)
+	defer func() { must(t, j.file.Close()) }()
+	grown := 0
+	j.writeAt = func(f *os.File, p []byte, offset int64) (int, error) {
+		if offset+int64(len(p)) > j.room {
+			grown++
+		}
+		return f.WriteAt(p, offset)
+	}
+	for i := range int64(3 * roomAhead / roomStep) {
+		j.accept(i, 1000, make([]byte, roomStep), true)
+		j.flush()
+		if i == 0 {
+			grown = 0 // there was none
+		}
+		if grown > 0 {
+			t.Fatalf("batch %d has the file grow", i)
+		}
+		j.kick <- struct{}{}
+		if j.makeRoom(); grown > 0 {
+			t.Fatalf("the file grows while somebody waits")
+		}
+		<-j.kick
+		j.makeRoom()
+		if grown == 0 && i > 0 || j.room < j.size+roomAhead {
+			t.Fatalf("%d bytes of room after batch %d, made in %d steps", j.room-j.size, i, grown)
+		}
+		grown = 0
+	}
+}
+
 // TestARunThatWasRefusedDoesNotComeBack: it came when the journal was being written anew, as a full disk had room again, and had none any more when
 // its turn came. Whoever was refused sends it elsewhere.
 func TestARunThatWasRefusedDoesNotComeBack(t *testing.T) {

@@ -40,21 +40,37 @@ func (j *journal) store(b *batch) error {
 		return j.noteFailure(err)
 	}
 	j.size += int64(len(b.records))
+	j.room = max(j.room, j.size)
 	return nil
 }
 
-// extend makes room for n more bytes, and some ahead. Zeros are no record, so a reader stops at them. On a disk without
-// that much room the file simply grows with each batch.
+// extend makes room for n more bytes, and some ahead, if there has been no quiet moment for that. Zeros are no record, so a reader stops
+// at them. On a disk without that much room the file simply grows with each batch.
 func (j *journal) extend(n int64) {
 	if !j.sync || j.size+n <= j.room {
 		return
 	}
-	n += roomAhead
-	if _, err := j.writeAt(j.file, make([]byte, n), j.size); err != nil {
-		_ = j.file.Truncate(j.size)
-		n = 0
+	j.zeros(j.size + n + roomAhead)
+}
+
+// makeRoom makes some of the room ahead, unless somebody waits.
+func (j *journal) makeRoom() {
+	for j.sync && !j.broken && j.room < j.size+roomAhead && len(j.kick) == 0 {
+		if !j.zeros(j.room + roomStep) {
+			return
+		}
+		_ = syncData(j.file) // what fails here fails for the next batch
 	}
-	j.room = j.size + n
+}
+
+// zeros makes room up to some length of the file.
+func (j *journal) zeros(to int64) bool {
+	if _, err := j.writeAt(j.file, make([]byte, to-j.room), j.room); err != nil {
+		_ = j.file.Truncate(j.room)
+		return false
+	}
+	j.room = to
+	return true
 }
 
 func (j *journal) noteFailure(err error) error {

@@ -57,6 +57,7 @@ func (e *Executor) requeue(req *wire.RunRequest, size int) error {
 	}
 	t.size = size
 	e.queue(t)
+	e.begin(t.job)
 	return nil
 }
 

@@ -148,11 +148,10 @@ func (e *Executor) dispatch(uri string, header http.Header, body []byte) (code i
 }
 
 func (e *Executor) serveRun(traceParent string, body []byte) (code int, msg string, value []byte, err error) {
-	t, req, err := e.take(wire.ParseTraceParent(traceParent), body)
-	if err == nil {
-		err = e.settle(t, req)
-	}
-	return e.answerRun(err)
+	runs := []asked{e.read(wire.ParseTraceParent(traceParent), body)}
+	e.admit(runs)
+	e.settle(runs)
+	return e.answerRun(runs[0].err)
 }
 
 // serveRuns answers for each run of a request. All of them are queued, in their order, before the journal is waited for.
@@ -161,22 +160,15 @@ func (e *Executor) serveRuns(body []byte) (code int, msg string, value []byte, e
 	if err != nil {
 		return 0, "", nil, err
 	}
-	type taken struct {
-		*task
-		req *wire.RunRequest
-		err error
-	}
-	runs := make([]taken, len(bodies))
+	runs := make([]asked, len(bodies))
 	for i, b := range bodies {
-		r := &runs[i]
-		r.task, r.req, r.err = e.takeOneOf(b)
+		runs[i] = e.readOneOf(b)
 	}
+	e.admit(runs)
+	e.settle(runs)
 	value = append(make([]byte, 0, 64*len(runs)), '[')
-	for i, r := range runs {
-		if r.err == nil {
-			r.err = e.settle(r.task, r.req)
-		}
-		code, msg, data, err := e.answerRun(r.err)
+	for i := range runs {
+		code, msg, data, err := e.answerRun(runs[i].err)
 		if err != nil {
 			code, msg, data = wire.CodeFail, requestError(err), nil
 		}
@@ -188,29 +180,28 @@ func (e *Executor) serveRuns(body []byte) (code int, msg string, value []byte, e
 	return wire.CodeSuccess, wire.MsgSuccess, append(value, ']'), nil
 }
 
-// takeOneOf is take for a run that was asked for with others. A panic, as in what [Executor.Use] was given, is its answer alone: were it that
-// of the request, those that are queued already would count as refused and be sent again.
-func (e *Executor) takeOneOf(body []byte) (t *task, req *wire.RunRequest, err error) {
+// readOneOf is read for a run that was asked for with others. A panic, as in what [Executor.Use] was given, is its answer alone.
+func (e *Executor) readOneOf(body []byte) (r asked) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.logger.Error("request panicked", "error", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("%v", p)
+			r = asked{err: fmt.Errorf("%v", p)}
 		}
 	}()
-	return e.take("", body)
+	return e.read("", body)
 }
 
-// take reads a request for a run and queues it.
-func (e *Executor) take(traceParent string, body []byte) (*task, *wire.RunRequest, error) {
+// read reads a request for a run and finds what will do its work.
+func (e *Executor) read(traceParent string, body []byte) asked {
 	req, err := wire.DecodeRun(body)
 	if err != nil {
-		return nil, nil, err
+		return asked{err: err}
 	}
 	if traceParent != "" {
 		req.TraceParent, body = traceParent, withTraceParent(body, traceParent)
 	}
-	t, err := e.admit(&req, body)
-	return t, &req, err
+	t, err := e.prepare(&req)
+	return asked{&req, body, t, err}
 }
 
 // answerRun is the answer to a request for a run. An error is a request that could not be understood.
