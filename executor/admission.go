@@ -23,7 +23,6 @@ type task struct {
 	run      *Run
 	job      *job
 	handler  Handler
-	name     string // what the log calls the handler
 	timeout  time.Duration
 	sequence int64
 	size     int     // bytes of the request, which the run holds until it is over
@@ -146,17 +145,17 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 		triggered:   req.LogDateTime,
 		Shard:       Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
 		TraceParent: wire.ParseTraceParent(req.TraceParent),
-		log:         e.openLog(req), env: req.Environment, keep: req.KeepOutput, node: req.Node,
+		log:         e.openLog(req, name), env: req.Environment, keep: req.KeepOutput, node: req.Node,
 	}
-	t := &task{run: run, handler: e.wrap(handler), name: name, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
+	t := &task{run: run, handler: e.wrap(handler), timeout: time.Duration(req.TimeoutSeconds) * time.Second}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))
 	return t, nil
 }
 
-// openLog is a run's log, in which its secrets do not stand.
-func (e *Executor) openLog(req *wire.RunRequest) *runLog {
+// openLog is a run's log, in which its secrets do not stand. handler is what it calls what does the work.
+func (e *Executor) openLog(req *wire.RunRequest, handler string) *runLog {
 	l := e.logs.open(req.LogID, time.UnixMilli(req.LogDateTime))
-	l.mask = newMasker(req.Masks)
+	l.handler, l.mask = handler, newMasker(req.Masks)
 	return l
 }
 

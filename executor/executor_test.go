@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
+	"weak"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -327,6 +329,27 @@ func TestTimeout(t *testing.T) {
 	if n := len(b.admin.Callbacks()); n != 1 {
 		t.Errorf("%d results", n)
 	}
+}
+
+// TestAResultKeepsNothingElseInMemory: it may be a line of a large text, and the executor remembers the results of thousands of runs.
+func TestAResultKeepsNothingElseInMemory(t *testing.T) {
+	t.Parallel()
+	var large weak.Pointer[byte]
+	b := setup(t, executortest.Handlers{"h": func(_ context.Context, run *executor.Run) error {
+		text := strings.Repeat("x", 1<<20)
+		large = weak.Make(unsafe.StringData(text))
+		run.SetResult(text[:10])
+		return nil
+	}})
+	b.mustRun(t, request(1))
+	b.wantResult(t, 1, 200, "xxxxxxxxxx")
+	if err := b.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if runtime.GC(); large.Value() != nil {
+		t.Error("the text is kept")
+	}
+	runtime.KeepAlive(b)
 }
 
 func TestAHandlerThatIgnoresItsEndIsOverlappedAfterTheGrace(t *testing.T) {

@@ -123,7 +123,8 @@ func (s *logStore) content(t *testing.T, logID int64, triggered time.Time) strin
 // opened is the log of a run of handler h that has begun.
 func opened(s *logStore, logID int64, at time.Time, param string) *runLog {
 	l := s.open(logID, at)
-	l.begin(at, "h", param)
+	l.handler = "h"
+	l.begin(at, param)
 	return l
 }
 
@@ -137,7 +138,7 @@ func TestRunLogIsBounded(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	l.finish("the end\n")
+	l.finish(now, 200, "the end")
 	l.close()
 	got := s.content(t, 1, now)
 	if len(got) > 1300 || strings.Count(got, "log truncated") != 1 || !strings.HasSuffix(got, "the end\n") || !strings.Contains(got, "Param: line⏎break\n") {
@@ -239,7 +240,7 @@ func TestQuietRunsAreRememberedBeyondTheirFiles(t *testing.T) {
 		}
 		for id := range int64(quietUnfiled * 4) {
 			l := opened(s, id, now, "")
-			l.finish("end\n")
+			l.finish(now, 200, "end")
 			l.close()
 		}
 		// Many runs that come at once do not wait for the file system.
@@ -259,6 +260,43 @@ func TestQuietRunsAreRememberedBeyondTheirFiles(t *testing.T) {
 	})
 }
 
+// TestWhatIsWrittenAfterAQuietRunHasEndedComesAfterItsEnd: whoever has read the lines that were kept in memory goes on after them.
+func TestWhatIsWrittenAfterAQuietRunHasEndedComesAfterItsEnd(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	now := time.Now()
+	l := opened(s, 1, now, "")
+	l.ending.Add(1)
+	l.end(now, 500, "killed")
+	read, _ := l.text()
+	_, _ = fmt.Fprintln(l, "the handler goes on")
+	l.close()
+	if got := s.content(t, 1, now); !strings.Contains(read, "= killed\n") || got != read+"the handler goes on\n" {
+		t.Errorf("at first %q, in the file %q", read, got)
+	}
+}
+
+// TestALogWhoseFileCouldNotBeMadeHasItsEnd, once there is room: also where no other line comes.
+func TestALogWhoseFileCouldNotBeMadeHasItsEnd(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	now := time.Now()
+	inTheWay := filepath.Join(s.root.Name(), dayOf(now))
+	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := opened(s, 1, now, "")
+	_, _ = fmt.Fprintln(l, "lost")
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	l.finish(now, 200, "ok")
+	l.close()
+	if got, all := s.content(t, 1, now), l.opening()+l.closing(); got != all || l.trouble() == "" {
+		t.Errorf("%q, want %q; %q", got, all, l.trouble())
+	}
+}
+
 func TestQuietRunsHaveTheirFilesWhenTheExecutorEnds(t *testing.T) {
 	t.Parallel()
 	dir, now := filepath.Join(t.TempDir(), "logs"), time.Now()
@@ -273,7 +311,7 @@ func TestQuietRunsHaveTheirFilesWhenTheExecutorEnds(t *testing.T) {
 			return
 		}
 		l := opened(s, 1, now, "")
-		l.finish("end\n")
+		l.finish(now, 200, "end")
 		l.close()
 		s.close()
 	}

@@ -27,23 +27,17 @@ type logStore struct {
 
 	mu      sync.Mutex
 	days    map[string]bool // folders that exist
-	memo    map[int64]string
+	memo    map[int64]*quietLog
 	order   []int64 // keys of memo, a ring
 	next    int
-	unfiled []quietLog  // that will have files
+	unfiled []*quietLog // that will have files
 	filer   *time.Timer // makes the next one; nil when there is none to make
 	closed  bool
 	filing  sync.Mutex // held while one is made
 }
 
-// quietLog is the log of a run that wrote nothing.
-type quietLog struct {
-	logID     int64
-	day, text string
-}
-
 const (
-	quietKept = 16 << 10 // texts of quiet runs kept in memory, about 5 MB
+	quietKept = 16 << 10 // logs of quiet runs kept in memory, about 5 MB
 	// A file is made for quiet runs every quietEvery, and so many wait for theirs at most: enough for every ordinary installation. Neither
 	// a core nor the inodes of a disk are used up at full load, and where many runs come at once, their requests do not wait for
 	// the file system.
@@ -65,7 +59,7 @@ func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, e
 	}
 	return &logStore{
 		root: root, maxBytes: maxBytes, logger: logger, write: (*os.File).Write,
-		days: make(map[string]bool), memo: make(map[int64]string), marks: bookmarks{limit: 512},
+		days: make(map[string]bool), memo: make(map[int64]*quietLog), marks: bookmarks{limit: 512},
 	}, nil
 }
 
@@ -83,7 +77,7 @@ func (s *logStore) close() {
 
 // open makes the log of a run. Nothing touches the disk before the first line.
 func (s *logStore) open(logID int64, triggered time.Time) *runLog {
-	return &runLog{store: s, logID: logID, day: dayOf(triggered), maxBytes: s.maxBytes,
+	return &runLog{store: s, quietLog: quietLog{logID: logID, triggered: triggered}, maxBytes: s.maxBytes,
 		onTrouble: func(err error) {
 			s.logger.Error("run log cannot be written", "log_id", logID, "error", err)
 		}}
@@ -126,10 +120,8 @@ func (s *logStore) makeDay(day string) error {
 	return nil
 }
 
-// quiet keeps the log of a run that wrote nothing: in memory, and as long as not too many wait for one, soon in a file. The
-// log's lock is held by the caller.
-func (s *logStore) quiet(l *runLog) {
-	q := quietLog{l.logID, l.day, l.intro + l.outro}
+// quiet keeps the log of a run that wrote nothing: in memory, and as long as not too many wait for one, soon in a file.
+func (s *logStore) quiet(q *quietLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.order) < quietKept {
@@ -139,7 +131,7 @@ func (s *logStore) quiet(l *runLog) {
 		s.order[s.next] = q.logID
 		s.next = (s.next + 1) % quietKept
 	}
-	s.memo[q.logID] = q.text
+	s.memo[q.logID] = q
 	if s.closed || len(s.unfiled) == quietUnfiled {
 		return
 	}
@@ -167,14 +159,14 @@ func (s *logStore) file(n int) {
 	n = min(n, len(s.unfiled))
 	now := s.unfiled[:n:n]
 	s.unfiled = s.unfiled[n:]
-	now = slices.DeleteFunc(now, func(q quietLog) bool { return s.memo[q.logID] != q.text })
+	now = slices.DeleteFunc(now, func(q *quietLog) bool { return s.memo[q.logID] != q })
 	s.mu.Unlock()
 	for _, q := range now {
-		file, err := s.create(q.day, q.logID)
+		file, err := s.create(q.day(), q.logID)
 		if err != nil {
 			continue
 		}
-		_, _ = s.write(file, []byte(q.text))
+		_, _ = s.write(file, []byte(q.text()))
 		_ = file.Close()
 	}
 }
@@ -190,8 +182,11 @@ func (s *logStore) speaks(logID int64) {
 func (s *logStore) remembered(logID int64) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text, ok := s.memo[logID]
-	return text, ok
+	q, ok := s.memo[logID]
+	if !ok {
+		return "", false
+	}
+	return q.text(), true
 }
 
 // find opens the file of a run. The admin asks with a time from its database, which may be rounded or of another zone,

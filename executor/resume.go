@@ -64,7 +64,7 @@ func (e *Executor) requeue(req *wire.RunRequest, size int) error {
 // noteInLog tells the reader of a run's log what became of it.
 func (e *Executor) noteInLog(req *wire.RunRequest, logID int64, msg string) {
 	req.LogID = logID
-	l := e.openLog(req)
+	l := e.openLog(req, req.ExecutorHandler)
 	l.line(time.Now(), 0, "----------- "+msg+" -----------")
 	l.close()
 }

@@ -79,7 +79,7 @@ func (r *Run) Logger() *slog.Logger { return slog.New(&logHandler{log: r.log}) }
 // LogFile is the path of the file that the run's log goes to. There is none before the first line, and what others write
 // to it does not count towards its bound.
 func (r *Run) LogFile() string {
-	return filepath.Join(r.log.store.root.Name(), r.log.day, strconv.FormatInt(r.LogID, 10)+".log")
+	return filepath.Join(r.log.store.root.Name(), r.log.day(), strconv.FormatInt(r.LogID, 10)+".log")
 }
 
 // Write appends p to the run's log as it is. It never fails, so that a process whose output goes here does not die of

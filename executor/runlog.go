@@ -21,10 +21,8 @@ import (
 // in work. Such a quiet run's start and end lines are kept in memory for a while, and of some written to a file afterwards
 // (see [logStore.quiet]).
 type runLog struct {
+	quietLog
 	store     *logStore
-	logID     int64
-	day       string
-	intro     string // the lines that open the log
 	maxBytes  int64
 	mask      *masker     // takes secrets out of what is written; nil: there are none
 	onTrouble func(error) // called once, when a line could not be written
@@ -39,21 +37,54 @@ type runLog struct {
 	closed bool
 	lost   int // writes that failed
 	first  error
-	outro  string // the lines that close the log, once the run is decided
 }
 
+// quietLog is what the log of a run that wrote nothing consists of. Hardly anybody asks for one, so it is put into words only then.
+type quietLog struct {
+	logID          int64
+	triggered      time.Time
+	handler, param string    // param: once it has begun
+	began, ended   time.Time // zero: it has not
+	code           int
+	msg            string
+}
+
+// opening are the lines that open the log: none of a run that waits.
+func (q *quietLog) opening() string {
+	if q.began.IsZero() {
+		return ""
+	}
+	return q.lines(q.began, "start", "Param: "+oneLine(q.param))
+}
+
+// closing are the lines that close the log, once the run is decided.
+func (q *quietLog) closing() string {
+	if q.ended.IsZero() {
+		return ""
+	}
+	return q.lines(q.ended, "end", fmt.Sprintf("Result: handleCode=%d, handleMsg = %s", q.code, q.msg))
+}
+
+func (q *quietLog) lines(at time.Time, what, detail string) string {
+	head := fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- ", at.Format(logTime), q.handler, q.logID)
+	return head + "job execute " + what + " -----------\n" + head + detail + "\n"
+}
+
+func (q *quietLog) text() string { return q.opening() + q.closing() }
+
+// day names the folder of the log's file.
+func (q *quietLog) day() string { return dayOf(q.triggered) }
+
 // begin sets the lines that open the log of a run that starts now. One that waits has none: it has not started.
-func (l *runLog) begin(now time.Time, handler, param string) {
+func (l *runLog) begin(now time.Time, param string) {
 	const mostParam = 2000
 	param = l.mask.text(param) // before it is cut: a part of a secret would not be found
 	if len(param) > mostParam {
 		param = strings.ToValidUTF8(param[:mostParam], "") + "…"
 	}
-	intro := fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute start -----------\n"+
-		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Param: %[4]s\n", now.Format(logTime), handler, l.logID, oneLine(param))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.intro = intro
+	l.began, l.param = now, param
 }
 
 // logTime is the form of the time that opens a line; existing tools read it.
@@ -110,10 +141,10 @@ func (l *runLog) say(p []byte) {
 	}
 }
 
-// append writes p, and before it the opening lines if it is the first. The caller holds mu.
+// append writes p, and before it what the log consisted of if it is the first. The caller holds mu.
 func (l *runLog) append(p []byte) {
 	if l.file == nil {
-		file, err := l.store.create(l.day, l.logID)
+		file, err := l.store.create(l.day(), l.logID)
 		if err != nil {
 			l.failed(err)
 			return
@@ -123,7 +154,7 @@ func (l *runLog) append(p []byte) {
 		if info, err := file.Stat(); err == nil {
 			l.size = info.Size() // a resumed run goes on in its file
 		}
-		p = append([]byte(l.intro), p...)
+		p = append([]byte(l.quietLog.text()), p...)
 	}
 	n, err := l.store.write(l.file, p)
 	l.size += int64(n)
@@ -160,11 +191,11 @@ func (l *runLog) trouble() string {
 }
 
 // end is finish, and says what is missing from the log. It waits no longer than [safeWithin]: a disk may hang, and the result must not.
-func (l *runLog) end(text string) string {
+func (l *runLog) end(now time.Time, code int, msg string) string {
 	if l.mu.TryLock() {
 		quiet := l.file == nil && l.first == nil && l.mask == nil
 		if quiet {
-			l.outro = text
+			l.decided(now, code, msg)
 		}
 		l.mu.Unlock()
 		if quiet {
@@ -175,7 +206,7 @@ func (l *runLog) end(text string) string {
 	trouble := make(chan string, 1)
 	go func() {
 		defer l.ending.Done()
-		l.finish(text)
+		l.finish(now, code, msg)
 		trouble <- l.trouble()
 	}()
 	limit := time.NewTimer(safeWithin)
@@ -190,17 +221,25 @@ func (l *runLog) end(text string) string {
 
 // finish writes the closing lines, beyond the size limit if need be. A handler that goes on nevertheless may still write
 // after them.
-func (l *runLog) finish(text string) {
+func (l *runLog) finish(now time.Time, code int, msg string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if rest := l.mask.rest(); rest != nil {
 		l.say(append(rest, '\n'))
 	}
-	text = l.mask.text(text)
-	l.outro = text
-	if !l.closed && (l.file != nil || l.first != nil) {
-		l.append([]byte(text))
+	l.decided(now, code, l.mask.text(msg))
+	switch {
+	case l.closed:
+	case l.file != nil:
+		l.append([]byte(l.closing()))
+	case l.first != nil:
+		l.append(nil)
 	}
+}
+
+// decided notes what the closing lines say. The caller holds mu.
+func (l *runLog) decided(now time.Time, code int, msg string) {
+	l.ended, l.code, l.msg = now, code, msg
 }
 
 // close ends the log; nothing can be written any more.
@@ -220,7 +259,8 @@ func (l *runLog) close() {
 		return
 	}
 	if l.first == nil {
-		l.store.quiet(l)
+		quiet := l.quietLog
+		l.store.quiet(&quiet)
 	}
 }
 
@@ -228,7 +268,7 @@ func (l *runLog) close() {
 func (l *runLog) text() (text string, hasFile bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.intro + l.outro, l.file != nil
+	return l.quietLog.text(), l.file != nil
 }
 
 // logHandler writes slog records to a run log.

@@ -81,7 +81,7 @@ func (e *Executor) execute(t *task) {
 	if decided { // killed between the queue and here
 		return
 	}
-	t.run.log.begin(time.Now(), t.name, t.run.Param)
+	t.run.log.begin(time.Now(), t.run.Param)
 	if t.beside != 0 {
 		t.run.log.line(time.Now(), 0, fmt.Sprintf(
 			"----------- this run starts although the handler of run %d, which has ended, goes on -----------", t.beside))
@@ -170,12 +170,8 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 			time.AfterFunc(e.config.OverlapGrace, func() { e.detach(t) })
 		}
 	}
-	msg = cut(msg, maxMessage)
-	now := time.Now()
-	trouble := t.run.log.end(fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute end -----------\n"+
-		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Result: handleCode=%d, handleMsg = %s\n",
-		now.Format(logTime), t.run.Handler, t.run.LogID, code, msg))
-	if trouble != "" {
+	msg = strings.Clone(cut(msg, maxMessage)) // it may be a part of a large text, and is remembered
+	if trouble := t.run.log.end(time.Now(), code, msg); trouble != "" {
 		msg = strings.TrimSpace(msg + " " + trouble)
 	}
 	if code == wire.CodeSuccess {
