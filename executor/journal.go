@@ -135,11 +135,11 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	if sync { // or a crash of the machine may have cost it what it knew
-		began = memoryBegan(dir, len(names) == 0)
+	j.seen.begins(time.Now())
+	if sync && len(names) > 0 { // or a crash of the machine may have cost it what it knew
+		j.seen.reaches(readReach(dir))
 	}
-	j.seen.begins(began)
+	j.note()
 	if len(names) == 0 {
 		return j, j.rotate(nil)
 	}
@@ -226,6 +226,8 @@ func (j *journal) append(kind recordKind, parts ...[]byte) *commit {
 // run writes what is appended until close.
 func (j *journal) run() {
 	defer close(j.done)
+	note := time.NewTicker(noteEvery)
+	defer note.Stop()
 	for {
 		var mend <-chan time.Time // what happened before a failure may be all that happens for long
 		if j.broken {
@@ -237,8 +239,11 @@ func (j *journal) run() {
 			j.makeRoom()
 		case <-mend:
 			j.mend()
+		case <-note.C:
+			j.note()
 		case <-j.quit:
 			j.flush()
+			j.note()
 			if j.broken {
 				j.mend()
 			}
@@ -247,6 +252,15 @@ func (j *journal) run() {
 			}
 			return
 		}
+	}
+}
+
+// note writes down for how long all is remembered. Without syncs a crash may take some of it, which nobody sees later.
+func (j *journal) note() {
+	if j.sync {
+		writeReach(j.dir, j.seen.reach())
+	} else {
+		_ = os.Remove(filepath.Join(j.dir, reachName))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -509,7 +510,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// TestHowFarTheMemoryReaches: back to the first journal of the folder, over every restart.
+// TestHowFarTheMemoryReaches: as long as executors ran with the folder, whatever the clock of their machine was then and is now.
 func TestHowFarTheMemoryReaches(t *testing.T) {
 	t.Parallel()
 	reach := func(dir string, sync bool) time.Duration {
@@ -527,7 +528,7 @@ func TestHowFarTheMemoryReaches(t *testing.T) {
 		if got := reach(dir, true); got >= time.Hour {
 			t.Errorf("a new folder is remembered for %v", got)
 		}
-		must(t, os.WriteFile(filepath.Join(dir, "since"), strconv.AppendInt(nil, time.Now().Add(-time.Hour).UnixMilli(), 10), 0o600))
+		writeReach(dir, time.Hour)
 		return dir
 	}
 	dir := begin()
@@ -546,12 +547,112 @@ func TestHowFarTheMemoryReaches(t *testing.T) {
 		t.Errorf("with the journal gone it reaches back %v", got)
 	}
 	dir = begin()
-	must(t, os.WriteFile(filepath.Join(dir, "since"), []byte("long ago"), 0o600))
-	if got := reach(dir, true); got >= time.Hour {
-		t.Errorf("what cannot be read counts as %v", got)
+	for _, unreadable := range []string{"", "long ago", "-5", strconv.FormatInt(math.MaxInt64, 10), strconv.FormatInt(time.Now().UnixNano(), 10)} {
+		must(t, os.WriteFile(filepath.Join(dir, reachName), []byte(unreadable), 0o600))
+		if got := reach(dir, true); got < 0 || got >= time.Hour {
+			t.Errorf("%q counts as %v", unreadable, got)
+		}
 	}
-	must(t, os.Remove(filepath.Join(dir, "since"))) // a folder of an older version
+	must(t, os.Remove(filepath.Join(dir, reachName))) // a folder of an older version
 	if got := reach(dir, true); got >= time.Hour {
 		t.Errorf("a folder without a note reaches back %v", got)
+	}
+}
+
+// TestTheMemoryReachesOverAKill: what was noted before it counts, and no more.
+func TestTheMemoryReachesOverAKill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		open := func() *journal {
+			t.Helper()
+			j, err := openJournal(dir, true, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			go j.run()
+			return j
+		}
+		killed := open()
+		time.Sleep(10*time.Minute + noteEvery/2)
+		next := open()
+		if got := next.seen.reach(); got != 10*time.Minute {
+			t.Errorf("after a kill it reaches back %v", got)
+		}
+		killed.close() // which writes once more what it knew
+		time.Sleep(time.Minute)
+		next.close()
+		last := open()
+		defer last.close()
+		if got := last.seen.reach(); got != 11*time.Minute {
+			t.Errorf("after a stop it reaches back %v", got)
+		}
+	})
+}
+
+// TestNoMoreIsPromisedThanTheJournalKnows: what its files may lack was asked of this executor, or of the folder from which they were copied.
+func TestNoMoreIsPromisedThanTheJournalKnows(t *testing.T) {
+	t.Parallel()
+	reopen := func(t *testing.T, dir string, sync bool) time.Duration {
+		t.Helper()
+		j, err := openJournal(dir, sync, slog.New(slog.DiscardHandler))
+		must(t, err)
+		must(t, j.file.Close())
+		return j.seen.reach()
+	}
+	damage := func(t *testing.T, dir string) {
+		t.Helper()
+		names, err := journalFiles(dir)
+		must(t, err)
+		file := filepath.Join(dir, names[len(names)-1])
+		content, err := os.ReadFile(file)
+		must(t, err)
+		content[len(journalMagic)+recordHeader+20] ^= 1 // in the first of two records
+		must(t, os.WriteFile(file, content, 0o600))
+	}
+	copied := func(t *testing.T, dir string, times bool) string {
+		t.Helper()
+		to := t.TempDir()
+		must(t, os.CopyFS(to, os.DirFS(dir)))
+		if !times {
+			return to
+		}
+		file := filepath.Join(to, reachName)
+		text, err := os.ReadFile(file)
+		must(t, err)
+		var ms, at int64
+		_, err = fmt.Sscanf(string(text), "%d %d", &ms, &at)
+		must(t, err)
+		written := time.Unix(0, at).Add(-time.Hour) // the backup is older than this test
+		must(t, os.WriteFile(file, fmt.Appendf(nil, "%d %d\n", ms, written.UnixNano()), 0o600))
+		must(t, os.Chtimes(file, written, written))
+		return to
+	}
+	for name, c := range map[string]struct {
+		after func(t *testing.T, dir string) string // what becomes of the folder
+		known bool
+	}{
+		"nothing happened":              {func(_ *testing.T, dir string) string { return dir }, true},
+		"the folder has another name":   {func(t *testing.T, dir string) string { must(t, os.Rename(dir, dir+"-moved")); return dir + "-moved" }, true},
+		"it ran without syncs":          {func(t *testing.T, dir string) string { reopen(t, dir, false); return dir }, false},
+		"a record is damaged":           {func(t *testing.T, dir string) string { damage(t, dir); return dir }, false},
+		"a kill after that was seen":    {func(t *testing.T, dir string) string { damage(t, dir); reopen(t, dir, true); return dir }, false},
+		"the folder is a copy":          {func(t *testing.T, dir string) string { return copied(t, dir, false) }, false},
+		"the folder is a faithful copy": {func(t *testing.T, dir string) string { return copied(t, dir, true) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "journal")
+			j, err := openJournal(dir, true, slog.New(slog.DiscardHandler))
+			must(t, err)
+			go j.run()
+			must(t, j.accept(1, 1000, runBody(1), true).wait())
+			must(t, j.accept(2, 1000, runBody(2), true).wait())
+			j.close()
+			writeReach(dir, time.Hour)
+			if got := reopen(t, c.after(t, dir), true); got >= time.Hour != c.known {
+				t.Errorf("it reaches back %v", got)
+			}
+		})
 	}
 }

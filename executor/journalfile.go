@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -114,19 +115,75 @@ func journalFiles(dir string) ([]string, error) {
 	return names, nil
 }
 
-// memoryBegan is when the first journal of dir was made, which is noted there. New says that this is now. What cannot be read, or noted,
-// began just now as well: less is promised then than is known.
-func memoryBegan(dir string, anew bool) time.Time {
-	file, now := filepath.Join(dir, "since"), time.Now()
-	if text, err := os.ReadFile(file); err == nil && !anew {
-		if at, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-			return time.UnixMilli(at)
-		}
+// reachName is the file that says, in ms, for how long all that came is remembered. It is counted while the executor runs, and not between two
+// moments of a clock that somebody may have set in between: what is promised is less than what is known.
+const reachName = "reach"
+
+// noteEvery is how often it is written down. What a kill takes of it is promised later.
+const noteEvery = 5 * time.Second
+
+// readReach is what dir says; 0 where it cannot be read, or where that was not written there: a folder that was copied, or brought back from a backup,
+// does not know what was asked of the executor meanwhile.
+func readReach(dir string) time.Duration {
+	file := filepath.Join(dir, reachName)
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
 	}
-	if err := os.WriteFile(file, strconv.AppendInt(nil, now.UnixMilli(), 10), 0o600); err != nil {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	var ms, written int64
+	if n, err := fmt.Sscanf(string(text), "%d %d\n", &ms, &written); n != 2 || err != nil || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
+		return 0
+	}
+	if written != info.ModTime().UnixNano() || changedAt(info).Sub(info.ModTime()).Abs() > time.Second {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// writeReach writes it down. Where it cannot, nothing is said, so that nothing is promised that another folder knew.
+func writeReach(dir string, reach time.Duration) {
+	file := filepath.Join(dir, reachName)
+	err := stamp(file+".tmp", reach)
+	if err == nil {
+		err = os.Rename(file+".tmp", file)
+	}
+	if err != nil {
 		_ = os.Remove(file)
 	}
-	return now
+}
+
+// stamp writes a file that says when it was written, by its disk: a copy is younger, or has been given the time, which the system notes.
+func stamp(file string, reach time.Duration) error {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		return err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	at := info.ModTime()
+	if err := os.WriteFile(file, fmt.Appendf(nil, "%d %d\n", reach.Milliseconds(), at.UnixNano()), 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(file, at, at)
+}
+
+// changedAt is when the system noted that something about a file was changed, where it says so; else when it was written.
+func changedAt(info os.FileInfo) time.Time {
+	if stat := reflect.Indirect(reflect.ValueOf(info.Sys())); stat.Kind() == reflect.Struct && stat.CanAddr() {
+		for _, name := range [...]string{"Ctim", "Ctimespec"} { // as the one or the other system calls it
+			if at := stat.FieldByName(name); at.IsValid() {
+				if at, ok := at.Addr().Interface().(interface{ Nano() int64 }); ok {
+					return time.Unix(0, at.Nano())
+				}
+			}
+		}
+	}
+	return info.ModTime()
 }
 
 func journalName(number int) string { return fmt.Sprintf("%012d%s", number, journalSuffix) }

@@ -5,8 +5,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
+	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -24,7 +28,7 @@ func (j *journal) load(path string) error {
 		}
 	}
 	if err == nil {
-		err = file.Truncate(size)
+		err = j.drop(file, size)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -32,6 +36,25 @@ func (j *journal) load(path string) error {
 	}
 	j.file, j.size, j.room = file, size, size
 	return nil
+}
+
+// drop takes from a file what follows its good records. Where that was more than room, it may have been runs that somebody was told are known.
+func (j *journal) drop(file *os.File, size int64) error {
+	rest := bufio.NewReader(io.NewSectionReader(file, size, math.MaxInt64-size))
+	for {
+		b, err := rest.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return file.Truncate(size)
+		}
+		if err != nil {
+			return err
+		}
+		if b != 0 {
+			j.seen.begins(time.Now())
+			j.note() // before nothing is to be seen of it any more
+			return file.Truncate(size)
+		}
+	}
 }
 
 // replay applies one record.

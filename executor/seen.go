@@ -69,6 +69,13 @@ func (s *seen) reach() time.Duration {
 	return time.Since(s.since)
 }
 
+// reaches says that all that was accepted in a time before this is known too.
+func (s *seen) reaches(back time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since = s.since.Add(-back)
+}
+
 // begins says that nothing is known of what was accepted before a moment.
 func (s *seen) begins(at time.Time) {
 	s.mu.Lock()
