@@ -292,6 +292,7 @@ func (a *asker) loop(ctx context.Context) {
 			failing = true
 		}
 		p.mayLackName(a.admin, err)
+		p.mayLackToken(err)
 		a.renew()                      // the connection may lead to one that is frozen, or to nobody
 		if errors.Is(err, errSilent) { // which took its time
 			again = firstPullAgain
@@ -432,10 +433,7 @@ func (p *puller) hasName(admin int) {
 	defer p.mu.Unlock()
 	at := &p.places[admin]
 	if at.name == takenName {
-		select {
-		case p.e.beatNow <- struct{}{}:
-		default:
-		}
+		p.beat()
 	}
 	at.name = ownName
 }
@@ -449,6 +447,21 @@ func (p *puller) mayLackName(admin int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.places[admin].name = takenName
+}
+
+// mayLackToken is told why a pull failed. The next registration looks whether there is another token, and comes at once: until then no call does.
+func (p *puller) mayLackToken(err error) {
+	if refused := (*wire.RefusedError)(nil); errors.As(err, &refused) && refused.WrongToken() && p.e.registered.Load() {
+		p.beat()
+	}
+}
+
+// beat has the executor registered at once.
+func (p *puller) beat() {
+	select {
+	case p.e.beatNow <- struct{}{}:
+	default:
+	}
 }
 
 // nameTaken says whether another executor asks under the name, which is then the other's in the registry as well.

@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -265,6 +267,69 @@ func TestSoManyCallsAreUnderWayAtOnce(t *testing.T) {
 	if c.most != 256 {
 		t.Errorf("%d calls were under way", c.most)
 	}
+}
+
+// TestAnotherTokenCountsAtOnceWhereTheOldOneIsRefused, and not only with the next beat: an executor that asks hears of no run until then. As long as
+// there is no other one, the log says what to do.
+func TestAnotherTokenCountsAtOnceWhereTheOldOneIsRefused(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	known, asked := "old", 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.Header.Get(wire.HeaderToken) != known:
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeFail, "The access token is wrong.", nil))
+		case r.URL.Path == "/api/pull":
+			asked++
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, []byte(`{"held":0,"calls":null}`)))
+		default:
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, nil))
+		}
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(token string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old")
+	var said executortest.Output
+	ex, err := executor.New(executor.Config{
+		AppName: "orders", Admins: []string{server.URL}, Mode: executor.Pull, DataDir: t.TempDir(), NoSync: true, BeatInterval: time.Hour, TokenFile: file,
+		Logger: slog.New(slog.NewTextHandler(&said, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ex.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ex.Stop(context.Background()) })
+	eventually := func(what string, is func() bool) {
+		t.Helper()
+		executortest.Eventually(t, what, func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if !is() {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+	}
+	eventually("it asks", func() bool { return asked > 1 && strings.Contains(said.String(), "registered") })
+	mu.Lock()
+	known = "new"
+	mu.Unlock()
+	eventually("it says what to do", func() bool { return strings.Contains(said.String(), "in a token file it counts without a restart") })
+	write("new")
+	mu.Lock()
+	asked = 0
+	mu.Unlock()
+	eventually("it asks with the other token", func() bool { return asked > 0 })
 }
 
 // TestAnExecutorWhoseNameIsTakenLeavesTheOtherInTheRegistry: what it would take from there is the address of the one that has the name. When

@@ -19,8 +19,15 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("admin %s refused: code %d, %s", e.Admin, e.Code, e.Msg)
+	text := fmt.Sprintf("admin %s refused: code %d, %s", e.Admin, e.Code, e.Msg)
+	if e.WrongToken() {
+		text += " Give the executor the admin's, or that of its group there; in a token file it counts without a restart."
+	}
+	return text
 }
+
+// WrongToken says that the admin refused the token that it was shown.
+func (e *RefusedError) WrongToken() bool { return Answer{Code: e.Code, Msg: e.Msg}.WrongToken() }
 
 // AdminClient calls the admins of one cluster by turns, so that none of them has the work of all, and the others where one
 // fails. They share a database, so that one success is enough.
