@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type batcher[T any] struct {
 	urgent func(T) bool // of an item that waits for no company; nil: none is
 
 	items    chan *queued[T] // of pointers, so that room for many costs little as long as few wait
+	written  atomic.Int64    // how many items have been
 	hand     inHand          // what is being written, since its oldest item was handed in
 	turn     chan struct{}   // capacity 1: full while a worker gathers
 	gathered time.Time       // when the last batch was; of the worker whose turn it is
@@ -107,6 +109,7 @@ func (b *batcher[T]) work(ctx context.Context, stop <-chan struct{}) {
 			return
 		}
 		b.write(ctx, batch)
+		b.written.Add(int64(len(batch)))
 		over()
 	}
 }

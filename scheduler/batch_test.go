@@ -270,6 +270,46 @@ func TestResultsOfManyDoNotDelayOthers(t *testing.T) {
 	})
 }
 
+// TestResultsWaitAlsoWithTheirExecutors: large requests of results that were kept for long say so, for a moment. One that an executor could not
+// bring, or says it kept, does not.
+func TestResultsWaitAlsoWithTheirExecutors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &Engine{bulk: semaphore.NewWeighted(bulkWaiting), carrier: newCarrier()}
+		e.finisher = newBatcher(db.MaxBatch, 0, db.MaxBatch, func(_ context.Context, batch []finishing) {
+			for _, f := range batch {
+				f.reply.left <- nil
+			}
+		})
+		var wg sync.WaitGroup
+		e.finisher.start(t.Context(), 1, &wg)
+		for _, c := range []struct {
+			n      int
+			waited time.Duration
+			want   bool
+		}{{smallRequest + 1, lateResult - time.Millisecond, false}, {smallRequest, time.Hour, false}, {1, time.Hour, false}, {smallRequest + 1, lateResult, true}} {
+			items := make([]finishing, c.n)
+			items[0].waited = c.waited
+			if err := e.complete(t.Context(), items); err != nil {
+				t.Fatal(err)
+			}
+			if got := e.resultsWait(); got != c.want {
+				t.Errorf("%d results of which the first was kept for %v: %v", c.n, c.waited, got)
+			}
+		}
+		time.Sleep(lateFor - time.Millisecond)
+		if !e.resultsWait() {
+			t.Error("the moment is over too early")
+		}
+		time.Sleep(time.Millisecond)
+		if e.resultsWait() {
+			t.Error("it is said for ever")
+		}
+		e.finisher.stop()
+		wg.Wait()
+	})
+}
+
 // TestSeveralAdminsAskNoMoreOftenThanOne: each has its part of the results, and waits so much longer for them, up to a bound.
 func TestSeveralAdminsAskNoMoreOftenThanOne(t *testing.T) {
 	t.Parallel()

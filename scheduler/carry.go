@@ -118,7 +118,7 @@ func (e *Engine) carryNow() time.Duration {
 	switch {
 	case e.draining.Load():
 		return 0
-	case e.finisher.crowded():
+	case e.resultsWait():
 		return carryCrowded * e.cfg.CarryFor
 	}
 	return e.cfg.CarryFor

@@ -57,6 +57,8 @@ type claimer struct {
 	read   time.Time           // when a read ended well
 	cut    bool                // a read has failed since
 	back   time.Time           // when one ended well after one that failed, or after a long time without
+	owed   int64               // how many results are to have been written before the next claim, while results wait: as many more as claims made runs
+	pause  time.Time           // until when it waits for that
 	behind time.Duration       // by how much the oldest due job of this node's share was overdue then
 	failed error               // of claims that have ended
 	ended  chan struct{}       // capacity 1: a claim has ended
@@ -254,8 +256,15 @@ func (c *claimer) launch(ctx context.Context, batch []db.ListDueJobsRow, until t
 	}
 }
 
+const (
+	// longestPause is how long a claim waits for results to be written, and lookAgain how often it looks whether they are.
+	longestPause = 250 * time.Millisecond
+	lookAgain    = 5 * time.Millisecond
+)
+
 // takeOff gives a claim its number, or 0 and how long to wait before asking again. While results wait for their turn there is one claim at a
-// time: what is claimed is soon more results, and executors would have ever more of them that nobody writes.
+// time, and the next one when as many results have been written as that made runs: what is claimed is soon more results, and executors would
+// have ever more of them that nobody writes.
 func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Duration) {
 	workers := c.e.cfg.ClaimWorkers
 	c.mu.Lock()
@@ -269,15 +278,27 @@ func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Dura
 			wait = min(wait, slow-age)
 		}
 	}
-	if quick >= workers || len(c.began) >= slowClaims*workers || quick > 0 && c.e.finisher.crowded() {
+	waiting, now, written := c.e.resultsWait(), c.now(), c.e.finisher.written.Load()
+	switch {
+	case quick >= workers || len(c.began) >= slowClaims*workers || quick > 0 && waiting:
 		return 0, max(wait, time.Millisecond)
+	case waiting && written < c.owed && now.Before(c.pause):
+		return 0, min(lookAgain, c.pause.Sub(now))
 	}
+	c.owed, c.pause = written, now.Add(longestPause)
 	c.last++
-	c.began[c.last] = c.now()
+	c.began[c.last] = now
 	for i := range batch {
 		c.flying[batch[i].ID] = false
 	}
 	return c.last, 0
+}
+
+// made notes that a claim has made runs.
+func (c *claimer) made(runs int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owed += int64(runs)
 }
 
 // took notes how long a batch took that nobody held up.

@@ -49,6 +49,44 @@ func TestResultsThatWaitLetOneClaimGoAtATime(t *testing.T) {
 	})
 }
 
+// TestNoMoreIsClaimedThanResultsAreWritten while results wait, but for some every quarter of a second: runs may be long, and none of these results theirs.
+func TestNoMoreIsClaimedThanResultsAreWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		finisher := quietFinisher()
+		finisher.stopc = make(chan struct{})
+		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}, finisher: finisher})
+		took := func(when string, want bool) {
+			t.Helper()
+			number, wait := c.takeOff(nil)
+			if (number > 0) != want || !want && (wait <= 0 || wait > lookAgain) {
+				t.Errorf("%s: claim %d, wait %v", when, number, wait)
+			}
+			if number > 0 {
+				c.made(3)
+				c.land(number, nil, nil)
+			}
+		}
+		took("while no results wait", true)
+		took("the next", true)
+		for range db.MaxBatch {
+			if err := finisher.add(t.Context(), finishing{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		took("when they begin to wait", false)
+		finisher.written.Add(2)
+		took("after two of three", false)
+		finisher.written.Add(1)
+		took("after all three", true)
+		took("the next one", false)
+		time.Sleep(longestPause)
+		took("when nothing was written for long", true)
+		<-finisher.items
+		took("when they wait no more", true)
+	})
+}
+
 // TestAClaimWaitsUntilTheFirstUnderWayIsSlow, and so many at most may be under way however slow they are.
 func TestAClaimWaitsUntilTheFirstUnderWayIsSlow(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	if _, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) { return c.runs, c.write(ctx, tx) }); err != nil {
 		return err
 	}
+	e.claimer.made(len(c.runs))
 	c.written()
 	return nil
 }

@@ -19,6 +19,8 @@
 //	    [jobspec.Decide]. One transaction moves the jobs' next times, guarded by the times that were read, and inserts the
 //	    runs. Fires that passed while nobody looked become either one run that stands for them or a row that says they were
 //	    skipped.
+//	    While more results wait than are written, here or with executors, a claim begins when as many have been written as the
+//	    last one made runs ([claimer.takeOff]): what is sent comes back as more of them.
 //	  - Fire. A timer lets the runs go at their planned millisecond into the queue of their executor address.
 //	  - Send. An address queue bounds the calls to one address, and within it the runs of one job; several runs share a call to an executor
 //	    that takes them.

@@ -199,7 +199,8 @@ type Engine struct {
 	recorder  *batcher[*outcome]
 	carrier   *carrier
 	finisher  *batcher[finishing]
-	beginner  *batcher[*dispatch] // of runs of flows
+	late      atomic.Pointer[time.Time] // when a large request had results that its executor had kept for long; nil: none has
+	beginner  *batcher[*dispatch]       // of runs of flows
 	admitter  *batcher[*admission]
 	nexts     nexts
 	flows     *Flows

@@ -140,11 +140,26 @@ const (
 	bulkWaiting  = 4 * db.MaxBatch
 )
 
+// Executors have more results than are written as long as they come so late in large requests, and for a while after that.
+const (
+	lateResult = 500 * time.Millisecond
+	lateFor    = time.Second
+)
+
+// resultsWait says that more results wait to be written than the next batch takes: here, or with executors, of which each has few under way.
+func (e *Engine) resultsWait() bool {
+	late := e.late.Load()
+	return e.finisher.crowded() || late != nil && time.Since(*late) < lateFor
+}
+
 // complete hands results to the writers and waits until they are written. Should ctx end, what was not handed in is not
 // written: the executor sends all of it again.
 func (e *Engine) complete(ctx context.Context, items []finishing) error {
 	if len(items) <= smallRequest {
 		return e.completePart(ctx, items)
+	}
+	if items[0].waited >= lateResult {
+		e.late.Store(new(time.Now()))
 	}
 	var parts errgroup.Group
 	for part := range slices.Chunk(items, smallRequest) {
