@@ -70,6 +70,33 @@ func (c *timepiece) beats(t *testing.T) {
 // off is by how much the clock is ahead of the bubble's.
 func (c *timepiece) off() time.Duration { return time.Until(c.now()) }
 
+// TestAStartNeedsOneAnswerInTime of the five for which the database is asked, which may be as busy as the machine.
+func TestAStartNeedsOneAnswerInTime(t *testing.T) {
+	t.Parallel()
+	inClock(t, nil, func(t *testing.T, c *timepiece) {
+		reference, late := c.n.cfg.Reference, errors.New("too late")
+		c.n.cfg.Reference = func(ctx context.Context) (time.Time, error) {
+			at, err := reference(ctx)
+			if c.asked != 3 {
+				return time.Time{}, late
+			}
+			return at, err
+		}
+		c.db = time.Hour
+		if theirs, ours, err := c.askWell(t.Context()); err != nil || theirs.Sub(ours) != time.Hour {
+			t.Errorf("%v, %v, %v", theirs, ours, err)
+		}
+		if _, _, err := c.askWell(t.Context()); !errors.Is(err, late) || c.asked != 10 {
+			t.Errorf("without any: %v after %d questions", err, c.asked)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if _, _, err := c.askWell(ended); err == nil || c.asked != 11 {
+			t.Errorf("for somebody who has gone: %v after %d questions", err, c.asked)
+		}
+	})
+}
+
 func TestTheDatabaseIsAskedForTheMiddleOfARoundTrip(t *testing.T) {
 	t.Parallel()
 	inClock(t, nil, func(t *testing.T, c *timepiece) {
