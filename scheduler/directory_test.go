@@ -363,3 +363,26 @@ func TestAListOfAddressesThatIsRefusedKeepsNoOtherFromBeingWritten(t *testing.T)
 		}
 	})
 }
+
+// TestARunFindsAGroupThatAnotherAdminMadeJustNow: this one has not read of it, nor of an executor that came to another one.
+func TestARunFindsAGroupThatAnotherAdminMadeJustNow(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		empty := b.addGroup("empty")
+		if err := b.engine.directory.reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		group, err := b.engine.queries.InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: "new", Title: "new", AddressType: 1, AddressList: db.Text(addressA)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.exec("INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) VALUES ('EXECUTOR', 'empty', ?, ?)", addressB, pool.Wall(time.Now()))
+		for id, address := range map[int64]string{group: addressA, empty: addressB} {
+			b.start(b.addJob(func(p *db.InsertJobParams) { p.JobGroup = id }), time.Now())
+			b.await("its run has gone to "+address, func() bool {
+				return b.countRuns("trigger_code = 200 AND job_group = ? AND executor_address = ?", id, address) == 1
+			})
+		}
+	})
+}

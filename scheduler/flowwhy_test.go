@@ -35,7 +35,7 @@ func TestWhyAStepFailedIsKeptAsAnEvent(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil, addressA)
-		group := b.addGroup("nobody") // which the engine does not know yet
+		const group = 4711 // which there is not
 		nobody := b.addJob(func(p *db.InsertJobParams) { p.JobGroup = group })
 		inner := b.addFlow(flow.Definition{Steps: []flow.Step{step("deep", nobody)}}, nil)
 		middle := b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "inner", Flow: &flow.JobRef{ID: inner}}}}, nil)

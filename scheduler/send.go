@@ -220,6 +220,11 @@ func (e *Engine) mayReach(runs []leaving) func() bool {
 // find chooses the executor of a run whose strategy asks first. It reports false when it ended the run, or put it back.
 func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 	addresses := e.candidates(d)
+	if len(addresses) == 0 && d.job.route != jobspec.RouteShardingBroadcast { // whose shards were counted when it was made
+		// Another admin may have made the group, or heard of its first executor, since they were read last.
+		_ = e.directory.refresh(ctx) // else what is known counts
+		addresses = e.candidates(d)
+	}
 	if len(addresses) == 0 {
 		e.fail(d, "", event.NotSent, e.noAddress(d))
 		return false
