@@ -154,6 +154,7 @@ func (b *building) telling(context.Context) (err error) {
 	b.webhooks, err = webhook.New(webhook.Config{
 		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Key: b.alarmKey, Now: b.now, Source: b.publicURL,
 		RunLink: func(id int64) string { return b.publicURL() + link.Run(id) }, DenyPrivate: func() bool { return b.held.AlarmDefaults().DenyPrivate },
+		Node: func() int64 { return b.engine.Node() }, Ready: func() bool { return b.engine.MayAct() },
 	})
 	if err != nil {
 		return err

@@ -401,7 +401,7 @@ type Querier interface {
 	HoldPauses(ctx context.Context, db DBTX) (int64, error)
 	// Changes nothing and locks the row: what is read behind it holds until the end of the transaction.
 	HoldUser(ctx context.Context, db DBTX, id int64) (int64, error)
-	// One admin sends to a webhook at a time.
+	// One admin sends to a webhook at a time. A lease is over when its time is, or when the admin that has it, a node, is gone from the cluster.
 	HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParams) (int64, error)
 	// What touches punctual_api_token and service accounts.
 	InsertAPIToken(ctx context.Context, db DBTX, arg InsertAPITokenParams) (int64, error)

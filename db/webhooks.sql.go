@@ -240,7 +240,8 @@ func (q *Queries) GetWebhook(ctx context.Context, db DBTX, id int64) (Webhook, e
 
 const holdWebhook = `-- name: HoldWebhook :execrows
 UPDATE punctual_webhook SET holder = ?, lease_until = ?
-WHERE id = ? AND (holder = ? OR lease_until < ?)
+WHERE punctual_webhook.id = ? AND (holder = ? OR lease_until < ? OR holder = ?
+    AND NOT EXISTS (SELECT 1 FROM punctual_node AS n WHERE n.id = ? AND n.state = 1))
 `
 
 type HoldWebhookParams struct {
@@ -248,9 +249,11 @@ type HoldWebhookParams struct {
 	LeaseUntil int64
 	ID         int64
 	NowMs      int64
+	HolderSeen string
+	NodeSeen   int64
 }
 
-// One admin sends to a webhook at a time.
+// One admin sends to a webhook at a time. A lease is over when its time is, or when the admin that has it, a node, is gone from the cluster.
 func (q *Queries) HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParams) (int64, error) {
 	result, err := db.ExecContext(ctx, holdWebhook,
 		arg.Holder,
@@ -258,6 +261,8 @@ func (q *Queries) HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParam
 		arg.ID,
 		arg.Holder,
 		arg.NowMs,
+		arg.HolderSeen,
+		arg.NodeSeen,
 	)
 	if err != nil {
 		return 0, err

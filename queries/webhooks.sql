@@ -27,9 +27,10 @@ DELETE FROM punctual_webhook WHERE id = ?;
 UPDATE punctual_webhook SET state = sqlc.arg(state), name = sqlc.arg(name), updated_at = sqlc.arg(updated_at) WHERE id = sqlc.arg(id) AND updated_at = sqlc.arg(version);
 
 -- name: HoldWebhook :execrows
--- One admin sends to a webhook at a time.
+-- One admin sends to a webhook at a time. A lease is over when its time is, or when the admin that has it, a node, is gone from the cluster.
 UPDATE punctual_webhook SET holder = sqlc.arg(holder), lease_until = sqlc.arg(lease_until)
-WHERE id = sqlc.arg(id) AND (holder = sqlc.arg(holder) OR lease_until < sqlc.arg(now_ms));
+WHERE punctual_webhook.id = sqlc.arg(id) AND (holder = sqlc.arg(holder) OR lease_until < sqlc.arg(now_ms) OR holder = sqlc.arg(holder_seen)
+    AND NOT EXISTS (SELECT 1 FROM punctual_node AS n WHERE n.id = sqlc.arg(node_seen) AND n.state = 1));
 
 -- name: NoteWebhookOK :exec
 UPDATE punctual_webhook SET last_ok_at = sqlc.arg(at_ms), failures = 0, failing_since = 0, rest_until = 0, last_reason = '', last_status = sqlc.arg(status)

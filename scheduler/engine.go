@@ -534,6 +534,12 @@ func (e *Engine) Sender() int64 {
 	return e.node.ID()
 }
 
+// Node is this admin's id in the cluster; 0 before the first start.
+func (e *Engine) Node() int64 { return e.node.ID() }
+
+// MayAct says whether the others take this admin for alive, so that none of them does its work.
+func (e *Engine) MayAct() bool { return e.node.MayAct() }
+
 // Admins is how many share the work.
 func (e *Engine) Admins() int { return len(e.node.Alive()) }
 

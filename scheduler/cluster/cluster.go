@@ -136,6 +136,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.join(ctx); err != nil {
 		return err
 	}
+	n.left.Store(false)
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	n.cancel, n.ended = cancel, ended
@@ -171,6 +172,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	var err error
 	select {
 	case <-n.ended:
+		n.left.Store(true) // what it does is anybody's from now on
 		_, err = n.queries.LeaveNode(ctx, n.cfg.Pool, n.ID())
 	case <-limit.C:
 		err = errors.New("the beat does not end")

@@ -48,6 +48,7 @@ type Node struct {
 
 	beatNow chan struct{} // capacity 1: the others must hear something soon
 	others  atomic.Bool   // whether there are others
+	left    atomic.Bool   // it has stopped
 
 	mu       sync.RWMutex
 	living   []int64 // ids of the nodes that beat, this one included, also of those that are stopping
@@ -393,7 +394,7 @@ func (n *Node) endSessions(ctx context.Context, other db.Node) {
 
 // MayAct reports whether the lease is fresh enough to claim and send.
 func (n *Node) MayAct() bool {
-	return n.id.Load() != 0 && n.age() < time.Duration(float64(n.cfg.Lease)*fenceShare)
+	return n.id.Load() != 0 && !n.left.Load() && n.age() < time.Duration(float64(n.cfg.Lease)*fenceShare)
 }
 
 // Silence is by how much a beat that the database took is overdue.

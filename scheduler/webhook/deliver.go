@@ -61,16 +61,14 @@ func (r *result) refuses() bool { return r.reason == Refused || r.reason == Unso
 
 // drain sends what waits for a webhook until there is no more, or its receiver fails. It goes by how the webhook is before each page: where events
 // come as fast as they are sent, there always is another page.
-func (s *Service) drain(ctx context.Context, id int64) error {
-	for ctx.Err() == nil {
+func (s *Service) drain(ctx context.Context, h db.Webhook) error {
+	for ctx.Err() == nil && s.cfg.Ready() {
 		now := s.cfg.Now()
-		held, err := s.queries.HoldWebhook(ctx, s.cfg.Pool, db.HoldWebhookParams{
-			ID: id, Holder: s.holder, LeaseUntil: now.Add(s.cfg.Lease).UnixMilli(), NowMs: now.UnixMilli(),
-		})
+		held, err := s.queries.HoldWebhook(ctx, s.cfg.Pool, s.lease(h.ID, h.Holder, now))
 		if err != nil || held == 0 {
 			return err
 		}
-		h, err := s.queries.GetWebhook(ctx, s.cfg.Pool, id)
+		h, err = s.queries.GetWebhook(ctx, s.cfg.Pool, h.ID)
 		if errors.Is(db.Error(err), db.ErrNotFound) || err == nil && !due(&h, now) {
 			return nil
 		} else if err != nil {
@@ -82,6 +80,30 @@ func (s *Service) drain(ctx context.Context, id int64) error {
 		}
 	}
 	return nil
+}
+
+// holderNode begins the holder of a lease that is a node of the cluster.
+const holderNode = "node "
+
+// holder is this admin as leases have it.
+func (s *Service) holder() string {
+	if node := s.cfg.Node(); node != 0 {
+		return holderNode + strconv.FormatInt(node, 10)
+	}
+	return s.name
+}
+
+// lease is what takes or renews that of a webhook, whose holder was seen. That one may be gone from the cluster: the table of nodes says so, as
+// it does to those who take over its runs.
+func (s *Service) lease(id int64, seen string, now time.Time) db.HoldWebhookParams {
+	p := db.HoldWebhookParams{ID: id, Holder: s.holder(), LeaseUntil: now.Add(s.cfg.Lease).UnixMilli(), NowMs: now.UnixMilli()}
+	p.HolderSeen = p.Holder
+	if node, is := strings.CutPrefix(seen, holderNode); is {
+		if id, err := strconv.ParseInt(node, 10, 64); err == nil {
+			p.HolderSeen, p.NodeSeen = seen, id
+		}
+	}
+	return p
 }
 
 // due says whether a webhook is sent to now.
@@ -261,7 +283,7 @@ func (s *Service) sendAll(ctx context.Context, to *Settings, signers []*standard
 	stopped := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return failed || ctx.Err() != nil || time.Since(began) > s.cfg.Lease/2
+		return failed || ctx.Err() != nil || time.Since(began) > s.cfg.Lease/2 || !s.cfg.Ready()
 	}
 	deliveries := make(chan *db.WebhookDelivery)
 	var senders sync.WaitGroup

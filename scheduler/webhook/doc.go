@@ -13,6 +13,8 @@
 // the same thing; other things go beside it, at most [Config.Parallel] at a time. The order of
 // deliveries of a run is that of their ids, because they are written after the update of the run's row, whose lock orders them.
 //
+// An admin sends under a lease, which is over when the cluster takes that admin for gone: one that cannot be sure that it is not begins nothing.
+//
 // # A receiver that fails
 //
 // Whatever goes wrong but for the answers 400, 413 and 422 is the receiver's trouble: the webhook rests, longer each time up to

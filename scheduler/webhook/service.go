@@ -59,6 +59,11 @@ type Config struct {
 	DenyPrivate func() bool
 	RootCAs     *x509.CertPool // the system's when nil
 
+	// Node is this admin's id in the cluster, by which the others know when it is gone; nil or 0: it is in none. Ready says whether the others
+	// take it for alive, so that nobody else sends; nil: they do.
+	Node  func() int64
+	Ready func() bool
+
 	Now func() time.Time // time.Now when nil
 
 	Parallel    int           // requests to one webhook at a time; 16
@@ -67,7 +72,7 @@ type Config struct {
 	Pauses      time.Duration // before the second of these; it doubles; 10 s
 	Rest        time.Duration // after a receiver's first failure; it doubles; 2 s
 	MaxRest     time.Duration // 5 min
-	Lease       time.Duration // a webhook is another admin's after this; 1 min
+	Lease       time.Duration // a webhook is another admin's after this, and sooner when this one is gone from the cluster; 1 min
 	Tick        time.Duration // how often the tables are looked at without a reason; 1 s
 	MaxWaiting  int64         // events that wait for a webhook; 4,000,000
 	KeepWaiting time.Duration // how long an event waits; 3 days
@@ -81,7 +86,7 @@ type Service struct {
 	queries *db.Queries
 	seal    *seal.Seal
 	web     *http.Client
-	holder  string
+	name    string        // of this process, where it is no node
 	wake    chan struct{} // capacity 1
 	sent    *prometheus.CounterVec
 
@@ -142,6 +147,12 @@ func New(cfg Config) (*Service, error) {
 	if cfg.DenyPrivate == nil {
 		cfg.DenyPrivate = func() bool { return false }
 	}
+	if cfg.Node == nil {
+		cfg.Node = func() int64 { return 0 }
+	}
+	if cfg.Ready == nil {
+		cfg.Ready = func() bool { return true }
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -157,7 +168,7 @@ func New(cfg Config) (*Service, error) {
 	cfg.KeepWaiting = cmp.Or(cfg.KeepWaiting, 3*24*time.Hour)
 	cfg.KeepTaken = cmp.Or(cfg.KeepTaken, 10_000)
 	s := &Service{
-		cfg: cfg, log: cfg.Logger, queries: db.New(), seal: sealing, holder: rand.Text(), wake: make(chan struct{}, 1), busy: make(map[int64]bool), counts: make(map[int64]count),
+		cfg: cfg, log: cfg.Logger, queries: db.New(), seal: sealing, name: rand.Text(), wake: make(chan struct{}, 1), busy: make(map[int64]bool), counts: make(map[int64]count),
 		web: webclient.New(webclient.Config{RootCAs: cfg.RootCAs, Timeout: cfg.Timeout, DenyPrivate: cfg.DenyPrivate, PerHost: cfg.Parallel}),
 		sent: promauto.With(cfg.Registerer).NewCounterVec(prometheus.CounterOpts{
 			Name: "punctual_webhook_events_total", Help: "Events for webhooks, by outcome (taken, refused, failed, dropped). A refused or failed one is tried again.",
@@ -351,7 +362,7 @@ func (s *Service) look(ctx context.Context) error {
 				delete(s.busy, h.ID)
 				s.mu.Unlock()
 			}()
-			if err := s.drain(ctx, h.ID); err != nil && ctx.Err() == nil {
+			if err := s.drain(ctx, h); err != nil && ctx.Err() == nil {
 				s.log.Warn("send to a webhook", "webhook", h.Name, "error", err)
 			}
 		})

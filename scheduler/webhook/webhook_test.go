@@ -207,6 +207,16 @@ func (b *bench) count(id, state int64) int64 {
 	return n
 }
 
+// deliveries are those of a webhook in a state, the newest first, but for those that were refused.
+func (b *bench) deliveries(id, state int64) []db.WebhookDelivery {
+	b.t.Helper()
+	rows, err := b.s.queries.ListDeliveries(b.t.Context(), b.pool, db.ListDeliveriesParams{WebhookID: id, State: state, Below: 1 << 60, Limit: 2000})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return rows
+}
+
 func sent(run int64) Event { return Event{Type: RunSent, Group: 1, Job: 7, Run: run} }
 func finished(run int64) Event {
 	return Event{Type: RunFinished, Group: 1, Job: 7, Run: run, Outcome: event.Failed, Code: 500, Again: true}
@@ -287,7 +297,6 @@ func TestAnEventFollowsOneOnRecord(t *testing.T) {
 	})
 }
 
-// TestAReceiverThatIsDown is left alone for longer each time, then tried with one event, and has all of them in the end.
 // TestNoEventHasTheIDOfAForgottenOne: a database that was restored, or a replica that was behind, gives the same numbers again, and the
 // receiver remembers which ids it has had.
 func TestNoEventHasTheIDOfAForgottenOne(t *testing.T) {
@@ -326,6 +335,7 @@ func TestNoEventHasTheIDOfAForgottenOne(t *testing.T) {
 	})
 }
 
+// TestAReceiverThatIsDown is left alone for longer each time, then tried with one event, and has all of them in the end.
 func TestAReceiverThatIsDown(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -453,6 +463,50 @@ func TestAReceiverThatIsGone(t *testing.T) {
 		b.look(b.s)
 		if events := r.take(); len(events) != 0 || b.count(id, Waiting) != 1 {
 			t.Errorf("%v; %d wait", events, b.count(id, Waiting))
+		}
+		// What it said that of waits for whoever switches the webhook on again.
+		h := b.row(id)
+		if n, err := b.s.queries.UpdateWebhook(t.Context(), pool, db.UpdateWebhookParams{ID: id, Name: h.Name, Config: h.Config, State: string(On), UpdatedAt: h.UpdatedAt + 1, Version: h.UpdatedAt}); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		r.answer = nil
+		b.look(b.s)
+		if events := r.take(); len(events) != 1 || events[0].Subject != "runs/1" || b.count(id, Taken) != 1 {
+			t.Errorf("%v when it was switched on again", events)
+		}
+	})
+}
+
+// TestWhatIsBeingSentIsNotSentAgain: whoever asks for that is told that it waits, until it was taken; then it comes with the same id.
+func TestWhatIsBeingSentIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, nil), newReceiver(t)
+		id := b.hook(r, nil)
+		b.write(finished(1))
+		row := b.deliveries(id, Waiting)[0]
+		again := func() int64 {
+			n, err := b.s.queries.SendDeliveryAgain(t.Context(), pool, db.SendDeliveryAgainParams{ID: row.ID, WebhookID: id})
+			if err != nil {
+				t.Error(err)
+			}
+			return n
+		}
+		var begun []int64
+		r.answer = func(envelope) int {
+			begun = append(begun, again())
+			return http.StatusNoContent
+		}
+		b.look(b.s)
+		b.look(b.s)
+		if n := again(); n != 1 {
+			t.Errorf("%d are sent again that were taken", n)
+		}
+		b.look(b.s)
+		b.look(b.s)
+		all := r.take()
+		if len(all) != 2 || all[0].ID != all[1].ID || !slices.Equal(begun, []int64{0, 0}) || b.count(id, Taken) != 1 {
+			t.Errorf("%v came, %v were begun while they were sent", all, begun)
 		}
 	})
 }
@@ -599,7 +653,7 @@ func TestOneAdminSends(t *testing.T) {
 		id := b.hook(r, nil)
 		other := b.service(nil)
 		now := b.s.cfg.Now()
-		if n, err := b.s.queries.HoldWebhook(t.Context(), pool, db.HoldWebhookParams{ID: id, Holder: b.s.holder, LeaseUntil: now.Add(time.Minute).UnixMilli(), NowMs: now.UnixMilli()}); err != nil || n != 1 {
+		if n, err := b.s.queries.HoldWebhook(t.Context(), pool, db.HoldWebhookParams{ID: id, Holder: b.s.holder(), LeaseUntil: now.Add(time.Minute).UnixMilli(), NowMs: now.UnixMilli()}); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
 		b.write(finished(1)) // and then it is killed
@@ -615,6 +669,78 @@ func TestOneAdminSends(t *testing.T) {
 		b.look(b.s)
 		if events := r.take(); len(events) != 0 {
 			t.Errorf("it was sent twice: %v", events)
+		}
+	})
+}
+
+// TestALeaseEndsWithItsAdmin: when that is killed and is alone, or is declared gone, nobody waits for the rest of the time that it had taken.
+func TestALeaseEndsWithItsAdmin(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, nil), newReceiver(t)
+		join := func(name string) (*Service, int64) {
+			t.Helper()
+			id, err := b.s.queries.InsertNode(t.Context(), pool, db.InsertNodeParams{Name: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b.service(func(c *Config) { c.Node = func() int64 { return id } }), id
+		}
+		one, node := join("one")
+		two, _ := join("two")
+		id := b.hook(r, nil)
+		if n, err := b.s.queries.HoldWebhook(t.Context(), pool, one.lease(id, "", b.s.cfg.Now())); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		b.write(finished(1)) // and then it is killed
+		b.look(two)
+		if all := r.take(); len(all) != 0 {
+			t.Fatalf("%v came from another admin, while the first one is not known to be gone", all)
+		}
+		if n, err := b.s.queries.RetireNode(t.Context(), pool, db.RetireNodeParams{ID: node, Beat: 1}); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		b.look(two)
+		if all := r.take(); len(all) != 1 {
+			t.Errorf("%v came when it was", all)
+		}
+		// It only was slow, and is back under another id: the webhook is the other's.
+		back, _ := join("one")
+		b.write(finished(2))
+		b.look(one)
+		b.look(back)
+		if all := r.take(); len(all) != 0 {
+			t.Errorf("%v came from the first one", all)
+		}
+		b.look(two)
+		if all := r.take(); len(all) != 1 {
+			t.Errorf("%v came from the second one", all)
+		}
+	})
+}
+
+// TestAnAdminThatMayHaveBeenReplacedBeginsNothing: others may take over what it has leased.
+func TestAnAdminThatMayHaveBeenReplacedBeginsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		var ready atomic.Bool
+		ready.Store(true)
+		b, r := newBench(t, pool, func(c *Config) { c.Parallel, c.Ready = 1, ready.Load }), newReceiver(t)
+		id := b.hook(r, nil)
+		r.answer = func(envelope) int {
+			ready.Store(false)
+			return http.StatusNoContent
+		}
+		b.write(finished(1), finished(2))
+		b.look(b.s)
+		b.look(b.s)
+		if all := r.take(); len(all) != 1 || b.count(id, Taken) != 1 || b.count(id, Waiting) != 1 {
+			t.Errorf("%v came, %d are on record as taken", all, b.count(id, Taken))
+		}
+		ready.Store(true)
+		b.look(b.s)
+		if all := r.take(); len(all) != 1 || b.count(id, Waiting) != 0 {
+			t.Errorf("%v came when it was sure of itself again", all)
 		}
 	})
 }
@@ -637,6 +763,7 @@ func TestWhatAWebhookIsToldOf(t *testing.T) {
 			Event{Type: RunSent, Group: 1, Job: 71, Run: 1}, Event{Type: RunFinished, Group: 1, Job: 71, Run: 1, Outcome: event.Succeeded, Code: 200},
 			Event{Type: RunFinished, Group: 2, Job: 72, Run: 2, Outcome: event.Skipped}, Event{Type: JobDeleted, Group: 3, Job: 9, Facts: Facts{Name: "old", By: "ann"}},
 			Event{Type: ExecutorRegistered, Group: 2, Facts: Facts{Address: "http://10.0.0.1:9999/", App: "orders"}},
+			Event{Type: JobUpdated, Group: 1, From: 2, Job: 72}, Event{Type: JobUpdated, Group: 1, Job: 73},
 		)
 		b.look(b.s)
 		for name, tt := range map[string]struct {
@@ -644,7 +771,7 @@ func TestWhatAWebhookIsToldOf(t *testing.T) {
 			want []string
 		}{
 			"types":  {types, []string{"jobs/9 deleted 204", "runs/1 finished 204", "runs/2 finished 204"}},
-			"groups": {groups, []string{"groups/2 registered 204", "jobs/9 deleted 204", "runs/2 finished 204"}},
+			"groups": {groups, []string{"groups/2 registered 204", "jobs/72 updated 204", "jobs/9 deleted 204", "runs/2 finished 204"}}, // also of what leaves one
 			"tags":   {tags, []string{"runs/1 finished 204", "runs/1 sent 204"}},
 		} {
 			if diff := cmp.Diff(tt.want, tt.r.subjects()); diff != "" {
@@ -1022,6 +1149,7 @@ func TestNobodyListens(t *testing.T) {
 func FuzzExcerpt(f *testing.F) {
 	f.Add([]byte("no\n thanks"))
 	f.Add([]byte(strings.Repeat("告警", 200)))
+	f.Add([]byte(strings.Repeat("a", maxAnswer+1)))
 	f.Add([]byte{0xff, 0, '\n'})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if text := excerpt(body); len(text) > maxAnswer || !utf8.ValidString(text) || strings.ContainsAny(text, "\n\r") {
