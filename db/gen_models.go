@@ -907,6 +907,8 @@ type Webhook struct {
 	Dropped      int64
 	MadeBy       string
 	UpdatedAt    int64
+	Untold       int64
+	UntoldSince  int64
 }
 
 type WebhookDelivery struct {

@@ -1002,6 +1002,8 @@ type Querier interface {
 	NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsParams) (int64, error)
 	// Guarded: whoever notes it tells of it.
 	NoteSilentExecutor(ctx context.Context, db DBTX, arg NoteSilentExecutorParams) (int64, error)
+	// untold are those that no event tells of yet, among them such of which one did that was dropped itself. untold_since goes by untold as it
+	// was, so it is set first.
 	NoteWebhookDropped(ctx context.Context, db DBTX, arg NoteWebhookDroppedParams) error
 	NoteWebhookOK(ctx context.Context, db DBTX, arg NoteWebhookOKParams) error
 	// Guarded by the version that was tried: of one that somebody has changed meanwhile it says nothing.
@@ -1172,6 +1174,8 @@ type Querier interface {
 	// What touches punctual_turn.
 	// The first statement of a transaction that changes something of a kind: two of them wait for each other here.
 	TakeTurn(ctx context.Context, db DBTX, kind string) error
+	// Guarded, so that they are told by one event.
+	TakeWebhookUntold(ctx context.Context, db DBTX, arg TakeWebhookUntoldParams) (int64, error)
 	TouchAPIToken(ctx context.Context, db DBTX, arg TouchAPITokenParams) error
 	// Keeps one that a run begins with from being deleted as unused; 0 rows: it has been.
 	TouchFlowText(ctx context.Context, db DBTX, arg TouchFlowTextParams) (int64, error)

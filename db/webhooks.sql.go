@@ -209,7 +209,7 @@ func (q *Queries) GetDelivery(ctx context.Context, db DBTX, arg GetDeliveryParam
 }
 
 const getWebhook = `-- name: GetWebhook :one
-SELECT id, name, config, types, group_ids, tags, state, holder, lease_until, failures, failing_since, rest_until, last_ok_at, last_reason, last_status, dropped, made_by, updated_at FROM punctual_webhook WHERE id = ?
+SELECT id, name, config, types, group_ids, tags, state, holder, lease_until, failures, failing_since, rest_until, last_ok_at, last_reason, last_status, dropped, made_by, updated_at, untold, untold_since FROM punctual_webhook WHERE id = ?
 `
 
 func (q *Queries) GetWebhook(ctx context.Context, db DBTX, id int64) (Webhook, error) {
@@ -234,6 +234,8 @@ func (q *Queries) GetWebhook(ctx context.Context, db DBTX, id int64) (Webhook, e
 		&i.Dropped,
 		&i.MadeBy,
 		&i.UpdatedAt,
+		&i.Untold,
+		&i.UntoldSince,
 	)
 	return i, err
 }
@@ -638,7 +640,7 @@ func (q *Queries) ListRunsToTell(ctx context.Context, db DBTX, ids []int64) ([]L
 
 const listWebhooks = `-- name: ListWebhooks :many
 
-SELECT id, name, config, types, group_ids, tags, state, holder, lease_until, failures, failing_since, rest_until, last_ok_at, last_reason, last_status, dropped, made_by, updated_at FROM punctual_webhook ORDER BY name, id
+SELECT id, name, config, types, group_ids, tags, state, holder, lease_until, failures, failing_since, rest_until, last_ok_at, last_reason, last_status, dropped, made_by, updated_at, untold, untold_since FROM punctual_webhook ORDER BY name, id
 `
 
 // What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
@@ -671,6 +673,8 @@ func (q *Queries) ListWebhooks(ctx context.Context, db DBTX) ([]Webhook, error) 
 			&i.Dropped,
 			&i.MadeBy,
 			&i.UpdatedAt,
+			&i.Untold,
+			&i.UntoldSince,
 		); err != nil {
 			return nil, err
 		}
@@ -686,16 +690,29 @@ func (q *Queries) ListWebhooks(ctx context.Context, db DBTX) ([]Webhook, error) 
 }
 
 const noteWebhookDropped = `-- name: NoteWebhookDropped :exec
-UPDATE punctual_webhook SET dropped = dropped + ? WHERE id = ?
+UPDATE punctual_webhook
+SET untold_since = CASE WHEN untold = 0 OR untold_since > ? THEN ? ELSE untold_since END,
+    untold = untold + ?, dropped = dropped + ?
+WHERE id = ?
 `
 
 type NoteWebhookDroppedParams struct {
-	N  int64
-	ID int64
+	Since  int64
+	Untold int64
+	N      int64
+	ID     int64
 }
 
+// untold are those that no event tells of yet, among them such of which one did that was dropped itself. untold_since goes by untold as it
+// was, so it is set first.
 func (q *Queries) NoteWebhookDropped(ctx context.Context, db DBTX, arg NoteWebhookDroppedParams) error {
-	_, err := db.ExecContext(ctx, noteWebhookDropped, arg.N, arg.ID)
+	_, err := db.ExecContext(ctx, noteWebhookDropped,
+		arg.Since,
+		arg.Since,
+		arg.Untold,
+		arg.N,
+		arg.ID,
+	)
 	return err
 }
 
@@ -875,6 +892,25 @@ func (q *Queries) SpanOfFreshDeliveries(ctx context.Context, db DBTX, arg SpanOf
 	var i SpanOfFreshDeliveriesRow
 	err := row.Scan(&i.FirstID, &i.LastID)
 	return i, err
+}
+
+const takeWebhookUntold = `-- name: TakeWebhookUntold :execrows
+UPDATE punctual_webhook SET untold = 0 WHERE id = ? AND untold = ? AND untold_since = ?
+`
+
+type TakeWebhookUntoldParams struct {
+	ID     int64
+	Untold int64
+	Since  int64
+}
+
+// Guarded, so that they are told by one event.
+func (q *Queries) TakeWebhookUntold(ctx context.Context, db DBTX, arg TakeWebhookUntoldParams) (int64, error) {
+	result, err := db.ExecContext(ctx, takeWebhookUntold, arg.ID, arg.Untold, arg.Since)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const updateWebhook = `-- name: UpdateWebhook :execrows

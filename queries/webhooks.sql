@@ -43,7 +43,16 @@ UPDATE punctual_webhook SET failures = sqlc.arg(failures), failing_since = sqlc.
 WHERE id = sqlc.arg(id) AND updated_at = sqlc.arg(version);
 
 -- name: NoteWebhookDropped :exec
-UPDATE punctual_webhook SET dropped = dropped + sqlc.arg(n) WHERE id = sqlc.arg(id);
+-- untold are those that no event tells of yet, among them such of which one did that was dropped itself. untold_since goes by untold as it
+-- was, so it is set first.
+UPDATE punctual_webhook
+SET untold_since = CASE WHEN untold = 0 OR untold_since > sqlc.arg(since) THEN sqlc.arg(since) ELSE untold_since END,
+    untold = untold + sqlc.arg(untold), dropped = dropped + sqlc.arg(n)
+WHERE id = sqlc.arg(id);
+
+-- name: TakeWebhookUntold :execrows
+-- Guarded, so that they are told by one event.
+UPDATE punctual_webhook SET untold = 0 WHERE id = sqlc.arg(id) AND untold = sqlc.arg(untold) AND untold_since = sqlc.arg(since);
 
 -- name: ListFreshDeliveries :many
 SELECT * FROM punctual_webhook_delivery FORCE INDEX (i_webhook_delivery)

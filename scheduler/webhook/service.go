@@ -332,18 +332,16 @@ func (s *Service) Run(ctx context.Context) {
 
 // look reads the webhooks, and begins to send to those that nobody sends to.
 func (s *Service) look(ctx context.Context) error {
-	hooks, err := s.listen(ctx)
-	if err != nil {
-		return err
-	}
 	now := s.cfg.Now()
 	if now.Sub(s.tidy).Abs() >= time.Minute {
 		s.tidy = now
-		for i := range hooks {
-			if err := s.tidyUp(ctx, &hooks[i], now); err != nil {
-				return err
-			}
+		if err := s.tidyAll(ctx, now); err != nil {
+			return err
 		}
+	}
+	hooks, err := s.listen(ctx)
+	if err != nil {
+		return err
 	}
 	for _, h := range hooks {
 		if !due(&h, now) {
@@ -377,14 +375,11 @@ func (s *Service) Reload(ctx context.Context) error {
 	return err
 }
 
-// listen reads the webhooks and remembers who wants what. What was dropped since the last time is written down, and an event in its place.
+// listen reads the webhooks and remembers who wants what. What was dropped since the last time is written down, and where there is room again
+// an event in its place.
 func (s *Service) listen(ctx context.Context) ([]db.Webhook, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
-	if err != nil {
-		return nil, err
-	}
 	counted := make(map[int64]*drops)
 	if old := s.listening.Load(); old != nil {
 		for _, l := range *old {
@@ -393,18 +388,16 @@ func (s *Service) listen(ctx context.Context) ([]db.Webhook, error) {
 			if n == 0 {
 				continue
 			}
-			first := time.UnixMilli(since)
-			if err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-				if err := s.queries.NoteWebhookDropped(ctx, tx, db.NoteWebhookDroppedParams{ID: l.id, N: n}); err != nil {
-					return err
-				}
-				return s.WriteTo(ctx, tx, l.id, Event{Type: WebhookDropped, At: s.cfg.Now(), Facts: Facts{Count: n, Since: &first}})
-			}); err != nil {
+			if err := s.queries.NoteWebhookDropped(ctx, s.cfg.Pool, db.NoteWebhookDroppedParams{ID: l.id, N: n, Untold: n, Since: since}); err != nil {
 				l.dropped.Add(n)
 				l.since.CompareAndSwap(0, since)
 				s.log.Warn("note that events of a webhook were dropped", "webhook", l.id, "error", err) // the next look does; the others listen on
 			}
 		}
+	}
+	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, err
 	}
 	var now []*listener
 	for i := range hooks {
@@ -415,6 +408,11 @@ func (s *Service) listen(ctx context.Context) ([]db.Webhook, error) {
 		full, err := s.isFull(ctx, h.ID)
 		if err != nil {
 			return nil, err
+		}
+		if h.Untold > 0 && !full { // before anything that is kept from now on
+			if err := s.tellDropped(ctx, h); err != nil {
+				s.log.Warn("tell a webhook that events were dropped", "webhook", h.Name, "error", err) // the next look does
+			}
 		}
 		l := &listener{id: h.ID, tags: Words(h.Tags), full: full, drops: cmp.Or(counted[h.ID], new(drops))}
 		for _, t := range Words(h.Types) {
@@ -436,6 +434,19 @@ func (s *Service) listen(ctx context.Context) ([]db.Webhook, error) {
 	}
 	s.listening.Store(&now)
 	return hooks, nil
+}
+
+// tellDropped writes an event in the place of those that were not kept, since the last one of its kind, however long that is: one at each look
+// would have a queue that is full grow on.
+func (s *Service) tellDropped(ctx context.Context, h *db.Webhook) error {
+	since := time.UnixMilli(h.UntoldSince)
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.TakeWebhookUntold(ctx, tx, db.TakeWebhookUntoldParams{ID: h.ID, Untold: h.Untold, Since: h.UntoldSince})
+		if err != nil || n == 0 { // another admin does it, or has more to tell
+			return err
+		}
+		return s.WriteTo(ctx, tx, h.ID, Event{Type: WebhookDropped, At: s.cfg.Now(), Facts: Facts{Count: h.Untold, Since: &since}})
+	})
 }
 
 // countEvery is how often the events that wait for a webhook are counted, where there may be too many.
@@ -478,6 +489,19 @@ func Words(list string) []string {
 
 // tidyPage is how many rows one statement deletes: few enough that the engine's writes do not notice.
 const tidyPage = 2000
+
+func (s *Service) tidyAll(ctx context.Context, now time.Time) error {
+	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	for i := range hooks {
+		if err := s.tidyUp(ctx, &hooks[i], now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // tidyUp forgets what was taken, what waited too long, and webhooks that somebody deleted.
 func (s *Service) tidyUp(ctx context.Context, h *db.Webhook, now time.Time) error {
@@ -523,7 +547,7 @@ func (e *expired) from(at time.Time) {
 }
 
 // expire drops what has waited since before a moment, oldest first. That events were dropped is an event that waits too: when it has waited too
-// long, the next one tells of its events as well. Whatever ends this, what was dropped so far is told.
+// long, the next one tells of its events as well. Whatever ends this, what was dropped so far is noted.
 func (s *Service) expire(ctx context.Context, h *db.Webhook, before time.Time) error {
 	var gone expired
 	var err error
@@ -536,11 +560,8 @@ func (s *Service) expire(ctx context.Context, h *db.Webhook, before time.Time) e
 	s.sent.WithLabelValues("dropped").Add(float64(gone.dropped))
 	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	return errors.Join(err, s.cfg.Pool.Tx(record, func(tx *sql.Tx) error {
-		if err := s.queries.NoteWebhookDropped(record, tx, db.NoteWebhookDroppedParams{ID: h.ID, N: gone.dropped}); err != nil {
-			return err
-		}
-		return s.WriteTo(record, tx, h.ID, Event{Type: WebhookDropped, At: s.cfg.Now(), Facts: Facts{Count: gone.dropped + gone.told, Since: &gone.since}})
+	return errors.Join(err, s.queries.NoteWebhookDropped(record, s.cfg.Pool, db.NoteWebhookDroppedParams{
+		ID: h.ID, N: gone.dropped, Untold: gone.dropped + gone.told, Since: gone.since.UnixMilli(),
 	}))
 }
 
