@@ -31,7 +31,7 @@ type WebhookJSON struct {
 	FailingSince *time.Time     `json:"failing_since" doc:"Since when its receiver fails; null: it does not."`
 	RestUntil    *time.Time     `json:"rests_until" doc:"When it is tried next."`
 	LastOK       *time.Time     `json:"last_ok_at"`
-	Reason       webhook.Reason `json:"last_reason" enum:",answered,refused,redirect,timeout,connect,name,tls,private,sealed,gone,unsound" doc:"Why the latest try failed."`
+	Reason       webhook.Reason `json:"last_reason" enum:",answered,refused,redirect,timeout,connect,broken,name,tls,private,sealed,gone,unsound" doc:"Why the latest try failed."`
 	Status       int            `json:"last_status" doc:"The HTTP status of the latest answer; 0: there was none."`
 	Dropped      int64          `json:"dropped" doc:"Events that were not kept, because too many waited or for too long."`
 	MadeBy       string         `json:"made_by"`
@@ -89,7 +89,7 @@ type deliveryJSON struct {
 	NextAt   *time.Time     `json:"next_at" doc:"When it is tried again, where its receiver refused it."`
 	TriedAt  *time.Time     `json:"tried_at" doc:"The latest try."`
 	Status   int64          `json:"status" doc:"The HTTP status of the latest answer; 0: there was none."`
-	Reason   webhook.Reason `json:"reason" enum:",answered,refused,redirect,timeout,connect,name,tls,private,sealed,gone,unsound" doc:"Why the latest try failed."`
+	Reason   webhook.Reason `json:"reason" enum:",answered,refused,redirect,timeout,connect,broken,name,tls,private,sealed,gone,unsound" doc:"Why the latest try failed."`
 	Answered string         `json:"answer" doc:"The beginning of the latest answer."`
 }
 

@@ -31,7 +31,8 @@ const (
 	Refused   Reason = "refused"  // a status that says that this event will never be taken
 	Redirect  Reason = "redirect" // it is somewhere else, and redirects are not followed
 	TimedOut  Reason = "timeout"  // no answer in time
-	Unreached Reason = "connect"  // nobody listened, or the connection broke
+	Unreached Reason = "connect"  // nobody listened
+	Broken    Reason = "broken"   // it was sent, and what came was no answer: the connection was closed, or HTTP is not spoken there
 	Name      Reason = "name"     // the host's name is not known
 	TLS       Reason = "tls"      // the certificate, or the way of encrypting
 	Private   Reason = "private"  // the address is inside, and that is forbidden
@@ -335,6 +336,15 @@ func (s *Service) send(ctx context.Context, to *Settings, signers []*standard.We
 	req.Header.Set(standard.HeaderWebhookID, EventID(d.ID, d.HappenedAt))
 	req.Header.Set(standard.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
 	req.Header.Set(standard.HeaderWebhookSignature, strings.Join(signatures, " "))
+	// To [http.Transport], and never sent: the event's id makes a second request safe. It makes one where a kept connection is at its end, which a
+	// receiver that begins again closes as a request goes out. Without the others that are kept this is the only one: a receiver that closes each
+	// would be asked over them all.
+	req.Header["Idempotency-Key"] = nil
+	again := req.GetBody
+	req.GetBody = func() (io.ReadCloser, error) {
+		s.web.CloseIdleConnections()
+		return again()
+	}
 	res, err := s.web.Do(req)
 	if err != nil {
 		return result{reason: whyNot(request, err)}
@@ -365,17 +375,20 @@ func whyNot(ctx context.Context, err error) Reason {
 	var record tls.RecordHeaderError
 	var verify *tls.CertificateVerificationError
 	var timeout net.Error
+	var op *net.OpError
 	switch {
 	case errors.Is(err, webclient.ErrPrivate):
 		return Private
 	case errors.As(err, &dns):
 		return Name
-	case errors.As(err, &authority), errors.As(err, &invalid), errors.As(err, &host), errors.As(err, &record), errors.As(err, &verify):
+	case errors.As(err, &authority), errors.As(err, &invalid), errors.As(err, &host), errors.As(err, &record), errors.As(err, &verify), errors.Is(err, http.ErrSchemeMismatch):
 		return TLS
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
 		return TimedOut
+	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
+		return Unreached
 	}
-	return Unreached
+	return Broken
 }
 
 // excerpt is the beginning of an answer, on one line.

@@ -395,6 +395,133 @@ func TestAReceiverThatIsDown(t *testing.T) {
 	})
 }
 
+// TestAKeptConnectionAtItsEnd says nothing about the receiver: it is asked once more over another one, about the same event.
+func TestAKeptConnectionAtItsEnd(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		var mu sync.Mutex
+		had := make(map[string][]string) // by connection
+		server := executortest.NewServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			mu.Lock()
+			defer mu.Unlock()
+			if had[r.RemoteAddr] = append(had[r.RemoteAddr], r.Header.Get(standard.HeaderWebhookID)); len(had[r.RemoteAddr]) == 1 {
+				return
+			}
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = conn.Close()
+		}))
+		t.Cleanup(server.Close)
+		b := newBench(t, pool, nil)
+		to := &Settings{URL: server.URL, Secret: NewSecret()}
+		signers, err := to.signers(noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range int64(2) {
+			if got := b.s.send(t.Context(), to, signers, &db.WebhookDelivery{ID: id + 1, Type: string(WebhookTest)}, &about{}); got.status != http.StatusOK {
+				t.Errorf("event %d: %+v", id+1, got)
+			}
+		}
+		first, second := EventID(1, 0), EventID(2, 0)
+		if got := slices.SortedFunc(maps.Values(had), func(a, b []string) int { return len(b) - len(a) }); !cmp.Equal(got, [][]string{{first, second}, {second}}) {
+			t.Errorf("by connection: %v", got)
+		}
+	})
+}
+
+// TestAReceiverThatClosesEachConnection is asked about an event over a kept one and a new one, however many are kept.
+func TestAReceiverThatClosesEachConnection(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const kept = 4
+		var asked atomic.Int64
+		answer := make(chan struct{})
+		server := executortest.NewServer(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if n := asked.Add(1); n > kept {
+				panic(http.ErrAbortHandler)
+			} else if n == kept {
+				close(answer)
+			}
+			<-answer
+		}))
+		t.Cleanup(server.Close)
+		b := newBench(t, pool, nil)
+		to := &Settings{URL: server.URL, Secret: NewSecret()}
+		signers, err := to.signers(noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(id int64) result {
+			return b.s.send(t.Context(), to, signers, &db.WebhookDelivery{ID: id, Type: string(WebhookTest)}, &about{})
+		}
+		var sending sync.WaitGroup
+		for id := range int64(kept) {
+			sending.Go(func() {
+				if got := send(id + 1); got.status != http.StatusOK {
+					t.Errorf("event %d: %+v", id+1, got)
+				}
+			})
+		}
+		sending.Wait()
+		if got := send(kept + 1); got.reason != Broken || asked.Load() > kept+2 {
+			t.Errorf("%+v, asked %d times", got, asked.Load()-kept)
+		}
+	})
+}
+
+// TestWhyThereWasNoAnswer: an event that was sent and not answered may have arrived, which one that nobody could be sent has not.
+func TestWhyThereWasNoAnswer(t *testing.T) {
+	t.Parallel()
+	plain := executortest.NewServer(t, http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	shut := executortest.NewServer(t, http.NotFoundHandler())
+	shut.Close()
+	// raw is the address of a receiver that reads a request and answers with bytes of its own.
+	raw := func(answer string) string {
+		server := executortest.NewServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(conn, answer)
+			_ = conn.Close()
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		for name, tt := range map[string]struct {
+			url  string
+			want Reason
+		}{
+			"nobody listens":         {shut.URL, Unreached},
+			"it closes":              {raw(""), Broken},
+			"it breaks off":          {raw("HTTP/1.1 200 OK\r\nContent-"), Broken},
+			"it does not speak HTTP": {raw("220 mail.example.com ESMTP\r\n"), Broken},
+			"its header has no end":  {raw("HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", 1<<20)), Broken},
+			"it speaks no TLS":       {strings.Replace(plain.URL, "http:", "https:", 1), TLS},
+		} {
+			to := &Settings{URL: tt.url, Secret: NewSecret()}
+			signers, err := to.signers(noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.s.send(t.Context(), to, signers, &db.WebhookDelivery{ID: 1, Type: string(WebhookTest)}, &about{}); got.reason != tt.want || got.status != 0 {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+	})
+}
+
 // TestARefusedEvent holds back only what is about the same run, is given up in the end, and can be sent again.
 func TestARefusedEvent(t *testing.T) {
 	t.Parallel()
