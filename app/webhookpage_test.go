@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,42 @@ func TestDeliveriesLeadToWhatThereIs(t *testing.T) {
 		edit := root.get("/executors/" + strconv.FormatInt(group, 10) + "/edit")
 		if to := edit.document(t).Find(".form-foot a").AttrOr("href", ""); edit.status != http.StatusOK || to != "/executors/"+strconv.FormatInt(group, 10) {
 			t.Errorf("cancel leads to %s", to)
+		}
+	})
+}
+
+// TestAReceiverThatRefusesIsSaid in the list, on its page and, after some minutes, on every page of an administrator.
+func TestAReceiverThatRefusesIsSaid(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		root := open(t, a).mustLogin()
+		create := func(name string) answer {
+			got := root.post("/webhooks", url.Values{"name": {name}, "url": {"http://127.0.0.1:1/"}, "types": {"punctual.job.created"}})
+			if got.status != http.StatusOK {
+				t.Fatalf("a webhook: %d", got.status)
+			}
+			return got
+		}
+		if n := create("hub").document(t).Find(".notice.alert").Length(); n != 0 {
+			t.Fatalf("%d alerts of a webhook that nothing was sent to", n)
+		}
+		var id int64
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT id FROM punctual_webhook").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_webhook SET failing_since = ?, last_reason = 'refused', last_status = 422", time.Now().Add(-10*time.Minute).UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+		page := "/webhooks/" + strconv.FormatInt(id, 10)
+		if got := create("other").document(t).Find(`.notice.alert a[href="` + page + `"]`).Parent().Text(); !strings.Contains(got, "“hub”") {
+			t.Errorf("the alert: %q", got)
+		}
+		for _, path := range []string{"/webhooks", page} {
+			doc := root.get(path).document(t)
+			if got := strings.TrimSpace(doc.Find(".badge.failed").Text()); got != "Refuses events" || !strings.Contains(doc.Text(), "Status 422") {
+				t.Errorf("%s: %q", path, got)
+			}
 		}
 	})
 }

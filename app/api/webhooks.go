@@ -28,7 +28,7 @@ type WebhookJSON struct {
 	Waiting      int64          `json:"waiting" doc:"Events that wait to be sent, up to 10,000."`
 	GivenUp      int64          `json:"given_up" doc:"Events that its receiver refused to the end, of those that are kept."`
 	Oldest       *time.Time     `json:"oldest_waiting_at" doc:"When the first of those that wait happened."`
-	FailingSince *time.Time     `json:"failing_since" doc:"Since when its receiver fails; null: it does not."`
+	FailingSince *time.Time     `json:"failing_since" doc:"Since when its receiver fails, or refuses whatever it is sent (last_reason is refused then); null: neither."`
 	RestUntil    *time.Time     `json:"rests_until" doc:"When it is tried next."`
 	LastOK       *time.Time     `json:"last_ok_at"`
 	Reason       webhook.Reason `json:"last_reason" enum:",answered,refused,redirect,timeout,connect,broken,name,tls,private,sealed,gone,unsound" doc:"Why the latest try failed."`

@@ -93,7 +93,7 @@ func New(cfg Config) *Console {
 	f := &frame{
 		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness, held: func() bool { return cfg.Engine.Held() },
 		cookie:   ageless(cfg.SignKey, nil),
-		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, notes: m.Notes, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
+		settings: m.Settings, channels: m.Channels, webhooks: m.Webhooks, open: m.OpenAlarms, notes: m.Notes, groups: m.Groups, adoption: m.Adoption, calendars: m.Calendars,
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
@@ -136,7 +136,7 @@ func New(cfg Config) *Console {
 			&secretPages{frame: f, secrets: m.Secrets},
 			&lineagePages{frame: f, jobs: m.Jobs},
 			&pausePages{frame: f, pauses: m.Pauses, jobs: m.Jobs},
-			&webhookPages{frame: f, webhooks: m.Webhooks},
+			&webhookPages{frame: f},
 			&timePages{frame: f, timelines: m.Timelines, jobs: m.Jobs},
 			&docPages{frame: f},
 			views,

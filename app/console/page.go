@@ -43,6 +43,7 @@ type frame struct {
 	cookie    *securecookie.SecureCookie // the message that a redirect carries
 	settings  *manage.Settings
 	channels  *manage.Channels
+	webhooks  *manage.Webhooks
 	open      *manage.OpenAlarms
 	notes     *manage.Notes
 	groups    *manage.Groups
@@ -85,6 +86,13 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 	if p.Admin {
 		if n := c.channels.Unheard(r.Context()); n > 0 {
 			page.Alerts = append(page.Alerts, layout.Alert{Text: page.T("alert.mail", "Count", n, "N", format.Number(n)), URL: link.AlarmsPath, URLText: page.T("alert.mail.way"), Mild: true})
+		}
+		if n, id, name := c.webhooks.Failing(r.Context()); n > 0 {
+			alert := layout.Alert{Text: page.T("alert.webhook", "Count", n, "N", format.Number(int64(n)), "Name", name), URL: link.WebhooksPath, URLText: page.T("alert.webhook.way"), Mild: true}
+			if n == 1 {
+				alert.URL = link.Webhook(id, "", 0)
+			}
+			page.Alerts = append(page.Alerts, alert)
 		}
 		if e := c.calendars.Ending(r.Context()); e.Name != "" {
 			page.Alerts = append(page.Alerts, layout.Alert{Text: page.T("alert.calendar", "Count", e.Jobs, "N", format.Number(e.Jobs), "Name", e.Name, "Year", strconv.Itoa(e.Year)), URL: link.Calendar(e.Name, 0), URLText: page.T("alert.calendar.way"), Mild: true})

@@ -20,10 +20,7 @@ import (
 )
 
 // webhookPages are the webhooks that programs are told by.
-type webhookPages struct {
-	*frame
-	webhooks *manage.Webhooks
-}
+type webhookPages struct{ *frame }
 
 func (c *webhookPages) routes(g *echo.Group) {
 	g.GET("/webhooks", c.webhookList)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -27,6 +28,7 @@ type Webhooks struct {
 	cfg     Config
 	queries *db.Queries
 	audit   *Audit
+	failing failing
 }
 
 // The names of a webhook's fields that can be wrong.
@@ -59,7 +61,7 @@ type Webhook struct {
 	More         bool  // and more than that
 	GivenUp      int64
 	Oldest       time.Time // of what waits
-	FailingSince time.Time // zero: it does not
+	FailingSince time.Time // it is down, or refuses whatever it is sent; zero: neither
 	RestUntil    time.Time
 	LastOK       time.Time
 	Reason       webhook.Reason // of the last failure
@@ -110,6 +112,40 @@ func (s *Webhooks) List(ctx context.Context, p auth.Principal) ([]Webhook, error
 		list = append(list, w)
 	}
 	return list, nil
+}
+
+// failingFor is how long a webhook fails until administrators are told on every page: a receiver that is begun again takes less.
+const failingFor = 5 * time.Minute
+
+// failing are webhooks that have failed for so long, as of the latest look. Every page of an administrator asks.
+type failing struct {
+	mu    sync.Mutex
+	until time.Time // the figures count; by the monotonic clock
+	count int
+	first db.Webhook
+}
+
+// Failing is how many webhooks have failed for minutes, with the id and the name of the first of them by name. 0 where that cannot be found out,
+// which is no reason to show no page.
+func (s *Webhooks) Failing(ctx context.Context) (n int, id int64, name string) {
+	f := &s.failing
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); !now.Before(f.until) {
+		rows, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
+		if err != nil {
+			s.cfg.Logger.Debug("count webhooks that fail", "error", db.Error(err))
+			return 0, 0, ""
+		}
+		rows = slices.DeleteFunc(rows, func(r db.Webhook) bool {
+			return webhook.State(r.State) != webhook.On || r.FailingSince == 0 || s.cfg.Now().Sub(time.UnixMilli(r.FailingSince)) < failingFor
+		})
+		f.until, f.count, f.first = now.Add(unheardFor), len(rows), db.Webhook{}
+		if len(rows) > 0 {
+			f.first = rows[0]
+		}
+	}
+	return f.count, f.first.ID, f.first.Name
 }
 
 // Get is one webhook.
@@ -291,8 +327,16 @@ func (s *Webhooks) Create(ctx context.Context, p auth.Principal, in WebhookInput
 	if err != nil {
 		return 0, "", fmt.Errorf("make webhook: %w", err)
 	}
-	s.cfg.reloadWebhooks(ctx)
+	s.changed(ctx)
 	return id, settings.Secret, nil
+}
+
+// changed has the next page of an administrator know too.
+func (s *Webhooks) changed(ctx context.Context) {
+	s.failing.mu.Lock()
+	s.failing.until = time.Time{}
+	s.failing.mu.Unlock()
+	s.cfg.reloadWebhooks(ctx)
 }
 
 // reloadWebhooks has those who write events know at once what was changed. They read it every second anyway, so that it fails is no fault of the
@@ -388,7 +432,7 @@ func (s *Webhooks) change(ctx context.Context, p auth.Principal, id, version int
 	if err != nil {
 		return fmt.Errorf("change webhook: %w", err)
 	}
-	s.cfg.reloadWebhooks(ctx)
+	s.changed(ctx)
 	return nil
 }
 
@@ -434,7 +478,7 @@ func (s *Webhooks) DeleteVersion(ctx context.Context, p auth.Principal, id int64
 	if err != nil {
 		return fmt.Errorf("delete webhook: %w", err)
 	}
-	s.cfg.reloadWebhooks(ctx)
+	s.changed(ctx)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -113,5 +114,49 @@ func TestAWebhookIsMadeThoughNobodyHearsOfItYet(t *testing.T) {
 		if err := b.Webhooks.Delete(ctx, b.admin, id); err != nil {
 			t.Errorf("deleted: %v", err)
 		}
+	})
+}
+
+// TestAdministratorsAreToldOfWebhooksThatFail for minutes and are switched on, until somebody changes them.
+func TestAdministratorsAreToldOfWebhooksThatFail(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := hookBundle(t, pool)
+		ctx := t.Context()
+		orders, _ := b.hook(t, "orders", nil)
+		alerts, _ := b.hook(t, "alerts", nil)
+		fails := func(id int64, ago time.Duration, state webhook.State) {
+			t.Helper()
+			if _, err := pool.ExecContext(ctx, "UPDATE punctual_webhook SET failing_since = ?, state = ? WHERE id = ?", b.now.Add(-ago).UnixMilli(), string(state), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told := func(when string, count int, first int64, name string) {
+			t.Helper()
+			if n, id, is := b.Webhooks.Failing(ctx); n != count || id != first || is != name {
+				t.Errorf("%s: %d, %d %q; want %d, %d %q", when, n, id, is, count, first, name)
+			}
+		}
+		told("none fails", 0, 0, "")
+		fails(orders, failingFor, webhook.On)
+		b.Webhooks.failing.until = b.Webhooks.failing.until.Add(time.Hour) // however long this test is kept from going on
+		told("within half a minute", 0, 0, "")
+		b.Webhooks.failing.until = time.Time{}
+		told("one fails", 1, orders, "orders")
+		fails(alerts, failingFor-time.Second, webhook.On)
+		b.Webhooks.failing.until = time.Time{}
+		told("another has just begun to", 1, orders, "orders")
+		fails(alerts, failingFor, webhook.On)
+		b.Webhooks.failing.until = time.Time{}
+		told("both fail", 2, alerts, "alerts")
+		fails(alerts, failingFor, webhook.Off)
+		w, err := b.Webhooks.Get(ctx, b.admin, orders)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Webhooks.Update(ctx, b.admin, orders, w.Version, WebhookInput{Name: "orders"}); err != nil {
+			t.Fatal(err)
+		}
+		told("one was saved again, and the other is off", 0, 0, "")
 	})
 }

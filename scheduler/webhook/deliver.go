@@ -400,7 +400,8 @@ func excerpt(body []byte) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// record writes what became of a page, and reports whether the receiver is in trouble.
+// record writes what became of a page, and reports whether the receiver is in trouble. One that refuses an event again, and has taken none since it
+// did so before, is said to fail too: it is well, and what it is sent does not reach anybody.
 func (s *Service) record(ctx context.Context, h *db.Webhook, page []db.WebhookDelivery, results map[int64]result, now time.Time) (troubled bool, err error) {
 	type end struct {
 		state  int64
@@ -408,13 +409,17 @@ func (s *Service) record(ctx context.Context, h *db.Webhook, page []db.WebhookDe
 	}
 	ends := make(map[end][]int64)
 	var delays []db.DelayDeliveryParams
-	var trouble *result
+	var trouble, refusal *result
+	var since int64 // when what is refused again, with nothing taken in between, was tried before
 	ok := 0
 	for i := range page {
 		d := &page[i]
 		r, tried := results[d.ID]
 		if !tried {
 			continue
+		}
+		if again := d.Refusals > 0 && d.TriedAt > h.LastOkAt; r.refuses() && (again || h.FailingSince > 0) && (refusal == nil || d.TriedAt < since) {
+			refusal, since = &r, d.TriedAt
 		}
 		switch {
 		case r.reason == "":
@@ -451,9 +456,16 @@ func (s *Service) record(ctx context.Context, h *db.Webhook, page []db.WebhookDe
 				return err
 			}
 		}
-		if trouble == nil && ok != 0 && (h.Failures > 0 || now.UnixMilli()-h.LastOkAt > time.Second.Milliseconds()) {
+		switch {
+		case trouble != nil:
+			return nil
+		case ok != 0 && (h.FailingSince > 0 || now.UnixMilli()-h.LastOkAt > time.Second.Milliseconds()):
 			h.Failures, h.FailingSince, h.LastOkAt = 0, 0, now.UnixMilli()
 			return s.queries.NoteWebhookOK(ctx, tx, db.NoteWebhookOKParams{ID: h.ID, AtMs: now.UnixMilli(), Status: int64(ok)})
+		case ok == 0 && refusal != nil && (h.FailingSince == 0 || h.Failures > 0 || h.LastReason != string(refusal.reason) || h.LastStatus != int64(refusal.status)):
+			return s.queries.NoteWebhookTrouble(ctx, tx, db.NoteWebhookTroubleParams{
+				ID: h.ID, FailingSince: cmp.Or(h.FailingSince, since), LastReason: string(refusal.reason), LastStatus: int64(refusal.status), Version: h.UpdatedAt,
+			})
 		}
 		return nil
 	})

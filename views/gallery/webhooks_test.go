@@ -23,6 +23,7 @@ func (f fakes) webhooks() webhooks.ListPage {
 	return webhooks.ListPage{Page: f.page("/webhooks"), Rows: []webhooks.Row{
 		f.webhookRow(),
 		{ID: 1, Name: f.zh("值班大屏", "Wall board"), Place: "https://board.example.com", State: "on", Waiting: "0", LastOK: at(12 * time.Second)},
+		{ID: 4, Name: f.zh("审计系统", "Auditing"), Place: "https://audit.example.com", State: "on", Trouble: "refused", Status: 422, Failing: at(25 * time.Minute), Waiting: "12", Oldest: at(4 * time.Minute), GivenUp: 118, LastOK: at(26 * time.Minute)},
 		{ID: 3, Name: f.zh("旧系统", "Old system"), Place: "http://10.0.0.8:8080", State: "gone", Waiting: "0", LastOK: at(300 * time.Hour)},
 	}}
 }

@@ -53,11 +53,25 @@ func (r *Row) image() string {
 
 // standing is its state in a word.
 func (r *Row) standing(p layout.Page) string {
-	if r.State == "on" && r.Trouble != "" {
+	switch {
+	case r.State == "on" && r.Trouble == "refused":
+		return p.T("webhooks.refusing")
+	case r.State == "on" && r.Trouble != "":
 		return p.T("webhooks.failing")
 	}
 	return p.Word("webhooks.state.", r.State)
 }
+
+// why is what its state in a word leaves open.
+func (r *Row) why(p layout.Page) string {
+	if r.Trouble == "refused" {
+		return p.T("webhooks.status", "Status", r.Status)
+	}
+	return because(p, r.Trouble, int64(r.Status))
+}
+
+// holds says that what was not tried yet waits for its receiver: one that refuses events is sent the others all the same.
+func (r *Row) holds() bool { return r.State == "on" && r.Trouble != "" && r.Trouble != "refused" }
 
 // told is what events it is told of.
 func (r *Row) told(p layout.Page) string {
