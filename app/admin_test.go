@@ -363,6 +363,9 @@ func TestTheAlarmPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := b.get("/alarms/messages?state=givenup&channel=1")
+		if list.document(t).Find("#results[data-live-every]").Length() != 1 || list.document(t).Find(".page-head [data-live-mark]").Length() != 1 {
+			t.Error("a message that is being sent stays so until somebody loads the page again")
+		}
 		if rows := list.document(t).Find("tbody tr"); rows.Length() != 1 || strings.Contains(list.body, "<b>gone</b>") || !strings.Contains(rows.Text(), "×3") {
 			t.Errorf("messages: %d rows", rows.Length())
 		}

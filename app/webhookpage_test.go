@@ -53,6 +53,25 @@ func TestDeliveriesLeadToWhatThereIs(t *testing.T) {
 			}
 		}
 
+		// What is being sent is gone a moment later: the page draws itself anew, in the state that it shows.
+		path := "/webhooks/" + strconv.FormatInt(hook, 10)
+		if part := root.do("GET", path, nil, "HX-Request", "true", "Punctual-Live", "1"); strings.Contains(part.body, "<html") || part.document(t).Find("#webhook").AttrOr("data-live-from", "") != path+"?state=waiting" {
+			t.Errorf("what changes of it: %s", part.body)
+		}
+		if page := root.get(path + "?state=taken").document(t); page.Find("#webhook[data-live-every]").AttrOr("data-live-from", "") != path+"?state=taken" || page.Find(".page-head [data-live-mark]").Length() != 1 {
+			t.Error("the page does not refresh itself")
+		}
+		// So is what can be done with it, once the receiver has said that it is gone, or somebody has switched it on.
+		for state, want := range map[string]int{"on": 1, "gone": 0} {
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_webhook SET state = ? WHERE id = ?", state, hook); err != nil {
+				t.Fatal(err)
+			}
+			part := root.do("GET", path, nil, "HX-Request", "true", "Punctual-Live", "1").document(t)
+			if got := part.Find(`form[action="` + path + `/test"]`).Length(); got != want || part.Find(`form[id][action="`+path+`/secret"]`).Length() != 1 {
+				t.Errorf("of one that is %s the page offers %d tests, want %d", state, got, want)
+			}
+		}
+
 		// Cancel leads to where saving leads.
 		edit := root.get("/executors/" + strconv.FormatInt(group, 10) + "/edit")
 		if to := edit.document(t).Find(".form-foot a").AttrOr("href", ""); edit.status != http.StatusOK || to != "/executors/"+strconv.FormatInt(group, 10) {

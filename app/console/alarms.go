@@ -66,7 +66,7 @@ func (c *alarmPages) channelList(ec echo.Context) error {
 	if page.Messages, err = c.latest(ec, page.Page, 0); err != nil {
 		return err
 	}
-	return render(ec, http.StatusOK, alarms.List(page))
+	return renderPart(ec, http.StatusOK, alarms.List(page), alarms.FragmentList)
 }
 
 // escalating are the names of the channels whose routes tell a channel of what nobody looks after.
@@ -122,7 +122,7 @@ func (c *alarmPages) channelDetail(ec echo.Context) error {
 		return err
 	}
 	page.Flashes = c.pageWithFlash(ec).Flashes
-	return render(ec, http.StatusOK, alarms.Detail(page))
+	return renderPart(ec, http.StatusOK, alarms.Detail(page), alarms.FragmentDetail)
 }
 
 func (c *alarmPages) channelPage(ec echo.Context) (alarms.DetailPage, error) {

@@ -50,7 +50,7 @@ func (c *webhookPages) webhookList(ec echo.Context) error {
 	for i := range list {
 		page.Rows = append(page.Rows, c.webhookRow(page.Page, &list[i], groups.title))
 	}
-	return render(ec, http.StatusOK, webhooks.List(page))
+	return renderPart(ec, http.StatusOK, webhooks.List(page), webhooks.FragmentList)
 }
 
 func (c *webhookPages) webhookRow(page layout.Page, w *manage.Webhook, title func(int64) string) webhooks.Row {
@@ -219,6 +219,7 @@ func (c *webhookPages) webhookShow(ec echo.Context) error {
 	if err != nil || below < 0 {
 		below = 0
 	}
+	page.From = link.Webhook(w.ID, page.Tab, below)
 	list, err := c.webhooks.Deliveries(ec.Request().Context(), who(ec), w.ID, int64(state), below, deliveriesShown+1)
 	if err != nil {
 		return err
@@ -230,7 +231,7 @@ func (c *webhookPages) webhookShow(ec echo.Context) error {
 	for i := range list {
 		page.Deliveries = append(page.Deliveries, c.delivery(page.Page, &list[i], groups))
 	}
-	return render(ec, http.StatusOK, webhooks.Show(page))
+	return renderPart(ec, http.StatusOK, webhooks.Show(page), webhooks.FragmentShow)
 }
 
 func (c *webhookPages) delivery(page layout.Page, d *manage.Delivery, groups groupTitles) webhooks.Delivery {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -14,8 +15,10 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/webhooks"
 )
 
 // cable is the way between a browser and an admin, which can be cut.
@@ -113,8 +116,14 @@ func TestBrowserSaysWhatItKnows(t *testing.T) {
 	beat := n.schedule("Heartbeat", "echo alive", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"1800"}})
 	n.must(t, link.JobStart(beat), nil)
 	run := n.run(n.job("Settle", countdown), "")
+	channel := n.must(t, link.AlarmsPath, mailChannel(n.group)).Get("Location")
+	if code, body, _ := n.post(t, link.WebhooksPath, url.Values{webhooks.FieldName: {"Hub"}, webhooks.FieldURL: {"http://127.0.0.1:1/"}, webhooks.FieldTypes: {"punctual.job.created"}}); code != http.StatusOK {
+		t.Fatalf("a webhook: %d\n%s", code, body)
+	}
+	_, body := n.get(t, link.WebhooksPath)
+	hook := link.Webhook(lastID(t, body, link.WebhooksPath+`/(\d+)"`), "taken", 0)
 
-	for _, path := range []string{"/", "/jobs", link.Job(beat), "/runs", "/nodes", link.WallPath, link.ForecastPath, link.TimelinePath, link.AlarmsOpenPath, link.ExecutorsPath, link.Executor(n.group), run} {
+	for _, path := range []string{"/", "/jobs", link.Job(beat), "/runs", "/nodes", link.WallPath, link.ForecastPath, link.TimelinePath, link.AlarmsOpenPath, link.ExecutorsPath, link.Executor(n.group), run, link.AlarmsPath, channel, link.WebhooksPath, hook} {
 		n.visit(path)
 		n.do(holds(pageIs+`"live" && `+liveMark+`.checkVisibility() && `+liveMark+`.innerText.trim() === "Live"`),
 			chromedp.Evaluate(`window.same = true; window.color = `+shownColor, nil))
@@ -138,6 +147,34 @@ func TestBrowserSaysWhatItKnows(t *testing.T) {
 	n.keepsToTimes(way, beat)
 	n.sendsFilterAgain(way)
 	n.knowsWhatIsGone(beat)
+	n.admin.noPanic(t)
+}
+
+// mailChannel is a channel of an executor group by a mail server that is not there.
+func mailChannel(group int64) url.Values {
+	return url.Values{
+		alarms.FieldKind: {"mail"}, alarms.FieldName: {"Night shift"}, alarms.FieldGroup: {fmt.Sprint(group)}, alarms.FieldEnabled: {"1"}, alarms.FieldHost: {"127.0.0.1"},
+		alarms.FieldPort: {"1"}, alarms.FieldSecurity: {"none"}, alarms.FieldFrom: {"punctual@example.com"}, alarms.FieldRecipients: {"ops@example.com"}, alarms.FieldQuietMode: {"queue"},
+	}
+}
+
+// TestBrowserKeepsATestOfAnAlarm has the page of a channel draw itself anew while somebody types where a test goes, and while its answer is read.
+func TestBrowserKeepsATestOfAnAlarm(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	n.before(`{ window.rounds = 0; const ask = window.fetch; window.fetch = async (...all) => { const answer = await ask(...all); rounds += String(all[0]).includes("/alarms/"); return answer; }; }`)
+	channel := n.must(t, link.AlarmsPath, mailChannel(n.group)).Get("Location")
+	const (
+		field = `document.querySelector("#to")`
+		again = `document.dispatchEvent(new Event("visibilitychange")) && rounds > seen + 1`
+	)
+	n.visit(channel)
+	n.do(holds(pageIs+`"live"`), write("#to", "me@example.com"), chromedp.Evaluate(`window.seen = rounds; window.typed = `+field, nil),
+		holds(again), holds(`typed.isConnected && typed.value === "me@example.com" && document.activeElement === typed`))
+	n.do(click("#test-button"), holds(`document.querySelector("#test [role=status] .notice.warning") && document.querySelector("#test .badge.failed")`), chromedp.Evaluate(`window.seen = rounds`, nil), holds(again),
+		holds(`document.querySelector("#test [role=status] .notice.warning") && `+field+`.value === "me@example.com"`),
+		// Why it failed is said once.
+		holds(`document.querySelector("#test").innerText.split("refused").length === 2`))
 	n.admin.noPanic(t)
 }
 

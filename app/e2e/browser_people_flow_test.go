@@ -138,7 +138,7 @@ func (d deeds) channels(hook string) {
 	d.press(".form-foot .primary")
 	d.do(shows("/alarms/1"))
 	d.press("#test-button")
-	d.sees(`document.querySelector("#test .notice.warning")?.textContent.includes("403") && document.querySelector("#test .badge.failed")`)
+	d.sees(`document.querySelector("#test .notice.warning") && document.querySelector("#test").textContent.includes("403") && document.querySelector("#test .badge.failed")`)
 	d.press(`.page-head [href$="/edit"]`)
 	d.fill("#url", hook)
 	d.press(".form-foot .primary")

@@ -53,14 +53,14 @@ type Route struct {
 	Second  string
 }
 
-// ListPage lists the channels ([List]).
+// ListPage lists the channels ([List]; fragment [FragmentList]).
 type ListPage struct {
 	layout.Page
 	Channels []Channel
 	Messages []Message // the latest
 }
 
-// DetailPage is one channel ([Detail]; fragment [FragmentTest] is the answer to a test).
+// DetailPage is one channel ([Detail]; fragments [FragmentDetail] and [FragmentTest], the answer to a test).
 type DetailPage struct {
 	layout.Page
 	Channel  Channel
@@ -68,8 +68,13 @@ type DetailPage struct {
 	Test     Test
 }
 
-// FragmentTest is the part of a channel's page that a test changes.
-const FragmentTest = "test"
+const (
+	// FragmentList is the part of the list of channels that changes, and FragmentDetail that of a channel's page.
+	FragmentList   = "list"
+	FragmentDetail = "detail"
+	// FragmentTest is the part of a channel's page that a test changes.
+	FragmentTest = "test"
+)
 
 // Test is what became of a test message.
 type Test struct {

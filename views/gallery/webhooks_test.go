@@ -31,7 +31,7 @@ func (f fakes) webhooks() webhooks.ListPage {
 func (f fakes) webhook() webhooks.ShowPage {
 	at := func(ago time.Duration) format.Time { return f.at(-ago) }
 	return webhooks.ShowPage{
-		Page: f.page("/webhooks/2"), Row: f.webhookRow(), Tab: "waiting", More: "/webhooks/2?state=waiting&below=1",
+		Page: f.page("/webhooks/2"), Row: f.webhookRow(), Tab: "waiting", From: "/webhooks/2?state=waiting", More: "/webhooks/2?state=waiting&below=1",
 		Deliveries: []webhooks.Delivery{
 			{ID: 901, Event: "evt_901_mm94mtc0", Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5012, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5012", At: at(time.Minute)},
 			{ID: 899, Event: "evt_899_mm94mq9k", Type: "punctual.run.finished", About: f.T("webhooks.about.run", "ID", 5010, "Job", f.zh("每日对账", "Daily reconciliation")), Link: "/runs/5010", At: at(5 * time.Minute), Tries: 2,

@@ -175,9 +175,16 @@ type ShowPage struct {
 	layout.Page
 	Row
 	Tab        string // waiting, taken, given_up
+	From       string // the address of just these, whatever state has deliveries by then
 	Deliveries []Delivery
 	More       string // address of the next page; empty: none
 }
+
+// FragmentList and FragmentShow are the parts of [List] and [Show] that change.
+const (
+	FragmentList = "list"
+	FragmentShow = "show"
+)
 
 // Tabs are the states of deliveries, in their order.
 var Tabs = []string{"waiting", "taken", "given_up"}

@@ -3,10 +3,10 @@
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 
-// The script's own doings on a page are nothing the server knows: the page's mark, the boxes, the schedules in words; what is open, and
+// The script's own doings on a page are nothing the server knows: the page's mark, the boxes, the schedules in words, what somebody types ([data-kept]); what is open, and
 // the classes of some elements.
 export const callbacks = (kept) => ({
-  beforeNodeMorphed: (old, fresh) => !(old.nodeType === 1 && (old.matches("[data-live-mark], .pick") || (old.matches("[data-cron]") && old.dataset.cron === fresh.dataset?.cron))),
+  beforeNodeMorphed: (old, fresh) => !(old.nodeType === 1 && (old.matches("[data-live-mark], [data-kept], .pick") || (old.matches("[data-cron]") && old.dataset.cron === fresh.dataset?.cron))),
   beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches(kept)),
 });
 const rows = (list) => [...list.querySelectorAll("tbody tr")];
