@@ -178,6 +178,26 @@ func TestBrowserKeepsATestOfAnAlarm(t *testing.T) {
 	n.admin.noPanic(t)
 }
 
+// TestBrowserStaysEnded leaves a page open whose part is drawn anew so seldom that it asks between whether the admin is there. That it is
+// changes nothing for somebody whose session has ended.
+func TestBrowserStaysEnded(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	n.passes()
+	n.expect("401")
+	n.visit(link.AlarmsOpenPath)
+	n.do(holds(pageIs+`"live"`), network.ClearBrowserCookies(), holds(`pass(1) && `+pageIs+`"ended"`))
+	for range 12 {
+		var now string
+		if n.do(chromedp.Evaluate(`pass(1)`, &now, awaited)); now != "ended" {
+			t.Fatalf("the page says that it is %s", now)
+		}
+	}
+	n.enter(n.session)
+	n.do(holds(`pass(1) && ` + pageIs + `"live"`))
+	n.admin.noPanic(t)
+}
+
 // TestBrowserNoticesAFrozenAdmin stops the admin where it is: it takes calls and says nothing, so no call fails. The long waits of the
 // page pass when the test says so, and are those that somebody at the screen would sit through.
 func TestBrowserNoticesAFrozenAdmin(t *testing.T) {

@@ -14,6 +14,7 @@ export function rounds(draw) {
   let timer = 0;
   let asking = false;
   let failed = 0;
+  let over; // that the server is there says nothing for the page any more
   let due; // when the part is to be drawn again
   let deeds = 0; // that were answered: what was asked for before the last of them is older than it
   let listed = ""; // the address whose list was drawn last
@@ -25,7 +26,7 @@ export function rounds(draw) {
     const began = Date.now();
     try {
       const answer = await fetch(shown ? (shown.dataset.liveFrom ?? address) : "/healthz", { headers: { "HX-Request": "true", "Punctual-Live": "1" }, signal: AbortSignal.timeout(patience) });
-      if (own.over(answer.redirected ? 401 : answer.status)) return;
+      if ((over = own.over(answer.redirected ? 401 : answer.status))) return;
       if (!answer.ok) throw new Error(answer.status);
       const fresh = shown && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(shown.id);
       failed = 0;
@@ -56,7 +57,7 @@ export function rounds(draw) {
     } else if (!document.hidden && own) {
       asking = true;
       const now = Date.now();
-      const draws = failed || every <= glance || now >= due || now + every < due; // of another part
+      const draws = failed || over || every <= glance || now >= due || now + every < due; // of another part
       if (draws) due = now + every;
       await ask(draws && shown);
       asking = false;
