@@ -59,6 +59,31 @@ func TestAnAlarmForOneJob(t *testing.T) {
 		}
 		before := routes()
 
+		// A second channel for the job is not offered under the name of the first.
+		if got := post(root, "Settle", "0", job, http.StatusSeeOther); !strings.HasPrefix(got.header.Get("Location"), "/alarms/") {
+			t.Fatalf("make one for the job: %s", got.header.Get("Location"))
+		}
+		if name := root.get(form+"&kind=wecom").document(t).Find("#name").AttrOr("value", ""); name != "settle WeCom" {
+			t.Errorf("the second one is called %q", name)
+		}
+		// Nor a third one, to whoever does not see the others either.
+		if got := post(root, "Settle WeCom", "0", job, http.StatusSeeOther); !strings.HasPrefix(got.header.Get("Location"), "/alarms/") {
+			t.Fatalf("make another: %s", got.header.Get("Location"))
+		}
+		for who, b := range map[string]*browser{"admin": root, "editor": editor} {
+			for kind, want := range map[string]string{"wecom": "settle WeCom 2", "slack": "settle Slack"} {
+				if name := b.get(form+"&kind="+kind).document(t).Find("#name").AttrOr("value", ""); name != want {
+					t.Errorf("%s is offered %q, want %q", who, name, want)
+				}
+			}
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "DELETE FROM punctual_alarm_route WHERE channel_id IN (SELECT id FROM punctual_alarm_channel WHERE name LIKE 'Settle%')"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "DELETE FROM punctual_alarm_channel WHERE name LIKE 'Settle%'"); err != nil {
+			t.Fatal(err)
+		}
+
 		for who, b := range map[string]*browser{"admin": root, "editor": editor} {
 			if b.get("/jobs/"+job).document(t).Find(`a[href="`+form+`"]`).Length() != 1 {
 				t.Errorf("%s is not led to the form", who)

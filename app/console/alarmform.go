@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,9 +20,6 @@ import (
 )
 
 func (c *alarmPages) channelNew(ec echo.Context) error {
-	if _, _, err := c.channels.List(ec.Request().Context(), who(ec)); err != nil { // refuses who may not
-		return err
-	}
 	page := alarms.FormPage{
 		Page: c.pageWithFlash(ec), Kinds: alarmKinds(), Kind: alarmKind(alarm.Kind(ec.QueryParam(alarms.FieldKind))),
 		Values: alarms.FormValues{Enabled: true, EveryJob: true, Security: string(alarm.SecurityStartTLS), QuietMode: string(alarm.QuietQueue)},
@@ -32,9 +30,22 @@ func (c *alarmPages) channelNew(ec echo.Context) error {
 	if err := c.forNew(ec, &page, ec.QueryParam(alarms.FieldJob), 0); err != nil {
 		return err
 	}
-	page.Values.Name = page.Job.Name
-	if name := []rune(page.Job.Name); len(name) > alarms.NameLength {
-		page.Values.Name = string(name[:alarms.NameLength])
+	// That of the job, of a second channel for it with that of its kind, and of more with a number.
+	kind := " " + page.T("alarms.kind."+page.Kind.Name)
+	var err error
+	page.Values.Name, err = c.channels.FreeName(ec.Request().Context(), who(ec), func(before int) string {
+		var end string
+		switch before {
+		case 0:
+		case 1:
+			end = kind
+		default:
+			end = kind + " " + strconv.Itoa(before)
+		}
+		return strings.TrimSpace(firstRunes(page.Job.Name, alarms.NameLength-utf8.RuneCountInString(end))) + end
+	})
+	if err != nil {
+		return err
 	}
 	return render(ec, http.StatusOK, alarms.Form(page))
 }
@@ -358,7 +369,7 @@ func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage
 
 // seconds are the channels that a route may tell of what nobody looks after.
 func (c *alarmPages) seconds(ec echo.Context, first alarm.Channel, chosen int64) ([]ui.Option, error) {
-	all, _, err := c.channels.List(ec.Request().Context(), who(ec))
+	all, err := c.channels.Own(ec.Request().Context(), who(ec))
 	var list []ui.Option
 	for _, ch := range all {
 		if ch.ID != first.ID && ch.GroupID == first.GroupID {
@@ -455,4 +466,10 @@ func texts[T ~string](values []T) []string {
 		list[i] = string(v)
 	}
 	return list
+}
+
+// firstRunes is as much of a text as fits.
+func firstRunes(text string, most int) string {
+	r := []rune(text)
+	return string(r[:min(len(r), most)])
 }

@@ -200,7 +200,7 @@ const messagesPerPage = 50
 func (c *alarmPages) messageList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.MessagesFrom(ec.QueryParams())
-	channels, _, err := c.channels.List(ctx, p)
+	channels, err := c.channels.Own(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ type AlarmRoute struct {
 	Second string // the channel that is told when nobody looks after an alarm; empty: none
 }
 
-// routes are all routes by channel, with the names of what p may see.
-func (s *Channels) routes(ctx context.Context, p auth.Principal) (map[int64][]AlarmRoute, error) {
+// routes are all routes by channel, with the names of what p may see and of own, the channels that p looks after.
+func (s *Channels) routes(ctx context.Context, p auth.Principal, own []alarm.Channel) (map[int64][]AlarmRoute, error) {
 	all, err := s.cfg.Alarmer.Routes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list alarm routes: %w", err)
@@ -44,10 +44,6 @@ func (s *Channels) routes(ctx context.Context, p auth.Principal) (map[int64][]Al
 		if p.CanUseGroup(g.ID) {
 			groups[g.ID] = g.Title
 		}
-	}
-	own, err := s.own(ctx, p)
-	if err != nil {
-		return nil, err
 	}
 	channels := make(map[int64]string, len(own))
 	for _, c := range own {

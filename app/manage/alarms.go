@@ -92,50 +92,68 @@ func (s *Channels) allowed(p auth.Principal) error {
 
 // List is every channel that p looks after, by name, with the routes that lead to each, by channel.
 func (s *Channels) List(ctx context.Context, p auth.Principal) ([]alarm.Channel, map[int64][]AlarmRoute, error) {
-	if err := s.allowed(p); err != nil {
-		return nil, nil, err
-	}
-	channels, err := s.own(ctx, p)
+	channels, err := s.Own(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	routes, err := s.routes(ctx, p)
+	routes, err := s.routes(ctx, p, channels)
 	return channels, routes, err
 }
 
-// own are the channels that p looks after.
-func (s *Channels) own(ctx context.Context, p auth.Principal) ([]alarm.Channel, error) {
-	// By the list, which also has a channel whose settings cannot be read: it can then be mended or deleted.
+// FreeName is the first of some names that no channel has, whoever looks after it: names are given once. It asks for each by how many were taken.
+func (s *Channels) FreeName(ctx context.Context, p auth.Principal, name func(before int) string) (string, error) {
+	if err := s.allowed(p); err != nil {
+		return "", err
+	}
 	all, err := s.cfg.Alarmer.Channels(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list alarm channels: %w", err)
+		return "", during("list alarm channels", err)
 	}
-	return slices.DeleteFunc(all, func(c alarm.Channel) bool { return !s.May(p, c.GroupID) }), nil
+	for before := 0; ; before++ {
+		if free := name(before); !slices.ContainsFunc(all, func(c alarm.Channel) bool { return strings.EqualFold(c.Name, free) }) {
+			return free, nil
+		}
+	}
+}
+
+// Own are the channels that p looks after, by name.
+func (s *Channels) Own(ctx context.Context, p auth.Principal) ([]alarm.Channel, error) {
+	if err := s.allowed(p); err != nil {
+		return nil, err
+	}
+	// By the list, which also has a channel whose settings cannot be read: it can then be mended or deleted.
+	all, err := s.cfg.Alarmer.Channels(ctx)
+	return slices.DeleteFunc(all, func(c alarm.Channel) bool { return !s.May(p, c.GroupID) }), during("list alarm channels", err)
 }
 
 // Get is one channel with the routes that lead to it.
 func (s *Channels) Get(ctx context.Context, p auth.Principal, id int64) (alarm.Channel, []AlarmRoute, error) {
-	c, err := s.get(ctx, p, id)
+	own, err := s.Own(ctx, p)
+	if err != nil {
+		return alarm.Channel{}, nil, err
+	}
+	c, err := among(own, id)
 	if err != nil {
 		return c, nil, err
 	}
-	routes, err := s.routes(ctx, p)
+	routes, err := s.routes(ctx, p, own)
 	return c, routes[id], err
 }
 
 func (s *Channels) get(ctx context.Context, p auth.Principal, id int64) (alarm.Channel, error) {
-	if err := s.allowed(p); err != nil {
-		return alarm.Channel{}, err
-	}
-	all, err := s.own(ctx, p)
+	own, err := s.Own(ctx, p)
 	if err != nil {
 		return alarm.Channel{}, err
 	}
-	at := slices.IndexFunc(all, func(c alarm.Channel) bool { return c.ID == id })
+	return among(own, id)
+}
+
+func among(own []alarm.Channel, id int64) (alarm.Channel, error) {
+	at := slices.IndexFunc(own, func(c alarm.Channel) bool { return c.ID == id })
 	if at < 0 {
 		return alarm.Channel{}, problem.New(problem.NotFound, "problem.channel.gone")
 	}
-	return all[at], nil
+	return own[at], nil
 }
 
 // ChannelGroup is the name of the field for the group that a new channel belongs to.
@@ -331,10 +349,7 @@ func (s *Channels) Preview(ctx context.Context, p auth.Principal, c alarm.Channe
 
 // Messages lists what was sent or waits, newest first.
 func (s *Channels) Messages(ctx context.Context, p auth.Principal, f alarm.DeliveryFilter) ([]AlarmMessage, error) {
-	if err := s.allowed(p); err != nil {
-		return nil, err
-	}
-	channels, err := s.own(ctx, p)
+	channels, err := s.Own(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ func TestChannelsAreForAdministrators(t *testing.T) {
 		ctx := t.Context()
 		tests := map[string]func(context.Context, auth.Principal) error{
 			"list": func(ctx context.Context, p auth.Principal) error { _, _, err := b.Channels.List(ctx, p); return err },
+			"own":  func(ctx context.Context, p auth.Principal) error { _, err := b.Channels.Own(ctx, p); return err },
 			"get":  func(ctx context.Context, p auth.Principal) error { _, _, err := b.Channels.Get(ctx, p, 1); return err },
 			"save": func(ctx context.Context, p auth.Principal) error {
 				_, err := b.Channels.Save(ctx, p, alarm.Channel{}, &alarm.Route{Scope: alarm.ScopeAll})
@@ -314,6 +315,32 @@ func TestChannelsAreChangedWithTheirAudit(t *testing.T) {
 			}
 			if now := state(); now != was {
 				t.Errorf("%s: %s, was %s", name, now, was)
+			}
+		}
+	})
+}
+
+// TestChannelsAreReadOnce: their list also for its routes, and not for what a list of messages shows, which is drawn anew every five seconds.
+func TestChannelsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := withAlarms(t, pool)
+		if _, err := b.Channels.Save(t.Context(), b.admin, alarm.Channel{Name: "ops", Kind: alarm.KindWebhook, Settings: alarm.Settings{URL: "https://example.com/"}}, &alarm.Route{Scope: alarm.ScopeAll}); err != nil {
+			t.Fatal(err)
+		}
+		for what, tt := range map[string]struct {
+			read   func() (int, error)
+			routes int
+		}{
+			"the list":    {func() (int, error) { list, _, err := b.Channels.List(t.Context(), b.admin); return len(list), err }, 1},
+			"their names": {func() (int, error) { list, err := b.Channels.Own(t.Context(), b.admin); return len(list), err }, 0},
+		} {
+			sent := dbtest.Watch(t, pool)
+			if n, err := tt.read(); err != nil || n != 1 {
+				t.Errorf("%s: %d, %v", what, n, err)
+			}
+			if channels, routes := len(sent.Transactions("ListAlarmChannels")), len(sent.Transactions("ListAlarmRoutes")); channels != 1 || routes != tt.routes {
+				t.Errorf("%s reads the channels %d times and the routes %d times", what, channels, routes)
 			}
 		}
 	})
