@@ -204,3 +204,19 @@ func (p RoutePage) scopes() []ui.Option {
 func (p MessagesPage) states() []ui.Option {
 	return ui.Labelled(p.Printer, "alarms.message.", link.MessageStates(), p.Filter.State, false)
 }
+
+// retryWord is what the button of a message says: what nobody has tried to send is not sent again.
+func (m Message) retryWord() string {
+	if m.Tries == 0 {
+		return "alarms.sendnow"
+	}
+	return "alarms.retry"
+}
+
+// retryLabel is the same with the message's number behind it.
+func (m Message) retryLabel() string {
+	if m.Tries == 0 {
+		return "alarms.sendnow.label"
+	}
+	return "alarms.retry.label"
+}
