@@ -96,6 +96,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
 		row := groupRow(g, c.addresses(page.Page, p, g.ID), jobs[g.ID].All)
+		row.CanStop = row.Jobs > 0 && p.Can(g.ID, auth.RightSchedule)
 		row.Addresses = shown[g.ID] // a group with one address lost and one online is still online
 		page.Rows = append(page.Rows, row)
 	}

@@ -606,7 +606,7 @@ func (f fakes) groups() groups.ListPage {
 	reporting := online("10.2.0.41")
 	reporting = append(reporting, groups.Address{URL: "http://10.2.0.42:9999/", State: groups.AddressLate, Beat: f.at(-70 * time.Second)}, groups.Address{URL: "http://10.2.0.43:9999/", State: groups.AddressOffline, Beat: f.at(-3 * time.Hour)})
 	return groups.ListPage{Page: f.page("/executors"), Total: 5, CanEdit: true, AnyGroups: true, Refused: f.refused(), Rows: []groups.Row{
-		{ID: 1, AppName: "order-service", Title: f.zh("订单服务", "Orders"), Addresses: online("10.2.0.14", "10.2.0.15", "10.2.0.16", "10.2.0.17", "10.2.0.18"), Online: 5, Jobs: 412},
+		{ID: 1, AppName: "order-service", Title: f.zh("订单服务", "Orders"), Addresses: online("10.2.0.14", "10.2.0.15", "10.2.0.16", "10.2.0.17", "10.2.0.18"), Online: 5, Jobs: 412, CanStop: true},
 		{ID: 2, AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Addresses: f.typed(), Online: 1, Manual: true, Jobs: 38},
 		{ID: 3, AppName: "reporting", Title: f.zh("报表中心", "Reporting"), Addresses: reporting, Online: 2, Jobs: 1204},
 		{ID: 4, AppName: "legacy-billing", Title: f.zh("旧账务系统", "Legacy billing"), Jobs: 0},

@@ -42,6 +42,7 @@ type Row struct {
 	Addresses []Address
 	Online    int // addresses that answer or have beaten lately
 	Jobs      int64
+	CanStop   bool // all of them
 }
 
 // AddressState is what is known about an address.

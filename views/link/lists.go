@@ -44,6 +44,13 @@ func FlowJobs(flowID int64, kind string) string {
 	return withQuery(JobChildrenPath, q)
 }
 
+// JobsBulkOf is the question before something is done to all jobs of a group.
+func JobsBulkOf(do string, groupID int64) string {
+	q := url.Values{"all": {"1"}, "do": {do}}
+	setNumber(q, "group", groupID)
+	return withQuery(JobsBulk, q)
+}
+
 // JobsBulkOver is the question before jobs are spread, asked anew with another window.
 func JobsBulkOver(question url.Values, minutes int64) string {
 	q := maps.Clone(question)
