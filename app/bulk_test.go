@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/punctual-job/punctual/views/jobs"
 )
+
+// bulkFields are what a question about a deed for many sends, and each part of it that asks for the next one.
+const bulkFields = "form.panel input, form#" + jobs.PartID + " input"
 
 // TestManyJobsOverHTTP picks jobs in the list, looks at what would happen, does it, and takes it back.
 func TestManyJobsOverHTTP(t *testing.T) {
@@ -33,7 +37,7 @@ func TestManyJobsOverHTTP(t *testing.T) {
 	}
 	values := func(doc *goquery.Document) url.Values {
 		v := url.Values{}
-		doc.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+		doc.Find(bulkFields).Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
 		return v
 	}
 	done := b.do("POST", "/jobs/bulk", values(preview.document(t)), "HX-Request", "true")
@@ -327,13 +331,13 @@ func TestAllThatMatchOverHTTP(t *testing.T) {
 		b.post("/jobs", form(url.Values{"group": {"2"}})) // of another executor
 		values := func(doc *goquery.Document) url.Values {
 			v := url.Values{}
-			doc.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+			doc.Find(bulkFields).Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
 			return v
 		}
 		// through posts part after part, as the page does by itself.
 		through := func(page *goquery.Document) (*goquery.Document, int) {
 			for parts := 1; ; parts++ {
-				got := b.do("POST", "/jobs/bulk", values(page), "HX-Request", "true")
+				got := b.do("POST", "/jobs/bulk", values(page), "HX-Request", "true", "HX-Target", page.Find("form").AttrOr("id", ""))
 				if got.status != http.StatusOK || parts > many {
 					t.Fatalf("part %d: %d %s", parts, got.status, got.body)
 				}
@@ -345,6 +349,18 @@ func TestAllThatMatchOverHTTP(t *testing.T) {
 		list := b.get("/jobs?group=1").document(t)
 		if got := list.Find(".bulk-every").Text(); !strings.Contains(got, "450") || list.Find(`#bulk input[name="group"][value="1"]`).Length() != 1 {
 			t.Errorf("the list offers %q", got)
+		}
+		// The list of executors asks for those of one, of whoever may stop them.
+		stops := map[string]int{"viewer": 0, "stopper": 1}
+		for name, right := range map[string]string{"viewer": "1.view", "stopper": "1.schedule"} {
+			if got := b.post("/users", url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {right}}); got.status != http.StatusSeeOther {
+				t.Fatalf("create user: %d %s", got.status, got.body)
+			}
+			who := open(t, a)
+			who.login(name, testPassword)
+			if got := who.get("/executors").document(t).Find(`#group-1 a[hx-get="/jobs/bulk?all=1&do=stop&group=1"]`).Length(); got != stops[name] {
+				t.Errorf("%s may stop all jobs of %d executors, want %d", name, got, stops[name])
+			}
 		}
 		preview := b.get("/jobs/bulk?all=1&do=start&group=1&id=1").document(t)
 		if count("trigger_status = 1") != 0 || !strings.Contains(preview.Find("h1").Text(), "450") {
@@ -406,8 +422,8 @@ func TestJobsAreSpreadOverHTTP(t *testing.T) {
 		through := func(page *goquery.Document) *goquery.Document {
 			for part := 0; ; part++ {
 				v := url.Values{}
-				page.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
-				got := b.do("POST", "/jobs/bulk", v, "HX-Request", "true")
+				page.Find(bulkFields).Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+				got := b.do("POST", "/jobs/bulk", v, "HX-Request", "true", "HX-Target", page.Find("form").AttrOr("id", ""))
 				if got.status != http.StatusOK || part > 3 {
 					t.Fatalf("part %d: %d %s", part, got.status, got.body)
 				}

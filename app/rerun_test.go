@@ -40,7 +40,7 @@ func TestManyRunsAreRunAgainOverHTTP(t *testing.T) {
 		ids := failed(first) // nobody takes them: there is no executor
 		values := func(doc *goquery.Document) url.Values {
 			v := url.Values{}
-			doc.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+			doc.Find(bulkFields).Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
 			return v
 		}
 		if list := b.get("/runs").document(t); list.Find(`form#bulk[action="/runs/rerun"]`).Length() != 1 || list.Find("[data-pick-every]").Length() != 0 {
@@ -142,7 +142,7 @@ func TestManyRunsAreEndedOverHTTP(t *testing.T) {
 		}
 		values := func(doc *goquery.Document) url.Values {
 			v := url.Values{}
-			doc.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+			doc.Find(bulkFields).Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
 			return v
 		}
 		list := b.get(fmt.Sprintf("/runs?state=waiting&range=all&job=%d", made.ID)).document(t)

@@ -134,7 +134,7 @@ func (c *jobPages) bulk(ec echo.Context) error {
 		return err
 	}
 	ec.Response().Header().Set("HX-Trigger", jobsChanged)
-	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
+	return bulkDone(ec, page)
 }
 
 // bulkPause reads the pause that each of the jobs gets. Times are those of the installation's zone, as on the page of pauses.
@@ -182,9 +182,24 @@ func (c *jobPages) bulkPart(ec echo.Context, b manage.Bulk) error {
 	page.Group, page.Add, page.Drop = b.Group, strings.Join(b.Add, ","), strings.Join(b.Drop, ",")
 	page.Field, page.To = b.Field, b.To
 	if len(page.Rest) > 0 {
-		return renderPart(ec, http.StatusOK, jobs.BulkGoesOn(page), ui.FragmentDialog)
+		return bulkGoesOn(ec, page)
 	}
 	ec.Response().Header().Set("HX-Trigger", jobsChanged)
+	return bulkDone(ec, page)
+}
+
+// bulkGoesOn answers a part of a deed that goes on: with the panel at first, and then with what changes of it.
+func bulkGoesOn(ec echo.Context, page jobs.BulkPage) error {
+	fragment := ui.FragmentDialog
+	if ec.Request().Header.Get("HX-Target") == jobs.PartID {
+		fragment = jobs.FragmentPart
+	}
+	return renderPart(ec, http.StatusOK, jobs.BulkGoesOn(page), fragment)
+}
+
+// bulkDone answers the last part: what became of all takes the place of the panel.
+func bulkDone(ec echo.Context, page jobs.BulkPage) error {
+	ec.Response().Header().Set("HX-Retarget", "closest .panel")
 	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
 }
 

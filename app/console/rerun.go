@@ -85,10 +85,10 @@ func (c *runPages) bulk(ec echo.Context, deed runDeed) error {
 	if all {
 		page.GoOn(told, set[len(in.IDs):], false)
 		if len(page.Rest) > 0 {
-			return renderPart(ec, http.StatusOK, jobs.BulkGoesOn(page), ui.FragmentDialog)
+			return bulkGoesOn(ec, page)
 		}
 	}
-	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
+	return bulkDone(ec, page)
 }
 
 // runsPart is to how many runs it is done at once, so that their progress is seen.

@@ -41,6 +41,7 @@ func TestBrowserStopsAllOfAnExecutor(t *testing.T) {
 		t.Helper()
 		n.do(chromedp.Navigate(n.admin.url+matching+"&state=running"), holds(fmt.Sprintf(`document.querySelectorAll("tbody tr[data-id]").length === %d`, min(want, 50))))
 	}
+	n.before(`{ const send = XMLHttpRequest.prototype.send; XMLHttpRequest.prototype.send = function (body) { if (window.hold && String(body).includes("told=")) hold.then(() => send.call(this, body)); else send.call(this, body); }; }`)
 	n.do(chromedp.Navigate(n.admin.url + matching))
 	all("start")
 	running(many)
@@ -52,9 +53,37 @@ func TestBrowserStopsAllOfAnExecutor(t *testing.T) {
 	if clicks > 4 {
 		t.Errorf("%d clicks", clicks)
 	}
-	clicked("dialog[open] footer button") // undo
-	n.do(holds(`document.querySelector("dialog[open] h1").textContent.includes("509 jobs are started")`))
+	undo := func() {
+		n.do(click("dialog[open] footer button"), holds(`document.querySelector("dialog[open] h1").textContent.includes("509 jobs are started")`))
+	}
+	undo()
 	running(many)
+
+	// From the dashboard, as every other deed of a day, with no list in between.
+	clicks = 0
+	n.visit("/")
+	clicked(`.sidebar a[href="/executors"]`)
+	clicked(fmt.Sprintf(`#group-%d [hx-get*="do=stop"]`, n.group))
+	n.do(holds(`document.querySelector("dialog[open] h1")?.textContent.includes("509")`))
+	// Whoever is about to close it while it goes on is there still at each of its parts, and at its end where what came of it is told.
+	n.do(chromedp.Evaluate(`window.hold = new Promise((done) => (window.release = done)); window.came = []`, nil))
+	clicked("dialog[open] footer .primary")
+	n.do(holds(`document.querySelector("dialog[open] progress") && document.activeElement.matches("h1")`),
+		chromedp.Evaluate(`document.querySelector("dialog footer [data-close]").focus(); document.addEventListener("focusin", (event) => came.push(event.target.localName)); hold = null; release()`, nil),
+		holds(`document.querySelector("dialog[open] h1")?.textContent.startsWith("509 jobs are") && came.length > 0`), holds(`came.join() === "h1"`))
+	if clicks > 4 {
+		t.Errorf("%d clicks from the dashboard", clicks)
+	}
+	undo()
+	running(many)
+
+	// On a phone, where the head of the table is not seen, a page of jobs is picked with one tap too.
+	const page = ".bulk-page"
+	n.do(holds(`!document.querySelector(".bulk-page").checkVisibility()`))
+	n.resize(phone)
+	n.visit(matching)
+	n.do(click(page), holds(`document.querySelector("[data-picked-count]").textContent === "50" && [...document.querySelectorAll("[data-pick-all], [data-pick-page]")].every(box => box.checked)`),
+		click(page), holds(`!document.querySelector("[data-results] .pick:checked")`))
 	n.admin.noPanic(t)
 }
 

@@ -101,9 +101,9 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 		k.sees(`document.querySelector("dialog[open] h1")`)
 		k.tab("dialog[open] footer .primary")
 		k.press(kb.Enter)
-		k.sees(`/^\d+ jobs are stopped/.test(document.querySelector("dialog[open] h1")?.textContent)`)
+		k.sees(`/^\d+ jobs are stopped/.test(document.querySelector("dialog[open] h1")?.textContent) && document.activeElement.matches("h1")`) // the button is gone
 		k.press(kb.Escape)
-		k.sees(`!document.querySelector("dialog").open && !document.querySelector('tbody .switch[aria-checked="true"]')`)
+		k.sees(`!document.querySelector("dialog").open && !document.querySelector('tbody .switch[aria-checked="true"]') && document.activeElement.matches("[data-results]")`) // the bar is gone
 	})
 	n.must(t, fmt.Sprintf("/jobs/%d/start", failing), nil)
 	task("what runs in an hour of tonight", func() {
@@ -217,5 +217,14 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 		k.press(kb.Enter)
 		k.sees(`/^\/alarms\/\d+$/.test(location.pathname) && document.querySelector("h1").textContent.includes("Settle")`)
 	})
+	// Who asks for something in a menu and thinks better of it is back at the menu.
+	k.visit(link.Job(failing))
+	k.tab(`.page-head .menu summary`)
+	k.press(kb.Enter)
+	k.tab(fmt.Sprintf(`.page-head [hx-get="%s"]`, link.JobDelete(failing)))
+	k.press(kb.Enter)
+	k.sees(`document.querySelector("dialog[open] h1")`)
+	k.press(kb.Escape)
+	k.sees(`!document.querySelector("dialog").open && document.activeElement.matches(".page-head .menu summary")`)
 	n.admin.noPanic(t)
 }

@@ -46,6 +46,12 @@ type BulkPage struct {
 	Batch string
 }
 
+// FragmentPart is the part of [BulkGoesOn] that each answer draws anew, and PartID the id by which htmx asks for it.
+const (
+	FragmentPart = "part"
+	PartID       = "bulk-part"
+)
+
 // deedRerun and deedKill are done to runs; the others are done to jobs.
 const (
 	deedRerun = "rerun"

@@ -6,12 +6,19 @@ export function dialogs() {
 
   // Only after settling does htmx own the form inside; opened earlier, a quick click would leave the page.
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.detail.target !== dialog) return;
-    if (!dialog.open) {
-      opener = document.activeElement;
-      dialog.showModal();
+    if (event.detail.target === dialog) {
+      if (!dialog.open) {
+        opener = document.activeElement;
+        if (opener === document.body) opener = event.detail.requestConfig?.elt; // of a menu that has closed
+        dialog.showModal();
+      }
+      (dialog.querySelector("[aria-invalid=true]") ?? dialog.querySelector("[autofocus]"))?.focus();
     }
-    (dialog.querySelector("[aria-invalid=true]") ?? dialog.querySelector("[autofocus]"))?.focus();
+    // What was pressed went with what it stood in: the heading says what came of it.
+    const title = dialog.open && !dialog.contains(document.activeElement) && dialog.querySelector("h1");
+    if (!title) return;
+    title.tabIndex = -1;
+    title.focus();
   });
   // A click whose target is the dialog itself fell on its backdrop: everything inside is a child. One that began inside selects text.
   let pressed;
@@ -25,6 +32,7 @@ export function dialogs() {
   dialog.addEventListener("close", () => {
     if (dialog.open) return; // again already: this comes a moment after it was closed
     dialog.replaceChildren();
-    if (opener?.isConnected) opener.focus();
+    // What opened it may lie in a menu that has closed, or be gone with a list that was drawn anew.
+    [opener, opener?.closest("details")?.querySelector("summary"), document.querySelector("[data-results]")].find((back) => back?.checkVisibility())?.focus();
   });
 }
