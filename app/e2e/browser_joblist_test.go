@@ -122,3 +122,48 @@ func (l *jobList) undoes() {
 		l.t.Error("what was undone is not as it was before")
 	}
 }
+
+// TestBrowserMenusStayInTheWindow opens the menu of each row in a window that is lower than two menus.
+func TestBrowserMenusStayInTheWindow(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	for i := range 8 {
+		n.job(fmt.Sprintf("Payment %d", i), "true")
+	}
+	n.resize(screen{"low", 1280, 450})
+	n.visit("/jobs")
+	var outside []string
+	n.do(chromedp.Evaluate(`(async () => {
+		const outside = [];
+		for (const menu of document.querySelectorAll("tbody details.menu")) {
+			menu.scrollIntoView({ block: "center" });
+			menu.open = true;
+			await new Promise((done) => menu.addEventListener("toggle", done, { once: true }));
+			document.getAnimations().forEach((a) => a.finish());
+			const { top, bottom } = menu.querySelector(".menu-list").getBoundingClientRect();
+			if (top < 0 || bottom > innerHeight) outside.push(top + " to " + bottom);
+			menu.open = false;
+		}
+		return outside;
+	})()`, &outside, awaited))
+	if len(outside) > 0 {
+		t.Errorf("menus lie from %s of 450", strings.Join(outside, ", "))
+	}
+	n.admin.noPanic(t)
+}
+
+// TestBrowserSearchesForWholeWords types with an input method: what it has not finished is looked for by nobody.
+func TestBrowserSearchesForWholeWords(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	n.job("支付对账", "true")
+	n.job("Settle", "true")
+	const asked = `performance.getEntriesByType("resource").map((e) => new URL(e.name).searchParams.get("q")).filter(Boolean).join()`
+	for path, field := range map[string]string{"/jobs": "[data-search]", "/palette": "[data-palette-box] input"} {
+		n.visit(path)
+		n.do(click(field), input.ImeSetComposition("zhifu", 5, 5),
+			chromedp.Evaluate(`new Promise((done) => setTimeout(done, 600))`, nil, awaited), // twice what a pause in typing takes
+			input.InsertText("支付"), holds(asked+`.endsWith("支付")`), holds(asked+` === "支付"`))
+	}
+	n.admin.noPanic(t)
+}

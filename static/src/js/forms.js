@@ -30,6 +30,11 @@ export function forms() {
     form.requestSubmit(submitter);
   });
 
+  // What an input method has not finished is no word yet, least of all one to look for.
+  const text = "input, textarea";
+  document.addEventListener("input", (event) => event.isComposing && event.target.matches(text) && event.stopImmediatePropagation(), true);
+  document.addEventListener("compositionend", ({ target }) => target.matches(text) && target.dispatchEvent(new Event("input", { bubbles: true })));
+
   // A filter answers while it is typed. Its "change" comes only when the field is left, which is when something else is
   // pressed: an answer to it would draw that anew under the pointer, and the click would be lost.
   document.addEventListener("change", (event) => event.target.matches('.filters input:is([type="search"], [type="text"], :not([type]))') && event.stopImmediatePropagation(), true);

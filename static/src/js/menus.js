@@ -7,14 +7,18 @@ export function menus() {
       if (!menu.contains(event.target) || event.target.closest(".menu-item")) menu.open = false;
     }
   });
-  // A list that would end below the window (or behind the bar of a phone) opens upwards.
+  // A list that would end below the window (or behind the bar of a phone) opens to where there is more room, and is no longer than that.
   document.addEventListener("toggle", (event) => {
     const list = event.target.matches?.("details.menu[open]") && event.target.querySelector(".menu-list:not(.up)");
     if (!list) return;
     list.classList.remove("flip");
+    list.style.maxHeight = "";
     const bar = document.querySelector(".sidebar").getBoundingClientRect();
     const floor = bar.top > 0 ? bar.top : innerHeight;
-    list.classList.toggle("flip", list.getBoundingClientRect().bottom > floor - 4);
+    if (list.getBoundingClientRect().bottom <= floor - 4) return;
+    const { top, bottom } = event.target.getBoundingClientRect();
+    list.classList.toggle("flip", top > floor - bottom);
+    list.style.maxHeight = Math.max(top, floor - bottom) - 8 + "px";
   }, true);
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
