@@ -1,11 +1,11 @@
 // Rows of a list are picked by their boxes. This counts them, picks all, and a range with the shift key.
 export function picks() {
+  const whole = "[data-pick-all], [data-pick-page]"; // in the head of the table, and above it
   let last = null;
   const boxes = () => [...document.querySelectorAll("[data-results] tbody .pick")];
   const show = () => {
-    const all = document.querySelector("[data-pick-all]");
     const count = boxes().filter((box) => box.checked).length;
-    if (all) {
+    for (const all of document.querySelectorAll(whole)) {
       all.checked = count > 0 && count === boxes().length;
       all.indeterminate = count > 0 && !all.checked;
     }
@@ -14,14 +14,14 @@ export function picks() {
     if (picked) picked.textContent = every ? every.dataset.pickEvery : count;
   };
   const ready = () => {
-    for (const all of document.querySelectorAll("[data-pick-all][hidden]")) all.hidden = boxes().length === 0;
+    for (const all of document.querySelectorAll(whole)) all.hidden = boxes().length === 0;
   };
   document.addEventListener("click", (event) => {
     const box = event.target.closest?.("[data-results] .pick");
     if (!box) return;
     const every = document.querySelector("[data-pick-every]");
     if (every && box !== every && !box.checked) every.checked = false;
-    if (box.matches("[data-pick-all], [data-pick-every]")) {
+    if (box.matches(whole + ", [data-pick-every]")) {
       for (const other of boxes()) other.checked = box.checked;
     } else {
       const list = boxes();
