@@ -527,3 +527,20 @@ func TestAJobThatFailsCountsWhatHasEnded(t *testing.T) {
 		t.Errorf("%+v, want one failure of two that ended", got)
 	}
 }
+
+// TestACronTextOfAChineseInputMethodIsRead as it is meant, by the preview as by what is saved.
+func TestACronTextOfAChineseInputMethodIsRead(t *testing.T) {
+	t.Parallel()
+	const typed, want = "0 0/5 3　＊ 1，7 ？", "0 0/5 3 * 1,7 ?"
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/jobs", strings.NewReader(url.Values{jobs.FieldCron: {typed}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	err := readForm(func(ec echo.Context) error {
+		if got := typedValues(ec)[jobs.FieldCron]; got != want {
+			t.Errorf("%q is read as %q, want %q", typed, got, want)
+		}
+		return nil
+	})(echo.New().NewContext(r, httptest.NewRecorder()))
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/text/width"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
@@ -285,12 +286,16 @@ func typedMoment(v jobs.FormValues, name string, zone *time.Location) string {
 	return v[jobs.MeantBy(name)]
 }
 
+// typedCron is a cron text without the wide signs that a Chinese input method makes of * and ?: who typed them sees no difference.
+func typedCron(text string) string { return width.Narrow.String(text) }
+
 func typedValues(ec echo.Context) jobs.FormValues {
 	v := make(jobs.FormValues)
 	for name := range ec.Request().Form {
 		v[name] = ec.FormValue(name)
 	}
 	v[jobs.FieldZone] = strings.TrimSpace(v[jobs.FieldZone])
+	v[jobs.FieldCron] = typedCron(v[jobs.FieldCron])
 	return v
 }
 

@@ -175,7 +175,7 @@ func pauseMade(id int64) flash {
 
 // pauseInput reads what was typed. Times are those of the installation's zone.
 func (c *pausePages) pauseInput(v *pauses.Values) (in manage.PauseInput, fields []problem.Field) {
-	in = manage.PauseInput{Scope: jobspec.PauseScope(v.Scope), Tag: v.Tag, Strategy: jobspec.Pausing(v.Strategy), Cron: v.Cron, Zone: v.Zone, Reason: v.Reason}
+	in = manage.PauseInput{Scope: jobspec.PauseScope(v.Scope), Tag: v.Tag, Strategy: jobspec.Pausing(v.Strategy), Cron: typedCron(v.Cron), Zone: v.Zone, Reason: v.Reason}
 	number := func(name, text string) int64 {
 		if text = strings.TrimSpace(text); text == "" {
 			return 0

@@ -56,7 +56,7 @@ const each = /(, (?:every (?:minute|hour)|每分[钟鐘]|每小[时時])), .*$/;
 
 function sentence(text) {
   try {
-    const say = (verbose) => cronstrue.toString(text.trim(), { locale, verbose, dayOfWeekStartIndexZero: false, use24HourTimeFormat: true });
+    const say = (verbose) => cronstrue.toString(text.trim().normalize("NFKC"), { locale, verbose, dayOfWeekStartIndexZero: false, use24HourTimeFormat: true });
     // "At 02:00" leaves open on which days; the long form says "every day".
     const short = say(false);
     const words = /^(At |在)/.test(short) && !short.includes(",") ? say(true) : short;
