@@ -44,6 +44,9 @@ func TestBrowserForcedColors(t *testing.T) {
 	if got := look(`getComputedStyle(document.querySelector("tr:has(.pick:checked)")).outlineStyle + getComputedStyle(document.querySelector(".nav [aria-current]")).outlineStyle`); got != "solidsolid" {
 		t.Errorf("a picked row and the place in the navigation have outlines %q", got)
 	}
+	if got := look(`getComputedStyle(document.querySelector("select.field-control")).appearance`); got == "none" {
+		t.Error("a select has no arrow: it was a background")
+	}
 	picture("forced-jobs")
 	w.visit("/")
 	cells := look(`(() => { const cells = [...document.querySelectorAll(".heat .cell")]; const of = (l) => { const c = cells[0].cloneNode(); c.className = "cell level-" + l; cells[0].after(c); const got = getComputedStyle(c).backgroundColor; c.remove(); return got; }; return of(0) + "|" + of(5); })()`)
@@ -86,17 +89,29 @@ func TestBrowserPrints(t *testing.T) {
 	s.must(t, "/jobs/1/run", nil)
 	_, body := s.get(t, "/runs")
 	w.resize(screen{"paper", 718, 1000}) // A4, upright
+	w.do(emulation.SetEmulatedMedia().WithMedia("print"))
+	w.visit("/runs")
+	w.resize(screen{"paper as browsers lay it out", 956, 1300})
+	w.do(holds(`(cells => cells.length > 0 && cells.every((e) => e.checkVisibility() && e.getBoundingClientRect().right <= innerWidth))([...document.querySelectorAll("td.message, td.col-address")])`))
+	w.resize(screen{"paper", 718, 1000})
 	for name, path := range map[string]string{"dashboard": "/", "job": "/jobs/1", "jobs": "/jobs", "runs": "/runs", "manual": "/docs/operations", "run": fmt.Sprintf("/runs/%d", lastID(t, body, `id="run-(\d+)"`))} {
 		w.do(emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		w.visit(path)
 		var seen []string
-		w.do(drawn(), chromedp.Evaluate(`[".sidebar", ".page-head .actions", "#toasts", ".skip", ".pick", ".sort-choice", ".docs-places", "main button", "main .button", ".segmented"].filter((s) => [...document.querySelectorAll(s)].some((e) => e.checkVisibility()))`, &seen))
+		w.do(drawn(), chromedp.Evaluate(`[".sidebar", ".page-head .actions", "#toasts", ".skip", ".pick", ".sort-choice", ".docs-places", "main button", "main .button", ".segmented", ".live-mark", ".as-table > summary"].filter((s) => [...document.querySelectorAll(s)].some((e) => e.checkVisibility()))`, &seen))
 		if len(seen) > 0 {
 			t.Errorf("%s prints %v", path, seen)
 		}
 		w.do(chromedp.Evaluate(`[...document.querySelectorAll("main, main *")].filter((e) => e.checkVisibility() && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && !["visible", "clip"].includes(getComputedStyle(e).overflowX) && getComputedStyle(e).textOverflow !== "ellipsis" || e.tagName === "MAIN" && e.scrollWidth > innerWidth).map((e) => e.outerHTML.slice(0, 80))`, &seen))
 		if len(seen) > 0 {
 			t.Errorf("%s is cut off on paper: %v", path, seen)
+		}
+		// What a background tells is told in ink, and the output has its head.
+		var bare []string
+		w.do(chromedp.Evaluate(`[...document.querySelectorAll(".heat .cell, .legend li")].filter((e) => getComputedStyle(e, e.matches("li") ? "::before" : null).printColorAdjust !== "exact").map((e) => e.outerHTML.slice(0, 80))
+			.concat([...document.querySelectorAll(".log h2")].filter((e) => !e.checkVisibility()).map(() => "no head of the output"))`, &bare))
+		if len(bare) > 0 {
+			t.Errorf("%s prints without a picture %v", path, bare)
 		}
 		var ground string
 		w.do(chromedp.Evaluate(`getComputedStyle(document.documentElement).colorScheme + " " + getComputedStyle(document.querySelector("main")).paddingLeft`, &ground))
