@@ -60,6 +60,11 @@ func TestAlarmsAreAcknowledged(t *testing.T) {
 		if got := runner.get("/").document(t); got.Find(`.trouble.failing a[href="`+form+`"]`).Length() != 1 {
 			t.Error("the dashboard does not lead to the form")
 		}
+		for who, want := range map[*browser]int{root: 1, runner: 0} { // the way leads to the channels, for who may see them
+			if got := who.get("/alarms/open").document(t).Find(`.crumbs a[href="/alarms"]`).Length(); got != want {
+				t.Errorf("%d ways from the open alarms to the channels, want %d", got, want)
+			}
+		}
 		if got := runner.post(form+"/ack", url.Values{"remark": {strings.Repeat("很", 256)}}); got.status != http.StatusUnprocessableEntity || got.document(t).Find("#ack-remark").Text() == "" {
 			t.Errorf("a remark that is too long: %d", got.status)
 		}

@@ -116,6 +116,9 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	}
 	page.When = c.jobWhen(page.Page, j, &held)
 	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool {
+		if f.Name == jobspec.FieldName {
+			return ui.Long(j.JobDesc) // its heading does not show the whole of it
+		}
 		return !elsewhere[f.Name] && !ofSchedule[f.Name] && (f.Name != jobspec.FieldRoute || j.GlueType != jobspec.GlueFlow)
 	})
 	if err := c.jobFamily(ctx, &page, p, j); err != nil {
@@ -308,7 +311,7 @@ var (
 		jobspec.FieldStart: true, jobspec.FieldEnd: true, jobspec.FieldMisfire: true, jobspec.FieldMisfireLast: true, jobspec.FieldMisfireSpan: true, jobspec.FieldCalendar: true, jobspec.FieldRule: true,
 	}
 	elsewhere = map[string]bool{
-		jobspec.FieldName: true, jobspec.FieldSource: true, jobspec.FieldRemark: true, jobspec.FieldChildren: true, jobspec.FieldTags: true, jobspec.FieldDoneBy: true,
+		jobspec.FieldSource: true, jobspec.FieldRemark: true, jobspec.FieldChildren: true, jobspec.FieldTags: true, jobspec.FieldDoneBy: true,
 	}
 )
 

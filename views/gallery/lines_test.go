@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/locales"
@@ -17,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/timeline"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -43,6 +46,16 @@ func TestLinesHold(t *testing.T) {
 		render(w, r, 200, jobs.Form(p), "")
 	})
 	mux.HandleFunc("GET /jobs/7", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Detail(f.jobHealthy()), "") })
+	mux.HandleFunc("GET /jobs/48", func(w http.ResponseWriter, r *http.Request) {
+		p := f.jobHealthy()
+		p.Row.Name, p.Waits = strings.Repeat("每日核对全部门店的销售流水并汇总为凭证", 10), true
+		render(w, r, 200, jobs.Detail(p), "")
+	})
+	mux.HandleFunc("GET /runs/48", func(w http.ResponseWriter, r *http.Request) {
+		p := f.runFailed()
+		p.Timeline.JobName = strings.Repeat("每日核对全部门店的销售流水并汇总为凭证", 10)
+		render(w, r, 200, runs.Detail(p), "")
+	})
 	mux.HandleFunc("GET /timeline", func(w http.ResponseWriter, r *http.Request) {
 		p := f.timelinePage() // with a run that failed at once, and one that succeeded right behind it
 		p.Rows[0].Bars = append(p.Rows[0].Bars, timeline.Bar{URL: "/runs/1", Tone: "bad", X: 50, Run: 50}, timeline.Bar{URL: "/runs/2", Tone: "ok", X: 50.02, Run: 50.02, W: 0.2})
@@ -117,6 +130,21 @@ func TestLinesHold(t *testing.T) {
 	// Six filters have one line, and so have eight, also beside a scroll bar, and what stands beside or below one another begins together or keeps apart.
 	see(1280, "/jobs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
 	see(1265, "/page/runs", `(f => f.offsetHeight < 50 && f.scrollWidth <= f.clientWidth)(document.querySelector(".filters"))`)
+	// A name of nearly two hundred characters leaves the page its room and the mark of a live page its line; links in a notice look like links.
+	for _, width := range []int64{1280, 390} {
+		see(width, "/jobs/48", lines(".page-head h1", "2"), `(h => h.title.length > 180 && h.textContent === h.title)(document.querySelector(".page-head h1"))`, lines(".page-head .live-mark", "1"),
+			`getComputedStyle(document.querySelector(".notice a[href$='/glue/waiting']")).textDecorationLine === "underline"`)
+	}
+	// The page of a run, which says it nowhere else, has the whole of it in its head, and so has paper, where nothing can be pointed at.
+	const whole = `(h => h.textContent.length > 180 && h.scrollHeight <= h.clientHeight && document.documentElement.scrollWidth <= innerWidth)(document.querySelector(".page-head h1"))`
+	for _, width := range []int64{1280, 390} {
+		see(width, "/runs/48", whole)
+		do(t, emulation.SetEmulatedMedia().WithMedia("print"))
+		see(width, "/runs/48", whole)
+		see(width, "/jobs/48", whole)
+		do(t, emulation.SetEmulatedMedia())
+	}
+	see(1280, "/page/run-failed", `getComputedStyle(document.querySelector(".run-failure summary")).textDecorationLine === "underline"`)
 	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
 	// Why a run failed can be read in the list, also on a laptop and where runs go on that may be ended.
 	for width, least := range map[int64]int{1280: 130, 1440: 240} {

@@ -4,6 +4,7 @@ package ui
 import (
 	"cmp"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/locales"
 )
@@ -96,3 +97,6 @@ func (c *Checked) UnmarshalParam(text string) error {
 	*c = text != "" && text != "off"
 	return nil
 }
+
+// Long says of a name that it may need more than the two lines that a heading has for it, on a phone.
+func Long(name string) bool { return utf8.RuneCountInString(name) > 32 }
