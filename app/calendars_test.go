@@ -161,6 +161,10 @@ func TestTheCalendarPages(t *testing.T) {
 		if text := page.document(t).Find("main table, main p").Text(); !strings.Contains(text, "2026-10-10") || strings.Contains(text, "2025-10-11") || !strings.Contains(text, "国办发明电〔2025〕7号") {
 			t.Errorf("2026: %d %s", page.status, text)
 		}
+		heading := func(page answer) string { return strings.Join(strings.Fields(page.document(t).Find("h1").Text()), " ") }
+		if got := heading(page); got != "中国法定节假日及调休 cn" {
+			t.Errorf("headed %q", got)
+		}
 		for address, want := range map[string]int{"year=1800": 1, "year=soon": 1, "year=1999": 0} {
 			if got := b.get("/calendars/cn?" + address).document(t).Find(".notice:contains('" + address + "')"); got.Length() != want {
 				t.Errorf("%q: %s", address, got.Text())
@@ -191,6 +195,9 @@ func TestTheCalendarPages(t *testing.T) {
 		ics := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20260303\r\nSUMMARY:stock <b>\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 		if got := b.post("/calendars", url.Values{"file": {ics}, "name": {"plant"}}); got.status != http.StatusSeeOther {
 			t.Fatalf("iCalendar: %d %s", got.status, got.body)
+		}
+		if got := heading(b.get("/calendars/plant?year=2026")); got != "plant" {
+			t.Errorf("one without a title is headed %q", got)
 		}
 		if text := b.get("/calendars/plant?year=2026").document(t).Find("main table").Text(); !strings.Contains(text, "2026-03-03") || !strings.Contains(text, "stock <b>") {
 			t.Errorf("imported: %s", text)
