@@ -300,5 +300,16 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		if page := admin.get(again); !strings.Contains(page.body, `href="`+path+`"`) {
 			t.Error("the rerun does not say whose results it begins with")
 		}
+		// What happened to its run is that of a flow also for who may not see its job any more.
+		happened := func() string {
+			return strings.Join(strings.Fields(jonas.get(path).document(t).Find("#run-side .timeline").Text()), " ")
+		}
+		before := happened()
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 99 WHERE id = 3"); err != nil {
+			t.Fatal(err)
+		}
+		if after := happened(); !strings.Contains(after, "Ended") || after != before {
+			t.Errorf("what happened is %q when the flow has moved, and was %q", after, before)
+		}
 	})
 }

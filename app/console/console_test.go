@@ -44,7 +44,7 @@ func TestStepsHaveTheirDay(t *testing.T) {
 		Address: "http://10.0.0.1:9999/",
 	}
 	var at []string
-	for _, s := range c.steps(layout.Page{Printer: locales.New().Printer(locales.English)}, run, runstate.Success, "") {
+	for _, s := range c.steps(layout.Page{Printer: locales.New().Printer(locales.English)}, run, runstate.Success, "", false) {
 		at = append(at, s.At)
 	}
 	if diff := cmp.Diff([]string{"23:59:59.000", "2026-11-26 00:00:01.000", "2026-11-28 00:59:59.000"}, at); diff != "" {
@@ -366,6 +366,13 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 		{"left out", runstate.Run{Outcome: event.Skipped, TriggerCode: 500, Events: event.List{event.New(at(9000), event.SkippedFires, 1, false, at(0), at(0), "DO_NOTHING")}}, []string{
 			"planned done 02:00:00.000  ", "passed skipped 02:00:09.000 +9 s Skipped: the fire planned for 2026-03-01 02:00:00; the misfire strategy is “Do nothing”",
 		}},
+		{"flow that goes on", runstate.Run{TriggerCode: 200, Sent: at(3).UnixMilli(), Events: event.List{event.New(at(3), event.FlowBegan, 5)}}, []string{
+			"planned done 02:00:00.000  ", "flow done 02:00:00.003 +3 ms Begun, 5 steps", "ended active   ",
+		}},
+		{"flow that waits", runstate.Run{}, []string{"planned done 02:00:00.000  ", "flow active   ", "ended pending   "}},
+		{"flow that failed", runstate.Run{Outcome: event.Failed, TriggerCode: 200, HandleCode: 500, Sent: at(3).UnixMilli(), Finished: at(90).UnixMilli(), Events: event.List{event.New(at(3), event.FlowBegan, 5)}}, []string{
+			"planned done 02:00:00.000  ", "flow done 02:00:00.003 +3 ms Begun, 5 steps", "ended failed 02:00:00.090 +87 ms ",
+		}},
 		{"of an XXL-JOB admin", runstate.Run{TriggerCode: 200, HandleCode: 500, Sent: at(3).UnixMilli(), Finished: at(50).UnixMilli(), Address: a}, []string{
 			"planned done 02:00:00.000  ", "sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/", "calledback failed 02:00:00.050 +47 ms 500",
 		}},
@@ -373,7 +380,7 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 	for _, tt := range tests {
 		tt.run.Planned = planned.UnixMilli()
 		var got []string
-		for _, s := range c.steps(page, &tt.run, tt.run.State(), "") {
+		for _, s := range c.steps(page, &tt.run, tt.run.State(), "", tt.name[:4] == "flow") {
 			got = append(got, strings.Join([]string{s.Name, string(s.State), s.At, s.Delta, s.Detail}, " "))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -61,6 +61,7 @@ type stepList struct {
 	steps   []timedStep
 	seen    map[string]bool
 	routed  string // the address that was chosen last, as a step has said
+	end     string // the step that says how it ended: a run of a flow is sent to no executor, and none reports its end
 }
 
 // timedStep is a step and its moment; zero while it is still to come.
@@ -103,8 +104,11 @@ func (t *stepList) inOrder() []runs.Step {
 }
 
 // steps draws the timeline: what is written down, what the run waits for (runs.StepWaits…, or nothing), and what is still to come.
-func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.State, waits string) []runs.Step {
-	t := &stepList{page: page, zone: c.timesOf(page), planned: run.Start(), teller: c.teller(page), seen: make(map[string]bool)}
+func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.State, waits string, flow bool) []runs.Step {
+	t := &stepList{page: page, zone: c.timesOf(page), planned: run.Start(), teller: c.teller(page), seen: make(map[string]bool), end: runs.StepCalledBack}
+	if flow {
+		t.end = runs.StepEnded
+	}
 	began, ended := run.Span()
 	t.add(runs.StepPlanned, runs.StepDone, t.planned, "")
 	for _, e := range run.Events {
@@ -113,7 +117,7 @@ func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.St
 		}
 		t.event(e, time.UnixMilli(e.At))
 	}
-	if !t.seen[runs.StepSent] && !began.IsZero() { // a row of an XXL-JOB admin knows no more
+	if !t.seen[runs.StepSent] && !began.IsZero() && !flow { // a row of an XXL-JOB admin knows no more
 		t.add(runs.StepSent, runs.StepDone, began, run.Address)
 	}
 	t.result(run, state, ended)
@@ -171,22 +175,25 @@ func unlessOK(answer string) string {
 // result is how the run ended: the executor's report, where there was one. What was killed or given up has an event of its own that
 // says so, and so has a report that came late; of a row of an XXL-JOB admin its words tell.
 func (t *stepList) result(run *runstate.Run, state runstate.State, ended time.Time) {
-	if _, late := run.Events.Last(event.Result); late || t.seen[runs.StepCalledBack] || run.HandleCode == 0 {
+	if _, late := run.Events.Last(event.Result); late || t.seen[t.end] || run.HandleCode == 0 {
 		return
 	}
 	if e, late := run.Events.Last(event.EndLate); late {
 		ended = time.UnixMilli(e.At) // that is when the report came
 	}
 	code := strconv.FormatInt(run.HandleCode, 10)
+	if t.end == runs.StepEnded {
+		code = "" // nobody reported one
+	}
 	switch state {
 	case runstate.Success:
-		t.add(runs.StepCalledBack, runs.StepDone, ended, unlessOK(code))
+		t.add(t.end, runs.StepDone, ended, unlessOK(code))
 	case runstate.Failed, runstate.Timeout:
-		t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
+		t.add(t.end, runs.StepFailed, ended, code)
 	case runstate.Killed, runstate.Lost:
 		switch {
 		case run.ReportedBack():
-			t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
+			t.add(t.end, runs.StepFailed, ended, code)
 		case len(run.Events) > 0:
 		case state == runstate.Lost:
 			t.add(runs.StepLost, runs.StepFailed, ended, run.Message(t.teller))
@@ -208,8 +215,12 @@ func (t *stepList) toCome(state runstate.State, waits string) {
 		t.add(waits, runs.StepWaiting, time.Time{}, "")
 		next = runs.StepPending
 	}
-	for _, name := range []string{runs.StepRouted, runs.StepSent, runs.StepAnswered, runs.StepCalledBack} {
-		if t.seen[name] || state == runstate.Sent && name != runs.StepCalledBack {
+	names := []string{runs.StepRouted, runs.StepSent, runs.StepAnswered, t.end}
+	if t.end == runs.StepEnded {
+		names = []string{runs.StepFlow, t.end}
+	}
+	for _, name := range names {
+		if t.seen[name] || state == runstate.Sent && name != t.end {
 			continue
 		}
 		t.add(name, next, time.Time{}, "")

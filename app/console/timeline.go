@@ -105,7 +105,8 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 			waits = runs.StepWaitsTurn
 		}
 	}
-	timeline.Steps = c.steps(page, run, timeline.State, waits)
+	_, flow := run.Events.Last(event.FlowBegan) // whoever may not see the job sees that
+	timeline.Steps = c.steps(page, run, timeline.State, waits, flow || job.GlueType == jobspec.GlueFlow)
 	why, told := run.Reason()
 	if !told && len(timeline.ResultNote) == 0 {
 		why, told = run.Events.Last(event.FlowFailed) // whose step said nothing
