@@ -261,8 +261,9 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		if asked := admin.get(path + "/kill").document(t).Find(".panel-page").Text(); !strings.Contains(asked, "no further step starts") || strings.Contains(asked, "executor at") {
 			t.Errorf("the question before it is ended says %q", asked)
 		}
-		if call := admin.get(path).document(t).Find("[data-awaited]"); call.Length() != 1 || call.Find(`a[href="#step-ask"]`).Length() != 1 || !strings.Contains(call.Text(), "Let 412 rows go?") {
-			t.Errorf("the page begins without what it waits for: %q", call.Text())
+		if call := admin.get(path).document(t).Find("[data-awaited]"); call.Length() != 1 || call.Find(`a[href="#step-ask"]`).Length() != 1 || !strings.Contains(call.Text(), "Let 412 rows go?") ||
+			call.Find(`a.primary[href="`+path+`/steps/ask/approve"]`).Length() != 1 || call.Find(`a.button[href="`+path+`/steps/ask/reject"]`).Length() != 1 {
+			t.Errorf("the page begins without what it waits for, and where that is answered: %q", call.Text())
 		}
 		if asked := admin.get(path + "/steps/ask/approve"); !strings.Contains(asked.body, "Let 412 rows go?") || !strings.Contains(asked.body, `name="remark"`) {
 			t.Error("the question does not say what is approved")

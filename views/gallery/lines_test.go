@@ -212,8 +212,8 @@ func TestLinesHold(t *testing.T) {
 			return e.offsetHeight > before && e.scrollHeight <= e.clientHeight;
 		}))([...document.querySelectorAll("td.message .clip")].slice(-1))`)
 	}
-	// Who was called for an approval sees what is asked on the first screen of a phone, however high the picture of the flow is.
-	see(390, "/page/run-flow", fmt.Sprintf(box, `box("[data-awaited]").bottom < 780 && box("[data-awaited]").bottom < box("#flow-picture-title").top`))
+	// Who was called for an approval sees what is asked, and answers, on the first screen of a phone, however high the picture of the flow is.
+	see(390, "/page/run-flow", fmt.Sprintf(box, `box("[data-awaited]").bottom < 780 && box("[data-awaited]").bottom < box("#flow-picture-title").top && box("[data-awaited] .primary").bottom < 780`))
 	// What may be done about a failure keeps apart, since each leads elsewhere.
 	const apart = `(all => all.length === 2 && all[1].getBoundingClientRect().left - all[0].getBoundingClientRect().right > 10)([...document.querySelectorAll(".run-failure .ways > *")])`
 	see(1280, "/page/run-failed", apart)

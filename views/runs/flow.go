@@ -54,6 +54,17 @@ func (s FlowStep) hasMore() bool {
 	return s.Param != "" || s.Output != "" || s.If != "" || len(s.Needs) > 0
 }
 
+// answers are the deeds that a step which waits for somebody asks for.
+func (s FlowStep) answers() []Deed {
+	var list []Deed
+	for _, d := range s.Deeds {
+		if d == DeedApprove || d == DeedReject {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 // Deed is what somebody may do to a step, or to the run of a flow. The words are those of the address.
 type Deed string
 
