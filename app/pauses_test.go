@@ -361,6 +361,48 @@ func TestPausesAreSeenAhead(t *testing.T) {
 	})
 }
 
+// TestThePageOfAPausedJobSaysWhenItRunsNext, as API v1 does: behind the pause, also where more of its times lie in that than the page lists, at its
+// end where one run makes up for them, and not at all before somebody ends it.
+func TestThePageOfAPausedJobSaysWhenItRunsNext(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		b := open(t, a).mustLogin()
+		var job struct {
+			ID   int64      `json:"id"`
+			Next *time.Time `json:"next_due_at"`
+		}
+		c.json(201, &job, "POST", "/jobs", `{"group_id":1,"description":"close","author":"ann","handler":"x","schedule":"CRON","cron":"0/5 * * * * ?"}`)
+		path := "/jobs/" + strconv.FormatInt(job.ID, 10)
+		c.json(200, &job, "POST", path+"/start", "")
+		shown := func() string {
+			t.Helper()
+			return b.get(path).document(t).Find(".job-summary dd").First().Find("time").AttrOr("datetime", "")
+		}
+		end := time.Now().Add(50 * time.Hour).Truncate(time.Minute)
+		for _, pause := range []struct {
+			strategy, until string
+			want            time.Time
+		}{{"skip", `,"until":"` + end.Format(time.RFC3339) + `"`, end}, {"once", `,"until":"` + end.Format(time.RFC3339) + `"`, end}, {"skip", "", time.Time{}}} {
+			var made struct {
+				ID int64 `json:"id"`
+			}
+			c.json(201, &made, "POST", "/pauses", fmt.Sprintf(`{"scope":"job","target":%d,"strategy":%q,"reason":"x"%s}`, job.ID, pause.strategy, pause.until))
+			job.Next = nil
+			c.json(200, &job, "GET", path, "")
+			at, err := time.Parse(time.RFC3339, shown())
+			if pause.want.IsZero() {
+				if job.Next != nil || err == nil {
+					t.Errorf("until somebody ends it: next is %v, on the page %v", job.Next, at)
+				}
+			} else if job.Next == nil || err != nil || !at.Equal(*job.Next) || at.Sub(pause.want).Abs() > 5*time.Second {
+				t.Errorf("%s until %v: next is %v, on the page %q", pause.strategy, pause.want, job.Next, shown())
+			}
+			c.json(200, new(struct{}), "POST", fmt.Sprintf("/pauses/%d/end", made.ID), "")
+		}
+	})
+}
+
 // TestPausesOfferTags offers the tags that jobs have to whoever may pause one, who is an administrator.
 func TestPausesOfferTags(t *testing.T) {
 	t.Parallel()

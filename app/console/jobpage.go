@@ -69,6 +69,10 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	}
 	page.Row = c.jobRow(page.Page, p, titles, &held, manage.ListRow(j))
+	if at := c.jobs.NextRun(j, &held); at != nil && page.Row.Paused != "" { // its row says until when it is paused
+		page.Row.Next = c.at(page.Page, *at)
+		page.Row.Next.Relative = format.Due(page.Printer, *at, c.now())
+	}
 	if s, ok, err := c.jobs.Deadline(ctx, new(manage.ListRow(j)), &held); err != nil {
 		return err
 	} else if ok {

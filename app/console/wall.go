@@ -56,7 +56,11 @@ func (c *dashboardPages) wall(ec echo.Context) error {
 	}
 	for _, r := range list.Runs {
 		name, _ := jobName(page.Page, jobs, r.JobID)
-		page.Running.Items = append(page.Running.Items, dashboard.Item{Name: name, URL: link.Run(r.ID), Detail: runs.ShortAddress(string(r.ExecutorAddress)), At: c.at(page.Page, c.record(r).Start())})
+		detail := page.T("state." + string(c.record(r).State())) // of a flow, and of what still waits
+		if r.ExecutorAddress != "" {
+			detail = runs.ShortAddress(string(r.ExecutorAddress))
+		}
+		page.Running.Items = append(page.Running.Items, dashboard.Item{Name: name, URL: link.Run(r.ID), Detail: detail, At: c.at(page.Page, c.record(r).Start())})
 	}
 	page.At = c.at(page.Page, c.now())
 	return renderPart(ec, http.StatusOK, dashboard.Wall(page), dashboard.FragmentBody)

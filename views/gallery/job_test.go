@@ -157,6 +157,7 @@ func (f fakes) jobPaused() jobs.DetailPage {
 	for i := range p.When.Times[:2] {
 		p.When.Times[i].Held, p.When.Times[i].HeldWhy = f.T("jobs.held.once"), p.Paused[0]
 	}
+	p.Row.Next = p.When.Times[2].Time
 	return p
 }
 
