@@ -125,7 +125,7 @@ func (c *runPages) keptNote(page layout.Page, kept *archive.Copy) string {
 	if kept.State == db.OutputLive || kept.State == db.OutputDue {
 		note = page.T("log.kept.live", "Time", at)
 	} else if kept.Interrupted {
-		note = page.T("log.kept.part", "Time", at)
+		note = page.T("log.kept.part") // it was put aside when nobody hoped any more, minutes after the last line came
 	}
 	if kept.Left > 0 {
 		note = page.T("list.sentence", "First", note, "Then", page.T("log.kept.left", "Count", kept.Left, "N", format.Number(int64(kept.Left))))

@@ -145,6 +145,11 @@ func TestLinesHold(t *testing.T) {
 		do(t, emulation.SetEmulatedMedia())
 	}
 	see(1280, "/page/run-failed", `getComputedStyle(document.querySelector(".run-failure summary")).textDecorationLine === "underline"`)
+	// The head of the output says whose clock its times are by, where there are any.
+	for _, width := range []int64{1280, 390} {
+		see(width, "/page/run-failed", lines(".log h2 small", "1"), `document.querySelector(".log > header").offsetHeight < 100`)
+		see(width, "/page/run-unsent", `!!document.querySelector(".log-empty") && ![...document.querySelectorAll(".log > header > :not(h2), .log h2 small")].some(e => e.checkVisibility())`)
+	}
 	const box = `(box => %s)(s => document.querySelector(s).getBoundingClientRect())`
 	// Why a run failed can be read in the list, also on a laptop and where runs go on that may be ended.
 	for width, least := range map[int64]int{1280: 130, 1440: 240} {

@@ -39,7 +39,7 @@ func TestOutputLetsGoForReadersOnly(t *testing.T) {
 		{"a narrower window, in which lines wrap", chromedp.EmulateViewport(1000, 500)},
 		{"a phone", chromedp.EmulateViewport(390, 844)},
 		{"the first window again", chromedp.EmulateViewport(1440, 900)},
-		{"a note under the box", chromedp.Evaluate(`document.querySelector("[data-log-note]").hidden = false; `+box+`.style.height = "300px"`, nil)},
+		{"a note above the box", chromedp.Evaluate(`document.querySelector("[data-log-note]").hidden = false; `+box+`.style.height = "300px"`, nil)},
 		{"larger letters", chromedp.Evaluate(box+`.style.font = "15px/26px monospace"`, nil)},
 		{"smaller letters", chromedp.Evaluate(box+`.style.font = ""`, nil)},
 	} {

@@ -162,7 +162,7 @@ func (f fakes) runCancelled() runs.DetailPage {
 // runKept is one whose executor is gone, with what was copied before.
 func (f fakes) runKept() runs.DetailPage {
 	p := f.runLost()
-	p.Log = runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Note: f.T("log.kept.part", "Time", "2026-11-21 10:02:31") + f.Gap() + f.T("log.kept.left", "Count", 12_345, "N", "12,345"), Lines: []string{
+	p.Log = runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Note: f.T("log.kept.part") + f.Gap() + f.T("log.kept.left", "Count", 12_345, "N", "12,345"), Lines: []string{
 		"2026-11-21 10:01:06 INFO sync of 40 windows begins", "… 12345 lines are not kept …", "2026-11-21 10:02:29 ERROR window 12: connection reset by peer", "2026-11-21 10:02:30 INFO window 13",
 	}}
 	return p
