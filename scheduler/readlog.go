@@ -123,6 +123,14 @@ func (o *Outputs) logDate(planned int64, trigger sql.NullTime) int64 {
 	return planned
 }
 
+// StoreSilent is for how long the store of the copies has not worked, as far as this admin knows; 0: it works.
+func (o *Outputs) StoreSilent() time.Duration {
+	if st := o.cfg.Archive.Status(); st.Trouble != "" {
+		return max(st.For, time.Second)
+	}
+	return 0
+}
+
 // pieceLines bounds a piece of a copy as executors bound theirs.
 const pieceLines = 5000
 

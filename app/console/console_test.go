@@ -474,10 +474,15 @@ func TestEveryStateOfARunCanBeAskedFor(t *testing.T) {
 func TestAnOutputThatCannotBeReadIsNotADeedThatFailed(t *testing.T) {
 	t.Parallel()
 	page := layout.Page{Printer: locales.New().Printer("en")}
-	if got := unread(page, &scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}); got != "http://a/ cannot be asked for the output at the moment: refused" {
+	away := &scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}
+	if got := unread(page, away, 0); got != "http://a/ cannot be asked for the output at the moment: refused" {
 		t.Error(got)
 	}
-	if got := unread(page, problem.New(problem.NotFound, "log.empty.none")); got != page.T("log.empty.none") {
+	// And that there is no copy is not the executor's doing.
+	if got, want := unread(page, away, 3*time.Minute), "The store of kept outputs has not worked for 3 min: a copy is there when it works again. http://a/ cannot be asked for the output at the moment: refused"; got != want {
+		t.Error(got)
+	}
+	if got := unread(page, problem.New(problem.NotFound, "log.empty.none"), 0); got != page.T("log.empty.none") {
 		t.Error(got)
 	}
 }

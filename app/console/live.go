@@ -320,7 +320,7 @@ func (w *runWatch) sendLog(ctx context.Context, s *live.Stream, r *db.Run) (end 
 			}
 			w.failed++
 			w.pace = min(w.pace*2, logPaceMax)
-			return w.failed >= logTries, w.say(ctx, s, unread(w.page, err))
+			return w.failed >= logTries, w.say(ctx, s, unread(w.page, err, w.pages.runs.CopiesSilent()))
 		}
 		w.failed = 0
 		note := ""

@@ -23,6 +23,8 @@ import (
 // talking has two pieces of output of every run, and then nothing new.
 type talking struct{}
 
+func (talking) StoreSilent() time.Duration { return 0 }
+
 func (talking) Read(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
 	if from > 2 {
 		return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from}}, nil
@@ -78,6 +80,8 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 // forgetful has no output of any run.
 type forgetful struct{}
 
+func (forgetful) StoreSilent() time.Duration { return 0 }
+
 func (forgetful) Read(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
 	return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from, LogContent: wire.LogMissing, IsEnd: true}}, nil
 }
@@ -125,6 +129,8 @@ func TestOutputThatIsGoneIsNotTakenForNone(t *testing.T) {
 
 // endless has one more line whenever it is asked, and lets time pass.
 type endless struct{}
+
+func (endless) StoreSilent() time.Duration { return 0 }
 
 func (endless) Read(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
 	time.Sleep(10 * time.Millisecond)

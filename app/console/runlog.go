@@ -87,7 +87,7 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 			if len(log.Lines) == 0 && run.Reported() {
 				log.Status = runs.LogUnavailable
 			}
-			log.Note = unread(page, err)
+			log.Note = unread(page, err, c.runs.CopiesSilent())
 			return log
 		}
 		if piece.Missing() && run.Reported() {
@@ -109,13 +109,18 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 	}
 }
 
-// unread says why an output cannot be read: an executor that does not answer was asked for nothing else.
-func unread(page layout.Page, err error) string {
+// unread says why an output cannot be read: an executor that does not answer was asked for nothing else. That there is no copy either may be because
+// of their store, where that does not work.
+func unread(page layout.Page, err error, silent time.Duration) string {
 	why := *problem.From(err)
 	if why.Kind == problem.Executor {
 		why.Key = "log.unread"
 	}
-	return why.Text(page.Printer)
+	text := why.Text(page.Printer)
+	if silent == 0 {
+		return text
+	}
+	return page.T("list.sentence", "First", page.T("log.unkept", "Late", format.Duration(page.Printer, silent)), "Then", text)
 }
 
 // keptNote says that an output is the copy that is kept of it, and what is missing in it.

@@ -78,6 +78,7 @@ type Flows interface {
 // Outputs is what the use cases of runs need of what runs write.
 type Outputs interface {
 	Read(ctx context.Context, run *db.Run, fromLine int) (scheduler.Piece, error)
+	StoreSilent() time.Duration
 }
 
 // RunCallbacks is what the use cases of asynchronous calls need of the scheduler.

@@ -120,6 +120,8 @@ func (e *engine) Repeat(ctx context.Context, r scheduler.Repeat) (int64, error) 
 	return 8, e.pool.Tx(ctx, func(tx *sql.Tx) error { return r.Within(ctx, tx, 8) })
 }
 
+func (e *engine) StoreSilent() time.Duration { return 0 }
+
 func (e *engine) Read(context.Context, *db.Run, int) (scheduler.Piece, error) {
 	return scheduler.Piece{LogResult: wire.LogResult{LogContent: "x"}}, nil
 }

@@ -407,6 +407,9 @@ func (s *Runs) ReadLog(ctx context.Context, p auth.Principal, logID int64, fromL
 	return s.LogOf(ctx, &r, fromLine)
 }
 
+// CopiesSilent is for how long the store of kept outputs has not worked: what an executor does not give is not to be had meanwhile. 0: it works.
+func (s *Runs) CopiesSilent() time.Duration { return s.cfg.Outputs.StoreSilent() }
+
 // LogOf is [Runs.ReadLog] of a run that has just been got.
 func (s *Runs) LogOf(ctx context.Context, r *db.Run, fromLine int) (scheduler.Piece, error) {
 	return s.cfg.Outputs.Read(ctx, r, max(1, fromLine))
