@@ -399,6 +399,8 @@ type Querier interface {
 	HoldGroup(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Changes nothing: nobody else makes a pause before the end of the transaction, nor deletes what one may be about. Before anything is read.
 	HoldPauses(ctx context.Context, db DBTX) (int64, error)
+	// Whether a session still counts; if so it does until the transaction ends, since what ends it waits for the row.
+	HoldSession(ctx context.Context, db DBTX, arg HoldSessionParams) (int64, error)
 	// Changes nothing and locks the row: what is read behind it holds until the end of the transaction.
 	HoldUser(ctx context.Context, db DBTX, id int64) (int64, error)
 	// One admin sends to a webhook at a time. A lease is over when its time is, or when the admin that has it, a node, is gone from the cluster.

@@ -339,6 +339,30 @@ func (q *Queries) GetUserByName(ctx context.Context, db DBTX, username string) (
 	return i, err
 }
 
+const holdSession = `-- name: HoldSession :execrows
+UPDATE punctual_session SET user_id = ? WHERE id = ? AND user_id = ? AND expires_at > ?
+`
+
+type HoldSessionParams struct {
+	UserID int64
+	ID     string
+	NowMs  int64
+}
+
+// Whether a session still counts; if so it does until the transaction ends, since what ends it waits for the row.
+func (q *Queries) HoldSession(ctx context.Context, db DBTX, arg HoldSessionParams) (int64, error) {
+	result, err := db.ExecContext(ctx, holdSession,
+		arg.UserID,
+		arg.ID,
+		arg.UserID,
+		arg.NowMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const holdUser = `-- name: HoldUser :execrows
 UPDATE xxl_job_user SET disabled = disabled WHERE id = ?
 `

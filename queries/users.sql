@@ -144,6 +144,10 @@ WHERE s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0 LIMIT ?;
 -- Its user has shown anew who they are.
 UPDATE punctual_session SET created_at = sqlc.arg(now_ms) WHERE id = sqlc.arg(id);
 
+-- name: HoldSession :execrows
+-- Whether a session still counts; if so it does until the transaction ends, since what ends it waits for the row.
+UPDATE punctual_session SET user_id = sqlc.arg(user_id) WHERE id = sqlc.arg(id) AND user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now_ms);
+
 -- name: DeleteSessionOfUser :execrows
 -- One session, if it is that user's.
 DELETE FROM punctual_session WHERE id = ? AND user_id = ?;

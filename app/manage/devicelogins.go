@@ -118,19 +118,27 @@ func (s *DeviceLogins) Refuse(ctx context.Context, p auth.Principal, code string
 	return s.answer(ctx, p, db.AnswerDeviceLoginParams{State: deviceRefused, UserID: p.UserID, Code: code})
 }
 
+// answer is that of a session which still counts when it is given. What ends a session forgets what it has let in (endSessions), and an answer that
+// came after that would make a token of somebody who has just been shut out.
 func (s *DeviceLogins) answer(ctx context.Context, p auth.Principal, in db.AnswerDeviceLoginParams) error {
-	if p.UserID == 0 {
-		return forbidden()
-	}
 	in.Code, in.NowMs = readDeviceCode(in.Code), s.cfg.Now().UnixMilli()
-	n, err := s.queries.AnswerDeviceLogin(ctx, s.cfg.Pool, in)
-	if err != nil {
-		return fmt.Errorf("answer device login: %w", db.Error(err))
-	}
-	if n == 0 {
-		return problem.New(problem.NotFound, "problem.device.gone")
-	}
-	return nil
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		counts, err := s.queries.HoldSession(ctx, tx, db.HoldSessionParams{ID: p.Session, UserID: p.UserID, NowMs: in.NowMs})
+		if err != nil {
+			return fmt.Errorf("look for the session: %w", db.Error(err))
+		}
+		if counts == 0 {
+			return forbidden()
+		}
+		n, err := s.queries.AnswerDeviceLogin(ctx, tx, in)
+		if err != nil {
+			return fmt.Errorf("answer device login: %w", db.Error(err))
+		}
+		if n == 0 {
+			return problem.New(problem.NotFound, "problem.device.gone")
+		}
+		return nil
+	})
 }
 
 // Take is what has become of the program that holds a secret. Let in, it gets its token this once.

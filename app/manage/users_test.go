@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -602,7 +602,7 @@ func TestALoginOfAProgramGoesWithWhoLetItIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leaver := auth.NewPrincipal(id, "leaver", auth.RoleUser, db.Text(fmt.Sprint(b.group)))
+		leaver := loggedIn(t, pool, auth.NewPrincipal(id, "leaver", auth.RoleUser, db.Text(fmt.Sprint(b.group))))
 		if err := b.Devices.LetIn(ctx, leaver, d.Code, APITokenInput{Name: "laptop", Rights: auth.RightView, Days: 7}); err != nil {
 			t.Fatal(err)
 		}
@@ -615,6 +615,80 @@ func TestALoginOfAProgramGoesWithWhoLetItIn(t *testing.T) {
 		if state, token, err := b.Devices.Take(ctx, secret); err != nil || state != DeviceRefused || token != "" {
 			t.Errorf("a program that was let in by who is deleted: %q, a token: %v, %v", state, token != "", err)
 		}
+	})
+}
+
+// loggedIn gives somebody a session.
+func loggedIn(t *testing.T, pool *db.Pool, p auth.Principal) auth.Principal {
+	t.Helper()
+	p.Session = "a session"
+	if err := db.New().InsertSession(t.Context(), pool, db.InsertSessionParams{ID: p.Session, UserID: p.UserID, ExpiresAt: 1 << 60}); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestWhoseSessionHasEndedLetsNobodyIn, however far the request is that they made with it: the token would outlive what ended the session.
+func TestWhoseSessionHasEndedLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "robbed", Password: "correct horse battery", Rights: map[int64]auth.Rights{b.group: auth.AllRights}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		robbed := loggedIn(t, pool, auth.NewPrincipal(id, "robbed", auth.RoleUser, db.Text(fmt.Sprint(b.group))))
+		another, over, program := robbed, robbed, robbed
+		another.Session, program.Session = "another", ""
+		another.UserID = b.admin.UserID
+		if err := db.New().InsertSession(ctx, pool, db.InsertSessionParams{ID: "over", UserID: id, ExpiresAt: 1}); err != nil {
+			t.Fatal(err)
+		}
+		over.Session = "over"
+		d, secret, err := b.Devices.Begin(ctx, "192.0.2.1", "punctual")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := APITokenInput{Name: "thief", Rights: auth.RightView, Days: 7}
+		refused := func(name string, p auth.Principal) {
+			t.Helper()
+			if err := b.Devices.LetIn(ctx, p, d.Code, in); problem.From(err).Kind != problem.Forbidden {
+				t.Errorf("%s lets it in: %v", name, err)
+			}
+			if err := b.Devices.Refuse(ctx, p, d.Code); problem.From(err).Kind != problem.Forbidden {
+				t.Errorf("%s refuses it: %v", name, err)
+			}
+			if state, _, err := b.Devices.Take(ctx, secret); err != nil || state != DeviceWaiting {
+				t.Errorf("%s: the program is %q, %v", name, state, err)
+			}
+		}
+		refused("another's session", another)
+		refused("a session that is over", over)
+		refused("who has none", program)
+		if pool.Dialect() == db.MySQL { // the embedded database lets writers in one after the other
+			ends, err := pool.BeginTx(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = ends.Rollback() }()
+			dbtest.Hold(t, pool, ends)
+			if err := b.Users.endSessions(ctx, ends, id, ""); err != nil {
+				t.Fatal(err)
+			}
+			answered := make(chan error, 1)
+			go func() { answered <- b.Devices.LetIn(db.Patient(ctx), robbed, d.Code, in) }()
+			dbtest.AwaitStatement(t, pool, "UPDATE punctual_session SET user_id")
+			if err := ends.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-answered; problem.From(err).Kind != problem.Forbidden {
+				t.Errorf("a session that ends meanwhile lets it in: %v", err)
+			}
+		} else if err := b.Users.SignOut(ctx, b.admin, id); err != nil {
+			t.Fatal(err)
+		}
+		refused("a session that was ended", robbed)
 	})
 }
 
@@ -657,12 +731,8 @@ func TestALoginOfAProgramEndsWithTheSessions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			robbed = loggedIn(t, pool, robbed)
 			if err := b.Devices.LetIn(ctx, robbed, d.Code, APITokenInput{Name: "thief", Rights: auth.RightView, Days: 7}); err != nil {
-				t.Fatal(err)
-			}
-			if err := pool.Tx(ctx, func(tx *sql.Tx) error {
-				return b.Users.queries.InsertSession(ctx, tx, db.InsertSessionParams{ID: "a session", UserID: id, ExpiresAt: 1 << 60})
-			}); err != nil {
 				t.Fatal(err)
 			}
 			if err := end.do(); err != nil {
@@ -780,7 +850,7 @@ func TestAProgramThatComesWhileSessionsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	robbed := auth.NewPrincipal(id, "robbed", auth.RoleUser, db.Text(fmt.Sprint(b.group)))
+	robbed := loggedIn(t, pool, auth.NewPrincipal(id, "robbed", auth.RoleUser, db.Text(fmt.Sprint(b.group))))
 	d, secret, err := b.Devices.Begin(ctx, "192.0.2.1", "punctual")
 	if err != nil {
 		t.Fatal(err)
