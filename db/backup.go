@@ -114,13 +114,34 @@ func backupState(ctx context.Context, path string, quiet bool) (s state, err err
 const runGap = 1_000_000
 
 // RestoreNote is what the audit log of a restored database says of it, beside the name of the backup.
-type RestoreNote struct{ By, Action, Kind string }
+type RestoreNote struct {
+	By, Action, Kind string
+	Settings         map[string]string // what the settings are to say from the first moment
+}
 
-// auditSince is the migration that made the audit log.
-const auditSince = 31
+// The migrations that made the settings and the audit log.
+const (
+	settingsSince = 6
+	auditSince    = 31
+)
+
+// readyName is beside the embedded database while a backup that is ready takes its place, which is more than one step. Whoever finds it there
+// without another process at it finds a restore that was killed between two of them: the database may be gone, or there without its log of changes.
+const readyName = fileName + ".restored"
+
+// halfRestored refuses to go on with what a restore that was killed has left.
+func halfRestored(dir string) error {
+	path := filepath.Join(dir, fileName)
+	if _, err := os.Lstat(filepath.Join(dir, readyName)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("look for a restore that was ended half-way: %w", err)
+	}
+	return fmt.Errorf("a restore into %s was ended half-way: run punctual restore FILE again, which keeps what is there; what the first one moved away is %s.before-…", dir, path)
+}
 
 // Restore puts the backup at from in the place of the embedded database in dir, which nobody may be using. What was there is kept
-// beside it under the name that is returned ("": there was nothing). It does so with a database that is newer than the backup only if
+// beside it under the name that is returned ("": there was nothing), also the log of changes of a database that is gone. It does so with a database that is newer than the backup only if
 // overNewer says so; otherwise the error is [ErrNewer]. The audit log gets the note.
 func Restore(ctx context.Context, dir, from string, note RestoreNote, overNewer bool) (kept string, err error) {
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
@@ -169,6 +190,11 @@ func Restore(ctx context.Context, dir, from string, note RestoreNote, overNewer 
 	}
 	err = sqlite.Plain(ctx, part, nil, func(conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'xxl_job_log'", runGap)
+		for name, value := range note.Settings {
+			if err == nil && backup.migration >= settingsSince {
+				_, err = conn.ExecContext(ctx, "INSERT OR REPLACE INTO punctual_setting (name, value, updated_at) VALUES (?, ?, ?)", name, value, time.Now().UnixMilli())
+			}
+		}
 		if err != nil || backup.migration < auditSince {
 			return err
 		}
@@ -179,15 +205,27 @@ func Restore(ctx context.Context, dir, from string, note RestoreNote, overNewer 
 	if err != nil {
 		return "", fmt.Errorf("prepare backup: %w", err)
 	}
-	if there {
-		kept = path + ".before-" + time.Now().UTC().Format("20060102T150405Z")
-		for _, ending := range []string{"-wal", "-shm", ""} { // the log of changes belongs to it
-			if err := os.Rename(path+ending, kept+ending); err != nil && (ending == "" || !errors.Is(err, os.ErrNotExist)) {
-				return "", fmt.Errorf("keep the database in place: %w", err)
-			}
-		}
+	ready := filepath.Join(dir, readyName)
+	if err := os.Rename(part, ready); err != nil {
+		return "", fmt.Errorf("put the backup in place: %w", err)
 	}
-	if err := os.Rename(part, path); err != nil {
+	if err := syncDir(dir); err != nil {
+		return "", errors.Join(err, os.Remove(ready))
+	}
+	beside := path + ".before-" + time.Now().UTC().Format("20060102T150405Z")
+	for _, ending := range []string{"-shm", "-wal", ""} { // the log of changes belongs to it: SQLite would write one that stayed into the backup
+		if info, err := os.Stat(path + ending); err != nil || info.Size() == 0 {
+			continue
+		}
+		if err := os.Rename(path+ending, beside+ending); err != nil {
+			if kept == "" {
+				_ = os.Remove(ready) // nothing was moved, so that the database is as it was
+			}
+			return kept, fmt.Errorf("keep the database in place: %w", err)
+		}
+		kept = beside + ending
+	}
+	if err := os.Rename(ready, path); err != nil {
 		return kept, fmt.Errorf("put the backup in place: %w", err)
 	}
 	return kept, syncDir(dir)

@@ -167,3 +167,80 @@ func TestARestoreRefuses(t *testing.T) {
 		t.Errorf("refusals leave %v (%v)", left, err)
 	}
 }
+
+// TestARestoreThatWasKilledIsNoticed between any two of its last steps: nothing goes on with what is there, nothing is begun, and a second
+// restore puts it right.
+func TestARestoreThatWasKilledIsNoticed(t *testing.T) {
+	t.Parallel()
+	for name, moved := range map[string][]string{"before anything was moved": nil, "after the log of changes was": {"-wal"}, "after the database was": {"-wal", ""}} {
+		dir := t.TempDir()
+		pool := embedded(t, dir)
+		addRun(t, pool)
+		backup := filepath.Join(t.TempDir(), "backup.db")
+		if _, err := Backup(t.Context(), dir, backup); err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, fileName)
+		if err := os.WriteFile(path+"-wal", []byte("changes"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := copyFile(backup, filepath.Join(dir, readyName), dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, ending := range moved {
+			if err := os.Rename(path+ending, path+".before-20260102T030405Z"+ending); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := files(t, dir)
+		for how, cfg := range map[string]Config{"a start": {}, "a command": {Existing: true}, "a reader": {ReadOnly: true}} {
+			cfg.DataDir, cfg.Logger = dir, slog.New(slog.DiscardHandler)
+			if pool, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "run punctual restore FILE again") {
+				t.Errorf("%s, %s: %v", name, how, err)
+				if err == nil {
+					pool.Close()
+				}
+			}
+		}
+		if _, err := Backup(t.Context(), dir, backup+"2"); err == nil || !strings.Contains(err.Error(), "half-way") {
+			t.Errorf("%s, a backup: %v", name, err)
+		}
+		if after := files(t, dir); after != before {
+			t.Errorf("%s: the refusals make %s of %s", name, after, before)
+		}
+		if len(moved) == 0 {
+			_ = os.Remove(path + "-wal") // which was no log of changes
+		}
+		held := note
+		held.Settings = map[string]string{"hold": "a drill"}
+		if _, err := Restore(t.Context(), dir, backup, held, false); err != nil {
+			t.Errorf("%s, again: %v", name, err)
+		}
+		again := embedded(t, dir)
+		if next := addRun(t, again); next <= runGap || countSettings(t, again, "hold") != 1 {
+			t.Errorf("%s: what is in place is not what was restored, its next run has the number %d", name, next)
+		}
+		if left := files(t, dir); strings.Contains(left, readyName) {
+			t.Errorf("%s: %s is left", name, left)
+		}
+	}
+}
+
+// files are the names in a folder, but for that of the lock.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != lockName {
+			names = append(names, e.Name())
+		}
+	}
+	return strings.Join(names, " ")
+}

@@ -83,6 +83,9 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 			lock.Close()
 		}
 	}()
+	if err := halfRestored(cfg.DataDir); err != nil { // not before the lock: the restore may still be at it
+		return nil, err
+	}
 	if err := ownFile(path); err != nil {
 		return nil, err
 	}
@@ -96,6 +99,9 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 // embeddedIn reports that there is no embedded database in a folder. Whoever typed a command without the service's settings learns what
 // it went by.
 func embeddedIn(dir string) error {
+	if err := halfRestored(dir); err != nil {
+		return err
+	}
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		return fmt.Errorf("there is no embedded database in %s (PUNCTUAL_DATA_DIR, where no PUNCTUAL_DATABASE_URL is set): give the settings of the admin, or begin an installation with punctual migrate (%w)", dir, err)
 	}

@@ -48,17 +48,24 @@ func (s *Settings) Hold() (h Hold, held bool) {
 	return h, true
 }
 
+// HeldFromTheStart is what the settings of a database say that is held.
+func HeldFromTheStart(by, reason string) (map[string]string, error) {
+	value, err := json.Marshal(Hold{By: by, Reason: cut(reason, maxHoldReason)})
+	return map[string]string{settingHold: string(value)}, err
+}
+
 // SetHold has the admins that start from now on hold still until [Settings.EndHold].
 func (s *Settings) SetHold(ctx context.Context, p auth.Principal, reason string) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
-	value, err := json.Marshal(Hold{By: p.Name, Reason: cut(reason, maxHoldReason)})
+	settings, err := HeldFromTheStart(p.Name, reason)
 	if err != nil {
 		return err
 	}
-	return s.changeHold(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: settingHold, After: Snapshot{"value": string(value)}}, func(ctx context.Context, tx *sql.Tx) error {
-		return s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: settingHold, Value: string(value), UpdatedAt: s.now().UnixMilli()})
+	value := settings[settingHold]
+	return s.changeHold(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: settingHold, After: Snapshot{"value": value}}, func(ctx context.Context, tx *sql.Tx) error {
+		return s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: settingHold, Value: value, UpdatedAt: s.now().UnixMilli()})
 	})
 }
 

@@ -41,17 +41,16 @@ func (c *restoreCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	kept, err := app.Restore(context.Background(), o, c.File, c.OverNewer)
+	var hold string
+	if c.Hold {
+		hold = "restored from " + c.File
+	}
+	kept, err := app.Restore(context.Background(), o, c.File, c.OverNewer, hold)
 	if errors.Is(err, db.ErrNewer) || errors.Is(err, db.ErrUnread) {
 		return fmt.Errorf("%w; with --over-newer it is replaced all the same, and kept beside it", err)
 	}
 	if err != nil {
 		return err
-	}
-	if c.Hold {
-		if err := app.Hold(context.Background(), o, "restored from "+c.File); err != nil {
-			return fmt.Errorf("restored into %s, and not held: %w", c.DataDir, err)
-		}
 	}
 	fmt.Fprintf(s.out, "restored into %s\n", c.DataDir)
 	if kept != "" {
