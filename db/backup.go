@@ -159,7 +159,7 @@ func Restore(ctx context.Context, dir, from string, note RestoreNote, overNewer 
 	}
 	path := filepath.Join(dir, fileName)
 	before, _ := os.Stat(path)
-	lock, err := lockDir(dir, path) // which makes the file if it is not there
+	lock, err := lockDir(dir, path, nil) // which makes the file if it is not there
 	if err != nil {
 		return "", err
 	}

@@ -244,3 +244,60 @@ func files(t *testing.T, dir string) string {
 	}
 	return strings.Join(names, " ")
 }
+
+// TestAFirstStartThatWasKilledIsGoneOnWith, also before there was anything in its database; without that mark an empty one is one that was lost.
+func TestAFirstStartThatWasKilledIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, fileName)
+	for step, do := range []func() error{
+		func() error { return nil },
+		func() error { lock, err := lockDir(dir, path, nil); return errors.Join(err, lock.Close()) }, // a killed one has it no longer
+	} {
+		if _, err := begin(dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		pool, err := Open(t.Context(), Config{DataDir: dir, Unsafe: true, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatalf("step %d: %v", step, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("step %d: nothing is in the database, and the mark is gone: %v, %v", step, info, err)
+		}
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Errorf("step %d: %v", step, err)
+		}
+		if err := pool.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := files(t, dir); left != fileName {
+			t.Errorf("step %d: %s", step, left)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Whoever comes while another process is at it begins nothing, and leaves no mark for what that one makes.
+	who, err := openLocked(filepath.Join(dir, lockName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("beside another process: %v", err)
+	}
+	if err := errors.Join(unlock(who), who.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if left := files(t, dir); left != "" {
+		t.Errorf("who was too late leaves %s", left)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "is empty") {
+		t.Errorf("one that was lost: %v", err)
+	}
+}

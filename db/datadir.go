@@ -55,13 +55,20 @@ func makeFor(like, path string) (*os.File, error) {
 
 // lockDir makes the caller the only user of the embedded database in dir. Two processes would each keep runs in memory
 // that the other does not know of. What counts is a lock of the database itself: whoever deletes the other file, renames the
-// directory or links the database into another one is still kept out. A copy is another database.
-func lockDir(dir, database string) (*dirLock, error) {
+// directory or links the database into another one is still kept out. A copy is another database. Before the database is made for its lock, where
+// there is none, first is called, if it is not nil, when nobody else is there.
+func lockDir(dir, database string, first func() error) (*dirLock, error) {
 	path := filepath.Join(dir, lockName)
 	l := new(dirLock)
 	var err error
 	if l.who, err = openLocked(path); err == nil {
-		if l.database, err = lockDatabase(database); err != nil {
+		if first != nil {
+			err = first()
+		}
+		if err == nil {
+			l.database, err = lockDatabase(database)
+		}
+		if err != nil {
 			l.who.Close()
 		}
 	}

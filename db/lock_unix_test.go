@@ -56,7 +56,7 @@ func TestALockThatAStartingChildStillHoldsIsWaitedFor(t *testing.T) {
 func TestWhatIsGivenBackIsFree(t *testing.T) {
 	dir := t.TempDir()
 	database := filepath.Join(dir, fileName)
-	lock, err := lockDir(dir, database)
+	lock, err := lockDir(dir, database, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestWhatIsGivenBackIsFree(t *testing.T) {
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := lockDir(dir, database)
+	again, err := lockDir(dir, database, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

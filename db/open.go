@@ -74,16 +74,31 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
-	lock, err := lockDir(cfg.DataDir, path)
+	var before os.FileInfo
+	var begun bool
+	lock, err := lockDir(cfg.DataDir, path, func() (err error) {
+		before, _ = os.Stat(path)
+		begun, err = begin(cfg.DataDir, before)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
+		if info, _ := os.Stat(path); err != nil && begun && info != nil && info.Size() == 0 {
+			_ = os.Remove(path) // the lock made it, and the next start would take it for a database that was lost
+		}
+		if begun { // after the file
+			_ = os.Remove(filepath.Join(cfg.DataDir, begunName))
+		}
 		if err != nil {
 			lock.Close()
 		}
 	}()
 	if err := halfRestored(cfg.DataDir); err != nil { // not before the lock: the restore may still be at it
+		return nil, err
+	}
+	if err := lostContent(path, before, begun); err != nil {
 		return nil, err
 	}
 	if err := ownFile(path); err != nil {
@@ -94,6 +109,39 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return newSQLite(ctx, cfg, path, connector, sync.OnceValue(lock.Close))
+}
+
+// begunName is beside the embedded database until something is in it for the first time. So a first start that was killed before that is told
+// from a database that was lost.
+const begunName = fileName + ".new"
+
+// begin notes that a database is begun where there is none, and reports whether one is. before is how the file was.
+func begin(dir string, before os.FileInfo) (begun bool, err error) {
+	path := filepath.Join(dir, begunName)
+	if before != nil {
+		_, err := os.Lstat(path)
+		return err == nil, nil
+	}
+	f, err := openOrMake(path, 0)
+	if err != nil {
+		return false, fmt.Errorf("begin a database: %w", err)
+	}
+	return true, f.Close()
+}
+
+// lostContent refuses to begin a new installation where one has lost its database: where the file is there and empty, as a full disk or a copy that
+// broke off leaves it, or where there is none, and its log of changes is, which SQLite would delete. before is how the file was before it was locked,
+// begun whether nothing was in it yet.
+func lostContent(path string, before os.FileInfo, begun bool) error {
+	const restore = "put a backup in its place with punctual restore FILE, or, if there is no installation to be saved, delete %s"
+	if before != nil && before.Size() == 0 && !begun {
+		return fmt.Errorf("the embedded database %s is empty, which no new one is: "+restore, path, path)
+	}
+	log := path + "-wal"
+	if info, err := os.Stat(log); before == nil && err == nil && info.Size() > 0 {
+		return fmt.Errorf("the embedded database %s is gone, and %s is still there: "+restore, path, log, log)
+	}
+	return nil
 }
 
 // embeddedIn reports that there is no embedded database in a folder. Whoever typed a command without the service's settings learns what
