@@ -113,13 +113,14 @@ type matching interface {
 }
 
 // current refuses a request that was made for another version than the one there is. What it returns is for the use case to compare once
-// more, in its transaction; it is empty if the request asks for no check.
+// more, in its transaction; it is empty if the request asks for no check. A tag is that of a version and not of bytes, so one that was made weak
+// on its way, as nginx does where it compresses an answer, still is that version's.
 func (m IfMatch) current(version string) (string, error) {
 	if m.Match == "" {
 		return "", nil
 	}
 	for tag := range strings.SplitSeq(m.Match, ",") {
-		if tag = strings.TrimSpace(tag); tag == "*" || tag == etag(version) {
+		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag(version) {
 			return version, nil
 		}
 	}

@@ -52,8 +52,24 @@ func (w RunsWanted) filter() manage.RunFilter {
 
 var results = map[string]manage.Result{"": manage.AnyResult, "success": manage.Succeeded, "failed": manage.Failed, "final": manage.FailedForGood, "open": manage.Open, "skipped": manage.Skipped}
 
-// maxWait bounds how long a request waits for a run to end.
-const maxWait = time.Minute
+const (
+	// maxWait bounds how long a request may ask to wait for a run to end.
+	maxWait = time.Minute
+	// answersWithin is how long it waits at most: proxies, nginx among them, commonly give up after a minute, and would be as quick as the answer.
+	answersWithin = 55 * time.Second
+)
+
+// waitOf reads how long a request waits.
+func waitOf(wait string) (time.Duration, error) {
+	if wait == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(wait)
+	if err != nil || d > maxWait {
+		return 0, newParameterError("wait", "api.error.wait")
+	}
+	return min(d, answersWithin), nil
+}
 
 // clearKeeps are the ways to clear runs, in the order of upkeep.ClearType.
 var clearKeeps = []string{"month", "3months", "6months", "year", "1000", "10000", "30000", "100000", "nothing"}
@@ -98,7 +114,7 @@ func (a *API) runs() {
 	add(a, op{method: http.MethodGet, path: "/runs/{id}", id: "getRun", tag: tag, summary: "Get a run with its history"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RunID
-			Wait string `query:"wait" pattern:"^(([0-9]|[1-5][0-9]|60)s)?$" example:"60s" doc:"Wait so many seconds at most, up to 60s, for the run to end."`
+			Wait string `query:"wait" pattern:"^(([0-9]|[1-5][0-9]|60)s)?$" example:"60s" doc:"Wait so many seconds at most, up to 60s, for the run to end. The answer comes after 55s at the latest, before a proxy that allows a minute gives up."`
 		}) (*struct{ Body wholeRun }, error) {
 			r, err := a.waitForRun(ctx, p, in.ID, in.Wait)
 			return &struct{ Body wholeRun }{r}, err
@@ -180,13 +196,11 @@ func (a *API) listRuns(ctx context.Context, p auth.Principal, in *runQuery) (*li
 
 // waitForRun reads a run, when it has ended or the time is over, or the admin stops.
 func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait string) (wholeRun, error) {
-	var most time.Duration
-	if wait != "" {
-		d, err := time.ParseDuration(wait)
-		if err != nil || d > maxWait {
-			return wholeRun{}, newParameterError("wait", "api.error.wait")
-		}
-		most = d
+	most, err := waitOf(wait)
+	if err != nil {
+		return wholeRun{}, err
+	}
+	if most > 0 {
 		// A recorder in a test has no deadline.
 		_ = http.NewResponseController(requestOf(ctx).echo.Response()).SetWriteDeadline(time.Now().Add(most + maxWait))
 	}
