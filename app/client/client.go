@@ -155,7 +155,8 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 		return nil, nil, errInterrupted
 	}
 	if err != nil {
-		return nil, nil, &awayError{fmt.Errorf("cannot reach %s: %w", a.base, cause(err)), wasThere(err)}
+		there := wasThere(err)
+		return nil, nil, &awayError{fmt.Errorf("cannot reach %s: %w", a.base, cause(err)), there, there}
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -163,20 +164,24 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 		return nil, nil, errInterrupted
 	}
 	if err != nil {
-		return nil, nil, &awayError{fmt.Errorf("the answer of %s broke off: %w", a.base, err), true}
+		return nil, nil, &awayError{fmt.Errorf("the answer of %s broke off: %w", a.base, err), true, false}
 	}
 	if resp.StatusCode == http.StatusNoContent {
 		return nil, resp.Header, nil
 	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		if kind == "text/html" { // the API has none: it is a portal's, or that of a proxy before an admin that is away
+			return nil, nil, &awayError{fmt.Errorf("%s answered with a page for people: is it an admin of Punctual with API v1, and is nothing between it and here that wants a login?", a.base), true, false}
+		}
 		return raw, resp.Header, nil
 	}
 	refused := &RefusedError{Status: resp.StatusCode, Title: resp.Status}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "application/problem+json" || json.Unmarshal(raw, refused) != nil {
+	if kind != "application/problem+json" || json.Unmarshal(raw, refused) != nil {
 		err := fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, plain(resp.Status))
 		switch resp.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy in front of it
-			err = &awayError{err, true}
+			err = &awayError{err, true, resp.StatusCode == http.StatusGatewayTimeout}
 		}
 		return nil, nil, err
 	}

@@ -15,19 +15,22 @@ const (
 	awayFor = 2 * time.Minute
 	// awayEvery is how long one that is away is left alone.
 	awayEvery = 2 * time.Second
+	// waitFor is how long the admin is asked to wait for the end of a run before it answers; of which a proxy in front of it may allow less.
+	waitFor = 50 * time.Second
 )
 
 // patience is what a command that waits has with an admin that goes away meanwhile. It is for one goroutine.
 type patience struct {
-	say     io.Writer // where the reader is told of it
-	reached bool      // the admin has answered before; until then its address may be wrong
-	since   time.Time // it is away; zero while it answers
+	say     io.Writer     // where the reader is told of it
+	reached bool          // the admin has answered before; until then its address may be wrong
+	since   time.Time     // it is away; zero while it answers
+	wait    time.Duration // for how long to have it wait
 }
 
 // patient is an api for a command that waits: what only reads, and what is posted with a key, is asked again while the admin is away.
 func (a *api) patient(say io.Writer, reached bool) *api {
 	p := *a
-	p.away = &patience{say: say, reached: reached}
+	p.away = &patience{say: say, reached: reached, wait: waitFor}
 	return &p
 }
 
@@ -64,6 +67,7 @@ func (p *patience) reach(ctx context.Context, call func() error) error {
 type awayError struct {
 	err   error
 	there bool // somebody listens at the address
+	cut   bool // and did not wait for the admin
 }
 
 func (e *awayError) Error() string { return e.err.Error() }
@@ -75,6 +79,12 @@ func (e *awayError) Unwrap() error { return e.err }
 func wasThere(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op != "dial" || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// isCut reports whether something between the program and the admin may have waited less long for an answer than the admin was asked to wait.
+func isCut(err error) bool {
+	away, ok := errors.AsType[*awayError](err)
+	return ok && away.cut
 }
 
 // isAway reports whether an error is over when the admin is back, or when it has done what it was asked before.

@@ -46,6 +46,7 @@ func TestAWaitOutlastsAnAdminThatStartsAgain(t *testing.T) {
 		func() (*http.Response, error) {
 			return answer(http.StatusServiceUnavailable, "application/problem+json", `{"status":503,"title":"Stopping"}`), nil
 		},
+		func() (*http.Response, error) { return answer(http.StatusOK, "text/html", "<h1>Back soon"), nil },
 		func() (*http.Response, error) {
 			r := answer(http.StatusOK, "application/json", "")
 			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"id":4,`), broken{}))
@@ -73,6 +74,64 @@ func TestAWaitOutlastsAnAdminThatStartsAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hasty is a proxy in front of an admin: who asks it to wait for ten seconds or more has its answer, or finds the connection cut.
+type hasty struct {
+	way  func() (*http.Response, error)
+	ends time.Time // when the run does
+}
+
+func (h hasty) RoundTrip(r *http.Request) (*http.Response, error) {
+	wait, err := time.ParseDuration(r.URL.Query().Get("wait"))
+	if err != nil {
+		return nil, err
+	}
+	most := min(wait, time.Until(h.ends))
+	if most >= 10*time.Second {
+		time.Sleep(10 * time.Second)
+		return h.way()
+	}
+	time.Sleep(most)
+	if time.Now().Before(h.ends) {
+		return answer(http.StatusOK, "application/json", `{"id":4,"state":"sent"}`), nil
+	}
+	return answer(http.StatusOK, "application/json", `{"id":4,"state":"success","ended":true}`), nil
+}
+
+// TestAProxyThatWaitsLessLongIsNoAdminThatIsAway: it is asked for less, and a run of an hour has its end.
+func TestAProxyThatWaitsLessLongIsNoAdminThatIsAway(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]func() (*http.Response, error){
+		"it answers": func() (*http.Response, error) {
+			return answer(http.StatusGatewayTimeout, "text/html", "<h1>Gateway Timeout"), nil
+		},
+		"it cuts":   func() (*http.Response, error) { return nil, io.EOF },
+		"it resets": func() (*http.Response, error) { return nil, &net.OpError{Op: "read", Err: errors.New("reset")} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var said bytes.Buffer
+			began := time.Now()
+			a := (&api{base: "http://admin.example", http: &http.Client{Transport: hasty{way, began.Add(time.Hour)}}}).patient(&said, true)
+			if r, err := a.ended(t.Context(), 4); err != nil || !r.Ended {
+				t.Errorf("%s: after %s: %+v, %v", name, time.Since(began), r, err)
+			}
+			if took := time.Since(began); took != time.Hour || said.Len() > 0 {
+				t.Errorf("%s: after %s, told %q", name, took, &said)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // who answers nothing, however little is asked for, is away
+		var said bytes.Buffer
+		a := (&api{base: "http://admin.example", http: &http.Client{Transport: &whileAway{calls: 1, ways: []func() (*http.Response, error){func() (*http.Response, error) { return nil, io.EOF }}}}}).patient(&said, true)
+		began := time.Now()
+		if _, err := a.ended(t.Context(), 4); !isAway(err) || said.String() != "cannot reach http://admin.example: EOF; asking again for 2m0s\n" {
+			t.Errorf("%v, told %q", err, &said)
+		}
+		if took := time.Since(began); took < awayFor || took > awayFor+awayEvery {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
 
 // TestAnAdminThatIsGoneIsWaitedForOnce, also by a command that follows, and the code tells it from a run that failed.

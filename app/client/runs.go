@@ -97,10 +97,21 @@ func (a *api) run(ctx context.Context, id int64, wait time.Duration) (r run, err
 	return r, nil
 }
 
-// ended waits until a run has ended.
-func (a *api) ended(ctx context.Context, id int64) (run, error) {
+// ended waits until a run has ended, for a patient api. Where something between it and the admin does not wait as long as the admin is asked
+// to, it asks for less from then on.
+func (a *api) ended(ctx context.Context, id int64) (r run, err error) {
+	once := *a
+	once.away = nil
 	for {
-		if r, err := a.run(ctx, id, 50*time.Second); err != nil || r.Ended {
+		err = a.away.reach(ctx, func() error {
+			for {
+				if r, err = once.run(ctx, id, a.away.wait); !isCut(err) || a.away.wait < 2*time.Second || ctx.Err() != nil {
+					return err
+				}
+				a.away.wait /= 2
+			}
+		})
+		if err != nil || r.Ended {
 			return r, err
 		}
 	}
