@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -49,7 +50,7 @@ type backfillsRun struct {
 	AtOnce int       `default:"1" placeholder:"N" help:"How many planned times are under way at a time."`
 	Digest string    `placeholder:"TEXT" help:"What a dry run printed as DIGEST: run it only if its times and parameters are still these."`
 	DryRun bool      `help:"Say what would run."`
-	Wait   bool      `help:"Wait for the end. Exit code 0: all succeeded, 1: not all, 125: no admin answered."`
+	Wait   bool      `help:"Wait for the end. Exit code 0: all succeeded, 1: not all, 125: no admin said how."`
 }
 
 // backfillLook is how often a backfill that somebody waits for is asked about.
@@ -60,6 +61,11 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
+	return c.on(ctx, a, id, s)
+}
+
+// on runs those of the job with a number.
+func (c backfillsRun) on(ctx context.Context, a *api, id int64, s Streams) error {
 	path, query, columns := fmt.Sprintf("/jobs/%d/backfills", id), url.Values(nil), backfillColumns
 	if c.DryRun {
 		query, columns = url.Values{"dry_run": {"true"}}, planColumns
@@ -74,9 +80,11 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 		Succeeded int64 `json:"succeeded"`
 	}
 	waiting := a.patient(s.Err, true)
+	made := err == nil && !c.DryRun
 	for err == nil {
-		if err := json.Unmarshal(raw, &b); err != nil {
-			return fmt.Errorf("read what the admin said: %w", err)
+		if err = json.Unmarshal(raw, &b); err != nil {
+			err = fmt.Errorf("read what the admin said: %w", err)
+			break
 		}
 		if !c.Wait || c.DryRun || b.Ended {
 			break
@@ -88,7 +96,12 @@ func (c backfillsRun) Run(ctx context.Context, s Streams) error {
 		}
 		raw, err = waiting.do(ctx, http.MethodGet, fmt.Sprintf("%s/%d", path, b.ID), nil, nil)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errInterrupted):
+		return err
+	case made && err != nil:
+		return untold(err, fmt.Sprintf("backfill %d", b.ID), "punctual backfills")
+	case err != nil:
 		return unanswered(err)
 	}
 	if err := (printer{s.Out, c.Output}).one(raw, columns); err != nil {

@@ -288,13 +288,16 @@ func FuzzPrint(f *testing.F) {
 // TestTheCodeSaysHowARunEnded for each state in which one has.
 func TestTheCodeSaysHowARunEnded(t *testing.T) {
 	t.Parallel()
+	const refused, elsewhere = `"events":[{"key":"unreachable","text":"nobody is there"},{"key":"refused","text":"so it was"}],`, `"events":[{"key":"refused","text":"it was full"},{"key":"unreachable","text":"so it was"}],`
 	for code, states := range map[int][]string{
-		0: {"success"}, codeFailed: {"failed", "sendfailed", "unconfirmed", "killed", "lost"}, codeRefused: {"skipped", "discarded", "cancelled", "stopped"}, codeTimeout: {"timeout"},
+		0: {"success"}, codeFailed: {"failed", "sendfailed", "sendfailed " + elsewhere, "unconfirmed", "killed", "lost"},
+		codeRefused: {"skipped", "discarded", "cancelled", "stopped", "sendfailed " + refused}, codeTimeout: {"timeout"},
 	} {
 		for _, state := range states {
+			state, events, _ := strings.Cut(state, " ")
 			url := admin(t, map[string]string{
 				"POST /api/v1/runs/3/rerun":   `{"runs":[4]}`,
-				"GET /api/v1/runs/4?wait=50s": `{"id":4,"state":"` + state + `","ended":true,"message":"so it was","follower_ids":[],"shards":[{"id":4}]}`,
+				"GET /api/v1/runs/4?wait=50s": `{"id":4,"state":"` + state + `",` + events + `"ended":true,"message":"so it was","follower_ids":[],"shards":[{"id":4}]}`,
 				"POST /api/v1/jobs/1/trigger": `!{"title":"no"}`,
 				"GET /api/v1/jobs/1":          `{"id":1}`,
 			})

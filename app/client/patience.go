@@ -96,6 +96,14 @@ func isAway(err error) bool {
 	return ok
 }
 
+// untold is why a command does not know how something ended that it waited for, and what tells later.
+func untold(err error, what, tells string) error {
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Status == http.StatusNotFound {
+		return &ExitError{codeUnknown, fmt.Errorf("%w; %s was deleted meanwhile, or the token does not see it any more: how it ended is not known here", err, what)}
+	}
+	return &ExitError{codeUnknown, fmt.Errorf("%w; %s goes on, and how it ends is not known here: %s tells", err, what, tells)}
+}
+
 // unanswered gives the error of a command that waits its code when no admin has answered.
 func unanswered(err error) error {
 	if isAway(err) {

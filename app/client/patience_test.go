@@ -295,6 +295,41 @@ func (f *forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(f.code, kind, f.last), nil
 }
 
+// TestABackfillWhoseEndNobodyTells goes on, whatever a proxy answers in the admin's place: that is no failure.
+func TestABackfillWhoseEndNobodyTells(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]func() (*http.Response, error){
+		"a page": func() (*http.Response, error) {
+			return answer(http.StatusOK, "text/html; charset=utf-8", "<!doctype html>"), nil
+		},
+		"nonsense": func() (*http.Response, error) { return answer(http.StatusOK, "text/plain", "ok"), nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var said bytes.Buffer
+			c := backfillsRun{Wait: true}
+			a := &api{base: "http://admin.example", http: &http.Client{Transport: begun(way)}}
+			err := c.on(t.Context(), a, 7, Streams{Out: io.Discard, Err: &said})
+			exit, _ := errors.AsType[*ExitError](err)
+			if exit == nil || exit.Code != codeUnknown || !strings.Contains(err.Error(), "backfill 3 goes on") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if name == "a page" && (!strings.Contains(err.Error(), "a page for people") || strings.Count(said.String(), "asking again for 2m0s") != 1) {
+				t.Errorf("%s: %v, %q", name, err, &said)
+			}
+		})
+	}
+}
+
+// begun is an admin that begins backfill 3, and then something that answers in its place.
+type begun func() (*http.Response, error)
+
+func (b begun) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		return answer(http.StatusCreated, "application/json", `{"id":3,"total":2}`), nil
+	}
+	return b()
+}
+
 // TestALoginOutlastsAnAdminThatStartsAgain while somebody opens the page in a browser.
 func TestALoginOutlastsAnAdminThatStartsAgain(t *testing.T) {
 	t.Parallel()
@@ -317,4 +352,25 @@ func TestALoginOutlastsAnAdminThatStartsAgain(t *testing.T) {
 			t.Errorf("%q, %v", token, err)
 		}
 	})
+}
+
+// TestARefusalWhileItWaitsSaysNothingOfTheRun: who loses the right to look does not learn that it failed.
+func TestARefusalWhileItWaitsSaysNothingOfTheRun(t *testing.T) {
+	t.Parallel()
+	for status, title := range map[int]string{http.StatusUnauthorized: "This token has expired", http.StatusForbidden: "This is not allowed", http.StatusNotFound: "There is no such run", http.StatusInternalServerError: "Something went wrong"} {
+		refuse := func() (*http.Response, error) {
+			return answer(status, "application/problem+json", `{"title":"`+title+`"}`), nil
+		}
+		for name, wait := range map[string]waiting{"wait": {Wait: true}, "follow": {Follow: true}} {
+			a := &api{base: "http://admin.example", http: &http.Client{Transport: &whileAway{ways: []func() (*http.Response, error){refuse}}}}
+			err := wait.on(t.Context(), a, Streams{Out: io.Discard, Err: io.Discard}, "table", []int64{4})
+			want := title + "; run 4 goes on"
+			if status == http.StatusNotFound { // it does not
+				want = title + "; run 4 was deleted meanwhile, or the token does not see it any more"
+			}
+			if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Code != codeUnknown || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %d: %v", name, status, err)
+			}
+		}
+	}
 }

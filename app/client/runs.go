@@ -21,7 +21,7 @@ const (
 	codeRefused = 2   // it was not run, or left out on purpose
 	codeTimeout = 124 // it took longer than its job, or --timeout, allows
 
-	codeUnknown = 125 // no admin has answered: whether it was run, or how it ended, is not known
+	codeUnknown = 125 // no admin has said it: whether it was run, or how it ended, is not known
 
 	codeInterrupted = 130 // nobody waits any more; it goes on
 )
@@ -57,7 +57,11 @@ type run struct {
 	Origin    int64   `json:"origin_run_id"`
 	Message   string  `json:"message"`
 	Followers []int64 `json:"follower_ids"`
-	Shards    []struct {
+	Events    []struct {
+		Key  string `json:"key"`
+		Text string `json:"text"`
+	} `json:"events"`
+	Shards []struct {
 		ID int64 `json:"id"`
 	} `json:"shards"`
 	raw json.RawMessage
@@ -77,6 +81,12 @@ func (r run) code() int {
 		return codeTimeout
 	case "skipped", "discarded", "cancelled", "stopped":
 		return codeRefused
+	case "sendfailed": // by its executor, as for a run of the job that goes on; that it could not be reached is a failure
+		for _, e := range r.Events {
+			if e.Key == "refused" && e.Text == r.Message {
+				return codeRefused
+			}
+		}
 	}
 	return codeFailed
 }
@@ -181,7 +191,7 @@ const pollEvery = 500 * time.Millisecond
 
 // waiting is how a command waits for runs.
 type waiting struct {
-	Wait    bool          `help:"Wait until the run has ended, its retries included, and end with a code that says how: 0 success, 1 failure, 2 not run, 124 timed out, 125 no admin answered, 130 interrupted."`
+	Wait    bool          `help:"Wait until the run has ended, its retries included, and end with a code that says how: 0 success, 1 failure, 2 not run, 124 timed out, 125 no admin said how, 130 interrupted."`
 	Follow  bool          `short:"f" help:"Show the output as it comes, and wait."`
 	Timeout time.Duration `placeholder:"DURATION" help:"Wait no longer than this, as in 10m; the run goes on. The code is then 124."`
 }
@@ -220,10 +230,8 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 			return &ExitError{codeTimeout, fmt.Errorf("run %d has not ended after %s", ids[at], w.Timeout)}
 		case errors.Is(err, errInterrupted):
 			return &ExitError{codeInterrupted, fmt.Errorf("interrupted; run %d goes on", ids[at])}
-		case isAway(err):
-			return &ExitError{codeUnknown, fmt.Errorf("%w; run %d goes on, and how it ends is not known here: punctual runs show %d tells", err, ids[at], ids[at])}
-		case err != nil:
-			return err
+		case err != nil: // no answer, or a token that counts no longer: that says nothing of the run
+			return untold(err, fmt.Sprintf("run %d", ids[at]), fmt.Sprintf("punctual runs show %d", ids[at]))
 		}
 		for _, shard := range r.Shards {
 			if !slices.Contains(ids, shard.ID) {
