@@ -559,3 +559,13 @@ func TestRunsAreEndedAFewAtATime(t *testing.T) {
 		t.Errorf("an answer may take %s, and is waited for for %s", most, killFor)
 	}
 }
+
+// TestWhatIsCountedUpToABoundSaysSo: 14,755 events waited, and 10000 stood there.
+func TestWhatIsCountedUpToABoundSaysSo(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[string]string{"0": "0", "9999": "9999", "10000": "10000+"} {
+		if got := waitingOf(item{"waiting": json.Number(n)}); got != want {
+			t.Errorf("%s waiting: %q, want %q", n, got, want)
+		}
+	}
+}

@@ -141,6 +141,14 @@ func (c alarmsRetry) Run(ctx context.Context, s Streams) error {
 	return c.each(ctx, s, c.IDs, "message", http.MethodPost, "/alarms/messages/%d/retry", nil, "is being sent")
 }
 
+// objectOf names what something was done to; what has no name by its number.
+func objectOf(i item) string {
+	if name, _ := i["object_name"].(string); name != "" {
+		return name
+	}
+	return i.text("object_id")
+}
+
 // AuditLogCmd lists what people and programs did.
 type AuditLogCmd struct {
 	Target
@@ -167,7 +175,7 @@ func (c AuditLogCmd) Run(ctx context.Context, s Streams) error {
 		query.Set("since", c.Since.Format(time.RFC3339))
 	}
 	return c.get(ctx, s, "/audit", query, int(c.Limit), []column{
-		field("ID", "id"), field("AT", "at"), field("USER", "user"), field("ACTION", "action"), field("KIND", "object_kind"), field("OBJECT", "object_id"), field("NAME", "object_name"), wideField("FROM", "from"),
+		field("ID", "id"), field("AT", "at"), field("USER", "user"), field("ACTION", "action"), field("KIND", "object_kind"), {title: "OBJECT", value: objectOf}, wideField("OBJECT ID", "object_id"), wideField("FROM", "from"),
 	})
 }
 

@@ -209,7 +209,7 @@ func (p printer) table(items []item, columns []column) error {
 		}
 	}
 	if p.format != "wide" {
-		fit(widths, terminalWidth(p.out))
+		fit(widths, least(rows, widths), terminalWidth(p.out))
 	}
 	for _, row := range rows {
 		var line strings.Builder
@@ -229,9 +229,26 @@ func (p printer) table(items []item, columns []column) error {
 // gap stands between two columns.
 const gap = "  "
 
-// fit makes the widest columns narrower until a line is no wider than the room; 0 is no bound. What is no wider than a moment stays
-// whole, so that a line may still be too wide: of many columns, or on a very narrow terminal.
-func fit(widths []int, room int) {
+// shortest is what a column of words is cut to at most.
+const shortest = 8
+
+// least is how narrow columns may become: moments and numbers say nothing when a part of them is missing.
+func least(rows [][]string, widths []int) []int {
+	narrow := make([]int, len(widths))
+	for n, width := range widths {
+		for _, row := range rows[1:] {
+			if narrow[n] = width; strings.Trim(row[n], "0123456789-: ") != "" {
+				narrow[n] = min(width, max(shortest, runewidth.StringWidth(rows[0][n])))
+				break
+			}
+		}
+	}
+	return narrow
+}
+
+// fit makes the widest columns narrower until a line is no wider than the room; 0 is no bound. No column becomes narrower than the least that it
+// may be, so that a line may still be too wide: of many columns, or on a very narrow terminal.
+func fit(widths, least []int, room int) {
 	if room <= 0 {
 		return
 	}
@@ -240,13 +257,13 @@ func fit(widths []int, room int) {
 		over += w
 	}
 	for ; over > 0; over-- {
-		widest := 0
+		widest := -1
 		for n := range widths {
-			if widths[n] > widths[widest] {
+			if widths[n] > least[n] && (widest < 0 || widths[n] > widths[widest]) {
 				widest = n
 			}
 		}
-		if widths[widest] <= len(time.DateTime) {
+		if widest < 0 {
 			return
 		}
 		widths[widest]--

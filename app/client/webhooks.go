@@ -22,9 +22,18 @@ type webhooksList struct{ Target }
 
 func (c webhooksList) Run(ctx context.Context, s Streams) error {
 	return c.get(ctx, s, "/webhooks", make(url.Values), unpaged, []column{
-		field("ID", "id"), field("NAME", "name"), field("STATE", "state"), field("TO", "place"), field("WAITING", "waiting"), field("GIVEN UP", "given_up"), field("DROPPED", "dropped"), field("LAST TAKEN", "last_ok_at"),
+		field("ID", "id"), field("NAME", "name"), field("STATE", "state"), field("TO", "place"), {title: "WAITING", value: waitingOf}, field("GIVEN UP", "given_up"), field("DROPPED", "dropped"), field("LAST TAKEN", "last_ok_at"),
 		wideField("FAILING SINCE", "failing_since"), wideField("STATUS", "last_status"), wideField("REASON", "last_reason"), wideField("TYPES", "types"), wideField("GROUPS", "group_ids"), wideField("TAGS", "tags"),
 	})
+}
+
+// waitingOf is how many events wait, which the admin counts up to a bound.
+func waitingOf(i item) string {
+	const most = "10000"
+	if n := i.text("waiting"); n != most {
+		return n
+	}
+	return most + "+"
 }
 
 type webhooksCreate struct {
