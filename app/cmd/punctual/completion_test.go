@@ -95,16 +95,16 @@ func TestShellsComplete(t *testing.T) {
 	for shell, tt := range map[string]struct{ script, want string }{
 		"bash": {`source <(punctual completion bash)
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _punctual; printf '%s|' "${COMPREPLY[@]}"; }
-complete -p punctual >/dev/null && ask punctual jobs st; ask punctual jobs --state = ru; ask punctual context use 'a'`, `start|stop|running|a\ b|`},
+complete -p punctual >/dev/null && ask punctual jobs st; ask punctual jobs --state = ru; ask punctual context use 'a'; ask punctual context use "'a"; ask punctual context use 'a\ '`, `start|stop|running|a\ b|a b|a\ b|`},
 		"zsh": {`compdef() { [[ $1$2 == _punctualpunctual ]] && print -n ok: }
 compadd() { print -rn -- "${(j:|:)values}|"; }
 source <(punctual completion zsh)
 ask() { words=("$@"); CURRENT=$#; _punctual; }
-ask punctual jobs st; ask punctual jobs --state=ru; ask punctual context use a`, `ok:start|stop|--state=running|a b|`},
+ask punctual jobs st; ask punctual jobs --state=ru; ask punctual context use a; ask punctual context use "'a"; ask punctual context use 'a\ '`, `ok:start|stop|--state=running|a b|a b|a b|`},
 		"fish": {`punctual completion fish | source
-for line in 'punctual jobs st' 'punctual jobs --state=ru' 'punctual context use a'
+for line in 'punctual jobs st' 'punctual jobs --state=ru' 'punctual context use a' "punctual context use 'a" 'punctual context use a\\ '
   complete -C $line | string replace -r '\t.*' '' | string join '|'; or true
-end`, "start|stop\n--state=running\na b\n"},
+end`, "start|stop\n--state=running\na b\na b\na b\n"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			program, err := exec.LookPath(shell)
@@ -123,6 +123,55 @@ end`, "start|stop\n--state=running\na b\n"},
 				t.Errorf("%v, completed\n%s\nwant\n%s", err, out, tt.want)
 			}
 		})
+	}
+}
+
+// TestNamesAreOnlyNamesInBash: what stands in the line after Tab is the name and nothing else, whichever quote was begun: nothing in it is expanded,
+// and nothing is run, neither when it is completed nor when the line is.
+func TestNamesAreOnlyNamesInBash(t *testing.T) {
+	program, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	bin, home := t.TempDir(), t.TempDir()
+	playing(t, bin)
+	names := []string{"a$(touch ran)", "b`touch ran`", `c"quoted" name`, "d日终结算 对账", "e!bang it's", `f\back;slash|pipe&`, "g$HOME", "h'one"}
+	var contexts strings.Builder
+	contexts.WriteString("contexts:\n")
+	for _, name := range names {
+		contexts.WriteString("- {name: '" + strings.ReplaceAll(name, "'", "''") + "'}\n")
+	}
+	if err := os.WriteFile(home+"/contexts.yaml", []byte(contexts.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := `source <(punctual completion bash)
+for quote in '' \' \"; do
+  for begin in a 'a$(' b 'b` + "`" + `' c 'c"' d d日 e f 'f\' g 'g$' h; do
+    case $quote in
+      \') typed="'$begin" ;;
+      \") typed=${begin//\\/\\\\} typed=${typed//\"/\\\"} typed=${typed//\$/\\\$} typed=\"${typed//\` + "`" + `/\\\` + "`" + `} ;;
+      *) printf -v typed %q "$begin" ;;
+    esac
+    COMP_WORDS=(punctual '"con"text' use "$typed") COMP_CWORD=3
+    _punctual
+    eval "set -- $quote${COMPREPLY[0]}$quote" # as the line is run
+    printf '%s|' "$@"
+  done
+  echo
+done`
+	cmd := exec.CommandContext(t.Context(), program, "--norc", "-c", script)
+	cmd.Dir = home
+	cmd.Env = []string{"PLAY_PUNCTUAL=1", "PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "PUNCTUAL_CONTEXTS=" + home + "/contexts.yaml", "LC_ALL=C.UTF-8"}
+	out, err := cmd.CombinedOutput()
+	line := ""
+	for i, times := range []int{2, 2, 2, 2, 1, 2, 2, 1} {
+		line += strings.Repeat(names[i]+"|", times)
+	}
+	if err != nil || string(out) != strings.Repeat(line+"\n", 3) {
+		t.Errorf("%v\n%s\nwant three times\n%s", err, out, line)
+	}
+	if _, err := os.Stat(home + "/ran"); err == nil {
+		t.Error("a part of a name was run")
 	}
 }
 
