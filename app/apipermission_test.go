@@ -256,6 +256,9 @@ func (c *caller) begin(path string) int {
 		c.t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	if err := undocumented(req, resp.StatusCode); err != nil {
+		c.t.Errorf("GET %s: %v", path, err)
+	}
 	return resp.StatusCode
 }
 

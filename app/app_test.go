@@ -157,6 +157,9 @@ func (b *browser) raw(method, path string, body io.Reader, header ...string) ans
 	if err != nil {
 		b.t.Fatalf("%s %s: %v", method, path, err)
 	}
+	if err := undocumented(req, resp.StatusCode); err != nil {
+		b.t.Errorf("%s %s: %v: %.300s", method, path, err, raw)
+	}
 	return answer{resp.StatusCode, resp.Header, string(raw)}
 }
 

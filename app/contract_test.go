@@ -84,6 +84,16 @@ func TestTheAPIIsAsItsDocumentSays(t *testing.T) {
 			ask(t, makeToken(t, every, url.Values{"name": {right}, "scope": {right}, "days": {"7"}}), append(usual, "--max-examples", "5", "--phases", "fuzzing")...)
 		})
 	}
+	for name, form := range map[string]url.Values{"reads everything": {"scope": {"view"}}, "one group": {"scope": auth.RightNames(auth.AllRights), "groups": {"1"}}} {
+		if testing.Short() {
+			break
+		}
+		form.Set("name", name)
+		form.Set("days", "7")
+		t.Run(name, func(t *testing.T) {
+			ask(t, makeToken(t, root, form), append(usual, "--max-examples", "10")...)
+		})
+	}
 	// Last: it may delete the user whose tokens those are.
 	t.Run("admin", func(t *testing.T) {
 		args := append(usual, "--max-examples", "10")

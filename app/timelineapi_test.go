@@ -64,6 +64,9 @@ func TestATimelineForPrograms(t *testing.T) {
 		if len(found.Rows) != 1 || len(found.Rows[0].Runs) != 0 || len(found.Rows[0].Due) != 0 {
 			t.Errorf("two days ago there was %+v", found.Rows)
 		}
+		if got := c.do("GET", "/timeline?job_id=99999", ""); got.status != 404 {
+			t.Errorf("of a job that there is not: %d %s", got.status, got.body)
+		}
 		for _, wrong := range []string{between(time.Hour, 0), between(-15*24*time.Hour, 0)} {
 			if got := c.do("GET", "/timeline?"+wrong, ""); got.status != 422 {
 				t.Errorf("%s: %d %s", wrong, got.status, got.body)

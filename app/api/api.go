@@ -275,7 +275,7 @@ func (o op) errors(matches bool) []int {
 			list = append(list, http.StatusPreconditionRequired)
 		}
 	}
-	if strings.Contains(o.path, "{") {
+	if strings.Contains(o.path, "{") || o.status == http.StatusCreated { // what was made may be gone before it is read for the answer
 		list = append(list, http.StatusNotFound)
 	}
 	if o.method == http.MethodPost || o.method == http.MethodPut || o.method == http.MethodPatch {

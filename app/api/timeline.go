@@ -47,7 +47,7 @@ type dueStep struct {
 }
 
 func (a *API) timeline() {
-	add(a, op{method: http.MethodGet, path: "/timeline", id: "getTimeline", tag: "runs", summary: "Get what ran when, and what is due, by jobs or executors",
+	add(a, op{method: http.MethodGet, path: "/timeline", id: "getTimeline", tag: "runs", also: []int{http.StatusNotFound}, summary: "Get what ran when, and what is due, by jobs or executors",
 		text: "What is bounded says so: up to 20 rows, and of each the newest runs. GET /runs has all of them."},
 		func(ctx context.Context, p auth.Principal, in *timelineQuery) (*struct{ Body runsInTime }, error) {
 			if in.Until.IsZero() {
