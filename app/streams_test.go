@@ -457,6 +457,68 @@ func TestProgramsFollowOpenRunsBelowTheNewest(t *testing.T) {
 	})
 }
 
+// TestAProgramThatComesAgainIsToldWhatItMayHaveMissed: of runs that newer ones have pushed off meanwhile, and of none but those.
+func TestAProgramThatComesAgainIsToldWhatItMayHaveMissed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		job := things(t, a, 1, "plain")
+		program := &browser{t: t, base: c.base, http: http.DefaultClient}
+		// begin opens a stream and reads as far as a run: whether it said many, and the id of the run's event.
+		begin := func(last string, until int64) (many bool, id string) {
+			t.Helper()
+			list := program.watch("/api/v1/runs/live", "Authorization", "Bearer "+c.token, "Last-Event-ID", last)
+			for late := time.After(executortest.Patience); ; {
+				select {
+				case got, open := <-list.events:
+					many = many || got == "event: many"
+					if value, is := strings.CutPrefix(got, "id: "); is {
+						id = value
+					}
+					if strings.Contains(got, fmt.Sprintf(`{"id":%d,`, until)) {
+						return many, id
+					}
+					if !open {
+						t.Fatal("the stream ended")
+					}
+				case <-late:
+					t.Fatalf("run %d did not come", until)
+				}
+			}
+		}
+		first, last := openRuns(t, a, job, 100)
+		for id := first + 1; id <= last; id++ {
+			endRun(t, a, id)
+		}
+		many, id := begin("", last)
+		if many || id != strconv.FormatInt(first, 10) {
+			t.Errorf("a new one: many %t, id %s", many, id)
+		}
+		if many, _ = begin(id, last); many {
+			t.Error("one that has missed nothing is told of many")
+		}
+		_, newest := openRuns(t, a, job, 1) // the first is pushed off, and may end now
+		if many, _ = begin(id, newest); !many {
+			t.Error("one that may have missed the end of a run is not told")
+		}
+		if many, _ = begin("", newest); many {
+			t.Error("a new one is told of many")
+		}
+		endRun(t, a, newest)
+		if _, id = begin("", newest); id != strconv.FormatInt(newest+1, 10) {
+			t.Errorf("who has heard of the end of all has the id %s", id)
+		}
+		_, newest = openRuns(t, a, job, 100)
+		if many, _ = begin(id, newest); many {
+			t.Error("one that finds all new runs listed is told of many")
+		}
+		_, newest = openRuns(t, a, job, 1)
+		if many, _ = begin(id, newest); !many {
+			t.Error("one for which there was one run too many is not told")
+		}
+	})
+}
+
 // TestAListTellsOfTheEndOfRunsBelowItsPage under a name of their own: who does not show them any more does not take them for new.
 func TestAListTellsOfTheEndOfRunsBelowItsPage(t *testing.T) {
 	t.Parallel()

@@ -28,10 +28,17 @@ func (a *API) live() {
 	add(a, op{
 		method: http.MethodGet, path: "/runs/live", id: "watchRuns", tag: tag, media: eventStream, summary: "Follow the newest runs",
 		text: "Server-sent events: run for each of the newest 100 at the beginning, and then whenever one is new or has changed, with the run as lists have it; gone with the id of one that is not wanted any more; " +
-			"many when more came than are looked at, so that some were left out: list them. Runs that have not ended are followed when newer ones have pushed them off the newest, up to 100. A beat comes every 5s.",
-	}, func(ctx context.Context, p auth.Principal, in *RunsWanted) (*huma.StreamResponse, error) {
+			"many when more came than are looked at, so that some were left out: list them. Runs that have not ended are followed when newer ones have pushed them off the newest, up to 100. " +
+			"A client that comes again with Last-Event-ID has many too when it may have missed something of runs that are none of the newest any more. A beat comes every 5s.",
+	}, func(ctx context.Context, p auth.Principal, in *struct {
+		RunsWanted
+		Last string `header:"Last-Event-ID" maxLength:"20" doc:"The id of the last event that came."`
+	}) (*huma.StreamResponse, error) {
 		r := requestOf(ctx)
 		w := &runsWatch{api: a, who: p, filter: in.filter(), teller: a.teller(r), shown: make(map[int64]shownRun)}
+		if n, err := strconv.ParseInt(in.Last, 10, 64); err == nil {
+			w.owed = n
+		}
 		w.filter.Limit = watchedRuns
 		if _, err := a.Manage.Runs.List(ctx, p, w.filter); err != nil {
 			return nil, err
@@ -97,6 +104,8 @@ type runsWatch struct {
 	teller event.Teller
 	shown  map[int64]shownRun // what the client has of each run that it may still hear of
 	begun  bool
+	newest int64 // that was sent
+	owed   int64 // before the first look: the lowest run that a client which comes again has not heard the end of; 0: it is a new one
 }
 
 type shownRun struct {
@@ -133,7 +142,8 @@ func (w *runsWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 			return false, 0, err
 		}
 	}
-	if more || w.begun && !known && len(list) >= watchedRuns {
+	missed := !w.begun && w.owed > 0 && w.owed < found.Older
+	if more || missed || w.begun && !known && len(list) >= watchedRuns {
 		if err := s.Send("many", "", nil); err != nil {
 			return false, 0, err
 		}
@@ -147,19 +157,33 @@ func (w *runsWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 		if err != nil {
 			return false, 0, err
 		}
-		if w.shown[run.ID].data != string(data) {
-			if err := s.Send("run", "", data); err != nil {
-				return false, 0, err
-			}
-		}
+		known := w.shown[run.ID].data == string(data)
 		if run.Ended && !listed[run.ID] {
 			delete(w.shown, run.ID)
 		} else {
 			w.shown[run.ID] = shownRun{string(data), !run.Ended}
 		}
+		if known {
+			continue
+		}
+		w.newest = max(w.newest, run.ID)
+		if err := s.Send("run", strconv.FormatInt(w.lowestOwed(), 10), data); err != nil {
+			return false, 0, err
+		}
 	}
 	w.begun = true
 	return false, live.PaceMax, nil
+}
+
+// lowestOwed is the lowest run of which a client that has everything until now has still to hear: the lowest open one, or the next that begins.
+func (w *runsWatch) lowestOwed() int64 {
+	owed := w.newest + 1
+	for id, run := range w.shown {
+		if run.open {
+			owed = min(owed, id)
+		}
+	}
+	return owed
 }
 
 // older reads the open runs that the client has and newer ones have pushed off the list, and says which of them are not wanted any more, and
