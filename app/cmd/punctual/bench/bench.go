@@ -111,7 +111,7 @@ func standard() []scenario {
 		{"start-up and idle memory", startUp},
 		{"lateness at 100/s", latenessAt(100)},
 		{"lateness at 1000/s", latenessAt(1000)},
-		{"lateness on the second", onTheSecond},
+		{"lateness on the second", onTheSecond("1,000", 1000)},
 		{"curve", curve},
 	}
 }

@@ -25,6 +25,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{"saturation", saturation},
 		{"lateness at 3000/s", latenessAt(3000)},
+		{"3,000 on the second", onTheSecond("3,000", 3000)},
 		{"1,000 jobs, 100/s due", func(ctx context.Context, s Settings, database string) error {
 			return lateness(ctx, s, database, 100, 900)
 		}},
@@ -297,17 +298,18 @@ func latenessOf(w window) []figure {
 
 // onTheSecond is the same with all jobs planned for the same millisecond of every second, as cron jobs are: the figures say
 // how long it takes until the last of the crowd is served.
-func onTheSecond(ctx context.Context, s Settings, database string) error {
-	const rate = 1000
-	w, err := windowOf(ctx, s, database, 8*time.Second, func(pool *db.Pool) error {
-		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second).Truncate(time.Second), false)
-	})
-	if err != nil {
-		return err
+func onTheSecond(name string, jobs int) func(context.Context, Settings, string) error {
+	return func(ctx context.Context, s Settings, database string) error {
+		w, err := windowOf(ctx, s, database, 8*time.Second, func(pool *db.Pool) error {
+			return addJobs(ctx, pool, jobs, time.Second, time.Now().Add(3*time.Second).Truncate(time.Second), false)
+		})
+		if err != nil {
+			return err
+		}
+		s.reportFigures(database, name+" in one millisecond", latenessOf(w), "executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms", float64(w.executor.Executed)/w.seconds,
+			w.executor.P50, w.executor.P90, w.executor.P99, w.executor.Max)
+		return nil
 	}
-	s.reportFigures(database, "1,000 in one millisecond", latenessOf(w), "executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms", float64(w.executor.Executed)/w.seconds,
-		w.executor.P50, w.executor.P90, w.executor.P99, w.executor.Max)
-	return nil
 }
 
 // startUp starts the admin on an existing database with jobs that are not due, and looks at its memory once it has been idle for a while.
