@@ -177,6 +177,10 @@ func line(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }), " ")
 }
 
+// trimmedLine is a text on one line, with no space at its ends: what a value that was typed or sent is saved as. It is trimmed last, since a character
+// of control at an end leaves the space before it there.
+func trimmedLine(s string) string { return strings.TrimSpace(line(s)) }
+
 // title is the subject of a mail and the first line elsewhere.
 func (m *message) title() string {
 	if m.own(m.subject) {

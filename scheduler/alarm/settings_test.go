@@ -486,6 +486,30 @@ func TestOneLineIsOneLine(t *testing.T) {
 	}
 }
 
+// TestWhatIsSavedStaysAsItIs: what was saved is saved once more as it is. A character of control at an end left the space before it there.
+func TestWhatIsSavedStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	mail := goodMail()
+	mail.Name, mail.Settings.Subject, mail.Settings.Username = "\x07 A  \x07", "\x07 {{title}} \x07", " ann \x07"
+	mail.Settings.From = "\x07 a@example.com \x07"
+	chat := Channel{Name: "bot \x85", Kind: KindTelegram, Settings: Settings{Secret: "123:abc", Chat: "\x07 @ops \x07"}}
+	for _, c := range []*Channel{&mail, &chat} {
+		if err := (&Alarmer{}).validChannel(c); err != nil {
+			t.Fatalf("%q: %v", c.Name, err)
+		}
+		once := *c
+		if err := (&Alarmer{}).validChannel(c); err != nil {
+			t.Fatalf("%q: %v", c.Name, err)
+		}
+		if d := cmp.Diff(once, *c); d != "" {
+			t.Errorf("saved again (-once +twice):\n%s", d)
+		}
+	}
+	if mail.Name != "A" || chat.Settings.Chat != "@ops" {
+		t.Errorf("saved as %q and %q", mail.Name, chat.Settings.Chat)
+	}
+}
+
 // TestARouteOfTheUsualCausesNamesNone: a cause that a later version knows is told of too.
 func TestARouteOfTheUsualCausesNamesNone(t *testing.T) {
 	t.Parallel()

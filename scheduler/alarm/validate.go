@@ -120,7 +120,7 @@ func (a *Alarmer) Normal(c Channel) Channel {
 // validChannel tidies a channel's values and refuses what cannot work.
 func (a *Alarmer) validChannel(c *Channel) error {
 	var v checks
-	c.Name = line(strings.TrimSpace(c.Name))
+	c.Name = trimmedLine(c.Name)
 	v.text(FieldName, c.Name, true, 64)
 	if c.Language != "" {
 		v.oneOf(FieldLanguage, c.Language, a.cfg.Languages...)
@@ -145,7 +145,7 @@ func (a *Alarmer) validChannel(c *Channel) error {
 		s.URL, s.Secret, s.Chat, s.Template = "", "", "", ""
 		validMail(&v, s)
 	default:
-		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Chat: line(strings.TrimSpace(s.Chat)), Template: s.Template, Subject: s.Subject, Text: s.Text}
+		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Chat: trimmedLine(s.Chat), Template: s.Template, Subject: s.Subject, Text: s.Text}
 		validWeb(&v, s, &kind)
 	}
 	if kind, _ := c.Kind.Info(); kind.Template {
@@ -178,7 +178,7 @@ func validMail(v *checks, s *Settings) {
 	if s.Port < 1 || s.Port > 65535 {
 		v.add(FieldPort, CodeOutOfRange, "Min", 1, "Max", 65535)
 	}
-	s.Username = line(strings.TrimSpace(s.Username))
+	s.Username = trimmedLine(s.Username)
 	v.text(FieldUsername, s.Username, false, 255)
 	v.text(FieldPassword, s.Password, false, 1000)
 	if s.Username != "" && s.Password == "" {
@@ -187,7 +187,7 @@ func validMail(v *checks, s *Settings) {
 	if s.Username == "" {
 		s.Password = ""
 	}
-	s.From = line(strings.TrimSpace(s.From))
+	s.From = trimmedLine(s.From)
 	v.text(FieldFrom, s.From, true, 255)
 	if _, err := stdmail.ParseAddress(s.From); err != nil && s.From != "" {
 		v.add(FieldFrom, CodeEmail, "Value", clip(s.From, 60))

@@ -91,7 +91,7 @@ func forJSON(value string) string {
 
 // validWords refuses words with placeholders that mean nothing or have no end.
 func validWords(v *checks, s *Settings) {
-	s.Subject, s.Text = line(strings.TrimSpace(s.Subject)), lineEnds.Replace(strings.TrimSpace(s.Text))
+	s.Subject, s.Text = trimmedLine(s.Subject), lineEnds.Replace(strings.TrimSpace(s.Text))
 	v.text(FieldSubject, s.Subject, false, maxSubject)
 	v.text(FieldText, s.Text, false, maxWords)
 	known := new(hookBody).values()
