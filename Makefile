@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # One way to compile for programs, tests, checks and releases: a machine on which nothing is compiled yet does it once.
 export GOFLAGS += -trimpath
+# Property tests draw the same in every run of one commit; `make fuzz` draws what nobody has tried.
+export RAPID_SEED ?= 1
 
 VERSION ?= $(shell git describe --tags --always --dirty --match 'v*' 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)
@@ -154,8 +156,8 @@ simulate: ## play a simulated cluster for TIME (10m), or the scenario of one SEE
 	@set -o pipefail; GOGC=400 go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./scheduler/simulate $(if $(SEED),-simulate.seed=$(SEED) -simulate.log,-simulate.time=$(or $(TIME),10m) -simulate.from=$(or $(FROM),1)) $(SIMULATE) | grep -v -e '^=== ' -e '^ *--- PASS'
 
 .PHONY: fuzz
-fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each
-	@.ci/fuzz $(or $(FUZZTIME),10s)
+fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each, and try each property CHECKS (1000) times with what was not drawn before
+	@.ci/fuzz $(or $(FUZZTIME),10s) $(or $(CHECKS),1000)
 
 .PHONY: bench
 bench: build deps ## whole-system measurements on both databases; prints the machine and a table
