@@ -203,9 +203,13 @@ func TestDraftsSayWhatWasChanged(t *testing.T) {
 				}
 			case "rename":
 				old, to := s.ID, s.ID+"x"
+				taken := slices.ContainsFunc(want.Steps, func(other Step) bool { return other.ID == to })
 				var renamed bool
-				if renamed, err = d.Rename(old, to); !renamed {
-					t.Fatal("not renamed")
+				if renamed, err = d.Rename(old, to); renamed == taken {
+					t.Fatalf("renamed: %t, to a name that is taken: %t", renamed, taken)
+				}
+				if taken {
+					break
 				}
 				s.ID = to
 				for j := range want.Steps {
