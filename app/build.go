@@ -162,6 +162,7 @@ func (b *building) telling(context.Context) (err error) {
 	b.alarmer, err = alarm.New(alarm.Config{
 		Pool: b.pool, Logger: b.logger, Registerer: b.registry, Key: b.alarmKey, Webhooks: b.webhooks, Defaults: b.held.AlarmDefaults, Now: b.now,
 		Open:    func() []int64 { return b.engine.OpenRuns() },
+		Node:    func() int64 { return b.engine.Node() },
 		Printer: func(lang string) alarm.Printer { return b.catalogue.Printer(lang) }, Languages: locales.Languages(),
 		Link: func(jobID, logID int64) string {
 			if logID > 0 {

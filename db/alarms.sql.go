@@ -407,6 +407,19 @@ func (q *Queries) ForgetEscalationsTo(ctx context.Context, db DBTX, escalateTo i
 	return err
 }
 
+const freeAlarmDeliveries = `-- name: FreeAlarmDeliveries :execrows
+UPDATE punctual_alarm_delivery SET lease_until = 0 WHERE state = 1 AND lease_until > 0 AND holder LIKE ?
+`
+
+// What an admin that is gone was sending is anybody's. pattern is what it begins its names as a holder with, as LIKE has it.
+func (q *Queries) FreeAlarmDeliveries(ctx context.Context, db DBTX, pattern string) (int64, error) {
+	result, err := db.ExecContext(ctx, freeAlarmDeliveries, pattern)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const getAlarmChannel = `-- name: GetAlarmChannel :one
 SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at, group_id
 FROM punctual_alarm_channel WHERE id = ?

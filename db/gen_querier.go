@@ -297,6 +297,8 @@ type Querier interface {
 	ForgetScriptAuthor(ctx context.Context, db DBTX, authorID int64) (int64, error)
 	// What somebody let in who is deleted is refused when it comes for its token, which would be that of whoever gets their number.
 	ForgetWhoLetIn(ctx context.Context, db DBTX, userID int64) (int64, error)
+	// What an admin that is gone was sending is anybody's. pattern is what it begins its names as a holder with, as LIKE has it.
+	FreeAlarmDeliveries(ctx context.Context, db DBTX, pattern string) (int64, error)
 	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	GetAPIToken(ctx context.Context, db DBTX, id int64) (GetAPITokenRow, error)

@@ -154,7 +154,7 @@ var argValues = map[string]any{
 	"DeleteAlarmEscalationsBefore.DueAt": int64(100), "InsertAlarmEscalation.JobID": int64(100), "RearmAlarmEscalations.JobID": int64(2), "RearmAlarmEscalations": int64(2),
 	"InsertAlarmState.JobID": int64(100), "ListOpenAlarmsWithJobs.BelowJob": int64(100), "InsertAlarmEventOnce.OnceKey": "new", "ListDueAlarmDeliveries.ExceptChannels": []int64{100},
 	"BeforeMs": int64(100), "ListAlarmDeliveries.State": int64(-1), "ListSlowRuns.NowMs": int64(1_000_000), "AboveID": int64(0), "BelowID": int64(100), "AtMs": int64(77),
-	"LastError": "changed", "MoveAlarmEvents.FromNotice": int64(2), "ToNotice": int64(50), "EndAlarmDeliveries.Holder": "holder2",
+	"LastError": "changed", "MoveAlarmEvents.FromNotice": int64(2), "ToNotice": int64(50), "EndAlarmDeliveries.Holder": "holder2", "FreeAlarmDeliveries": "holder2%",
 	"ListAlarmDeliveriesOfHolder.Holder": "holder2", "SettleAlarmNotice": int64(2),
 	"InsertAPIToken.Hash": "new", "TouchAPIToken.UsedAt": int64(77), "ListServiceAccounts": int32(10),
 	"SetSecret.Value": "changed", "InsertScriptChange.JobID": int64(100), "ReplaceScriptChange.Source": "changed",

@@ -245,6 +245,10 @@ UPDATE punctual_alarm_delivery SET state = 1, holder = sqlc.arg(holder), lease_u
     tried_at = CASE WHEN tried_at = 0 THEN sqlc.arg(now_ms) ELSE tried_at END
 WHERE id IN (sqlc.slice(ids)) AND ((state = 0 AND next_at <= sqlc.arg(now_ms)) OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
 
+-- name: FreeAlarmDeliveries :execrows
+-- What an admin that is gone was sending is anybody's. pattern is what it begins its names as a holder with, as LIKE has it.
+UPDATE punctual_alarm_delivery SET lease_until = 0 WHERE state = 1 AND lease_until > 0 AND holder LIKE sqlc.arg(pattern);
+
 -- name: ListAlarmDeliveriesOfHolder :many
 SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at, acked, tried_at
 FROM punctual_alarm_delivery WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder) ORDER BY id;

@@ -65,6 +65,9 @@ type Config struct {
 	// Open are the runs without a result, in the order of their ids; what has ended since may be among them. nil: none are told to take long.
 	Open func() []int64
 
+	// Node is this admin in the cluster, 0 while it is not in it; nil: never. Once it is gone from there, others send what it was sending.
+	Node func() int64
+
 	// Now is the clock that stamps rows and decides what is due; time.Now when nil.
 	Now func() time.Time
 
@@ -74,7 +77,7 @@ type Config struct {
 	Calm        time.Duration   // who had some messages within it gets the next ones as one, at its end; 1 min, less than 0: never
 	SendTimeout time.Duration   // one message; 20 s
 	Grace       time.Duration   // a message that is being sent may go on so long when Run ends; 3 s
-	Lease       time.Duration   // a message that is being sent is another's after this; 2 min
+	Lease       time.Duration   // a message that is being sent is another's after this, or once its admin is gone from the cluster; 2 min
 	Tick        time.Duration   // how often the tables are looked at without a reason; 1 s
 	WatchEvery  time.Duration   // how often slow runs and silent jobs are looked for; 15 s
 	Keep        time.Duration   // how long what became of alarms is kept; 30 days
@@ -124,6 +127,9 @@ func (c Config) withDefaults() Config {
 		c.Defaults = func() Defaults { return fixed }
 	}
 	c.Tick = cmp.Or(c.Tick, time.Second)
+	if c.Node == nil {
+		c.Node = func() int64 { return 0 }
+	}
 	if c.Open == nil {
 		c.Open = func() []int64 { return nil }
 	}

@@ -414,6 +414,67 @@ func TestACrashBetweenFailureAndMailLosesNothing(t *testing.T) {
 	})
 }
 
+// What an admin that is gone from the cluster was sending goes out as soon as that cannot be going on any more, and not before.
+func TestWhatAnAdminThatIsGoneWasSendingIsSent(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		q, ctx := db.New(), t.Context()
+		node, err := q.InsertNode(ctx, pool, db.InsertNodeParams{Name: "first", BeatAt: b.clock.now().UnixMilli()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := b.alarmer(func(c *Config) {
+			c.Node, c.SendTimeout = func() int64 { return node }, time.Hour // longer than this test
+		})
+		s := newMailServer(t, mailServerOptions{})
+		arrived, release := make(chan struct{}), make(chan struct{})
+		s.onRcpt(func(string) error { close(arrived); <-release; return &smtp.SMTPError{Code: 451, Message: "too late"} })
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		for started := 0; started == 0; {
+			step, err := first.runOnce(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			started = step.started
+		}
+		<-arrived
+		s.onRcpt(nil)
+		other := b.alarmer(func(c *Config) { c.Node = func() int64 { return 10 * node } }) // whose name begins like the first's
+		sent := func() int {
+			if err := other.watchOnce(ctx, b.clock.now()); err != nil {
+				t.Fatal(err)
+			}
+			b.workOn(other)
+			return len(s.take())
+		}
+		b.clock.add(30 * time.Second)
+		if n := sent(); n != 0 {
+			t.Fatalf("%d mails while the first admin lives", n)
+		}
+		if _, err := q.BeatNode(ctx, pool, db.BeatNodeParams{ID: node, BeatAt: b.clock.now().UnixMilli()}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.LeaveNode(ctx, pool, node); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.add(19 * time.Second)
+		if n := sent(); n != 0 {
+			t.Fatalf("%d mails while the first admin's may still go out", n)
+		}
+		b.clock.add(time.Second)
+		if n := sent(); n != 1 {
+			t.Fatalf("%d mails once the first admin is gone", n)
+		}
+		close(release)
+		first.sends.Wait()
+		if d := b.deliveries(); len(d) != 1 || d[0].State != Sent || d[0].Error != "" {
+			t.Errorf("what the first says of it late counts: %+v", d)
+		}
+	})
+}
+
 func TestTwoAdminsSendEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -186,7 +187,7 @@ func batches(due []db.ListDueAlarmDeliveriesRow, single bool) [][]int64 {
 // sendBatch claims messages to one recipient, sends them as one and writes the outcome. It reports whether the channel may
 // go on.
 func (a *Alarmer) sendBatch(ctx context.Context, c *channel, ids []int64) (again bool, err error) {
-	holder := newHolder()
+	holder := holderOf(a.cfg.Node()) + newHolder()
 	now := a.cfg.Now()
 	if _, err := a.queries.ClaimAlarmDeliveries(ctx, a.cfg.Pool, db.ClaimAlarmDeliveriesParams{
 		Holder: holder, NewLease: now.Add(a.cfg.Lease).UnixMilli(), Ids: ids, NowMs: now.UnixMilli(),
@@ -207,6 +208,27 @@ func (a *Alarmer) sendBatch(ctx context.Context, c *channel, ids []int64) (again
 	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return a.recordSent(record, c, held, m, holder, sendErr, now)
+}
+
+// holderOf begins the name of each holder that is on an admin, a node of the cluster.
+func holderOf(node int64) string { return strconv.FormatInt(node, 10) + "-" }
+
+// freeLeases ends the leases of admins that are gone from the cluster. One may have been declared gone while a message went out: that is over by then.
+func (a *Alarmer) freeLeases(ctx context.Context, now time.Time) error {
+	nodes, err := a.queries.ListNodes(ctx, a.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		if n.State == 1 || now.Sub(time.UnixMilli(n.BeatAt)) < a.cfg.SendTimeout {
+			continue
+		}
+		if _, err := a.queries.FreeAlarmDeliveries(ctx, a.cfg.Pool, holderOf(n.ID)+"%"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sendWithin sends a message within the time a message may take, and a little longer than the process runs.

@@ -19,7 +19,8 @@
 //     one notice at the window's end. punctual_alarm_state remembers which causes are open; the first success planned after
 //     the last failure closes them and is told too, with what was being gathered folded in. A recovery has a window of its
 //     own, so that a job that fails and succeeds in turn makes no more noise than one that fails.
-//   - Delivery. One message to one recipient. It is sent under a lease by whoever wrote its name into the row; after a
+//   - Delivery. One message to one recipient. It is sent under a lease by whoever wrote its name into the row, which ends when that admin
+//     has been gone from the cluster for as long as a message may take; after a
 //     failure it is tried again with growing pauses ([Config.Backoff]) and in the end given up, visibly. A sender that dies
 //     after the server took the message and before the row says so sends it twice: twice is better than never, and the
 //     message's id is the same both times. A channel that fails rests for a moment, so its queue neither hammers it nor

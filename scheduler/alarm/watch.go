@@ -46,9 +46,9 @@ func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
 	looks := []struct {
 		what string
 		look func(context.Context, time.Time) error
-	}{{"open alarms", a.watchOpen}, {"slow runs", a.watchSlow}, {"silent jobs", a.watchSilent}, {"deadlines", a.watchDeadlines}}
+	}{{"messages of admins that are gone", a.freeLeases}, {"open alarms", a.watchOpen}, {"slow runs", a.watchSlow}, {"silent jobs", a.watchSilent}, {"deadlines", a.watchDeadlines}}
 	if !a.Wanted(scheduler.AlarmSlow, 0) {
-		looks = looks[:1] // an alarm that somebody looks after ends also where nobody listens
+		looks = looks[:2] // an alarm that somebody looks after ends also where nobody listens
 	}
 	var errs error
 	for _, l := range looks { // one that fails keeps none of the others from theirs
