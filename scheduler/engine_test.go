@@ -293,6 +293,7 @@ func (b *bundle) allRuns() []db.Run {
 func (b *bundle) dump() string {
 	var s strings.Builder
 	runs := b.allRuns()
+	slices.SortStableFunc(runs, func(r, other db.Run) int { return int(r.HandleCode - other.HandleCode) }) // those without a result first
 	for i, r := range runs {
 		if i == 40 {
 			fmt.Fprintf(&s, "\n… and %d more", len(runs)-i)

@@ -40,7 +40,7 @@ func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 	case why != "":
 		e.sent(d, d.unanswered, "ok", wire.CodeSuccess, event.Open, event.New(now, event.Known, d.address, why))
 	case e.shortage.own(err), !killed && now.Sub(d.unanswered) < e.unansweredFor(err):
-		d.at = now.Add(e.cfg.UnansweredFor * 2 / 5)
+		d.at = now.Add(min(e.cfg.UnansweredFor*2/5, askAgainAfter))
 		e.timer.add(d)
 	case err != nil:
 		if killed { // should it have arrived, it ends there
@@ -53,6 +53,9 @@ func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 		e.sent(d, d.unanswered, "lost", wire.CodeFail, event.NotSent, event.New(now, event.Unknown, d.address))
 	}
 }
+
+// askAgainAfter is at most between two questions after a run, however long it may be without an answer: the first may have come to nothing.
+const askAgainAfter = 4 * time.Second
 
 // unansweredFor is how long a run may be without an answer. An executor that does not answer in time, or cannot be asked, may be too busy to,
 // and busy with the run: it gets as long as one of which a result is awaited.

@@ -126,6 +126,38 @@ func TestARunThatItsExecutorHasNeverHadIsSentAgain(t *testing.T) {
 	}
 }
 
+// TestAQuestionThatCameToNothingIsAskedAgainSoon, however long a run may be without an answer.
+func TestAQuestionThatCameToNothingIsAskedAgainSoon(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		clock := newHandClock()
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.AskAfter, c.UnansweredFor = 1000*time.Hour, 1000*time.Hour }, addressA)
+		b.executors.remembers = time.Hour
+		var calls, questions atomic.Int64
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			if calls.Add(1) == 1 {
+				return wire.Answer{}, errSlow
+			}
+			return yes, nil
+		}
+		b.executors.log = func(string) error {
+			if questions.Add(1) == 1 {
+				return errSlow
+			}
+			return nil
+		}
+		began := clock.now()
+		run := b.trigger(b.addJob(nil))
+		b.await("it is sent again", func() bool {
+			b.passToNext(clock)
+			return b.run(run).TriggerCode == wire.CodeSuccess
+		})
+		if waited := clock.now().Sub(began); waited > 10*time.Second {
+			t.Errorf("it was asked again after %s", waited)
+		}
+	})
+}
+
 // TestARunIsNotSentAgainForEver: one that never arrives is called not sent in the end, and retried.
 func TestARunIsNotSentAgainForEver(t *testing.T) {
 	t.Parallel()
