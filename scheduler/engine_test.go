@@ -164,7 +164,8 @@ func newEngine(t *testing.T, pool *db.Pool, executors Executors, configure func(
 		Pool: pool, Executors: executors, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "test",
 		Registerer: prometheus.NewRegistry(),
 		ClaimEvery: 20 * time.Millisecond, SweepEvery: 150 * time.Millisecond, RetryBackoff: 10 * time.Millisecond, UnansweredFor: 100 * time.Millisecond,
-		CarryFor: 2 * carryEvery, // what tests wait for most
+		CarryFor:     2 * carryEvery,        // what tests wait for most
+		MisfireAfter: executortest.Patience, // no fire is missed because a machine is slow
 	}
 	if configure != nil {
 		configure(&cfg)
