@@ -100,7 +100,7 @@ func TestP1NothingIsSentBeforeItsRowIsCommitted(t *testing.T) {
 			p.ChildJobIDs = db.Text(fmt.Sprint(child))
 		})
 		for range 20 {
-			b.start(b.addJob(func(p *db.InsertJobParams) { p.MisfireStrategy = jobspec.MisfireFireOnceNow }), time.Now().Add(-time.Minute))
+			b.start(b.addJob(func(p *db.InsertJobParams) { p.MisfireStrategy = jobspec.MisfireFireOnceNow }), time.Now().Add(-time.Hour))
 			b.start(b.addJob(nil), time.Now())
 		}
 		b.start(fails, time.Now())
@@ -108,6 +108,9 @@ func TestP1NothingIsSentBeforeItsRowIsCommitted(t *testing.T) {
 		if err != nil || len(ids) != 2 {
 			t.Fatal(ids, err)
 		}
+		b.await("both are sent", func() bool { // one that has a result is not
+			return b.countRuns("id IN (?, ?) AND trigger_code <> 0", ids[0], ids[1]) == 2
+		})
 		b.finish(ids[0], 200, "")
 		b.finish(ids[1], 500, "")
 		b.await("all are sent", func() bool { return b.unsettled() == 0 && b.countRuns("id > 0") == 40+3+2+1+1 })
