@@ -74,11 +74,11 @@ func (k *kept) get(ctx context.Context, conn driver.ConnPrepareContext, text str
 		return s.prepared, nil
 	}
 	prepared, err := conn.PrepareContext(ctx, text)
-	switch n, _ := codes(err); {
-	case n == 1295 || n == 1461: // it is none that can be, or the server has no room for more
+	if refusesToPrepare(err) {
 		s.never = true
 		return nil, nil
-	case err != nil: // which may be of the transaction and not of the statement
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.prepared = prepared.(preparedStatement)
@@ -87,6 +87,14 @@ func (k *kept) get(ctx context.Context, conn driver.ConnPrepareContext, text str
 		k.giveBack()
 	}
 	return s.prepared, nil
+}
+
+// refusesToPrepare reports whether a server has said that it does not prepare a statement: it is none that can be, there is no room for more, or
+// a proxy knows no such command, in words of its own. As text it has the answer that it deserves. What may be about the transaction, or about the
+// server as a whole, is no refusal: a transaction that was undone must hear of it.
+func refusesToPrepare(err error) bool {
+	n, _ := codes(err)
+	return n != 0 && !IsTransient(err) && (n == 1047 || !IsUnavailable(err)) // 1047: no such command, beside Galera's
 }
 
 // seen gives what is known of a text, which is now the one that was used last.

@@ -67,6 +67,8 @@ func TestWhatAServerSaysOfAPreparedStatement(t *testing.T) {
 		"it is kept":                  {nil, nil, nil, []string{"prepare " + text, "execute " + text, "execute " + text}},
 		"there is no room for it":     {&mysql.MySQLError{Number: 1461}, nil, nil, []string{"prepare " + text, text, text}},
 		"it cannot be prepared":       {&mysql.MySQLError{Number: 1295}, nil, nil, []string{"prepare " + text, text, text}},
+		"a proxy knows no such thing": {&mysql.MySQLError{Number: 1047}, nil, nil, []string{"prepare " + text, text, text}},
+		"a server that is read-only":  {&mysql.MySQLError{Number: 1290}, nil, &mysql.MySQLError{Number: 1290}, []string{"prepare " + text, "prepare " + text}},
 		"the transaction is undone":   {&mysql.MySQLError{Number: 1213}, nil, &mysql.MySQLError{Number: 1213}, []string{"prepare " + text, "prepare " + text}},
 		"the network went with it":    {lost, nil, lost, []string{"prepare " + text, "prepare " + text}},
 		"it has been forgotten":       {nil, &mysql.MySQLError{Number: 1243}, nil, []string{"prepare " + text, "execute " + text, "close " + text, text, "prepare " + text, "execute " + text, "close " + text, text}},
