@@ -552,7 +552,7 @@ func TestTheNextOfSeveralJobsGo(t *testing.T) {
 func TestWhoIsInNoLineIsBehindNobody(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, byHand, addressA)
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
 		b.limitGroup(1)
 		first, job := b.addJob(nil), b.addJob(nil)
 		b.wait(first, 1)
