@@ -4,6 +4,7 @@ package wire
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ type redialled struct {
 	made, closed atomic.Int32
 	hold         chan struct{} // what is asked for at /hold is answered when it is closed
 	held         chan struct{}
+	late         atomic.Pointer[string] // the query with which somebody was at /late last, and held
 }
 
 func newRedialled(t *testing.T) *redialled {
@@ -30,6 +32,9 @@ func newRedialled(t *testing.T) *redialled {
 		switch req.URL.Path {
 		case "/hold":
 			r.held <- struct{}{}
+			<-r.hold
+		case "/late":
+			r.late.Store(&req.URL.RawQuery)
 			<-r.hold
 		case "/abort":
 			panic(http.ErrAbortHandler)
@@ -70,22 +75,25 @@ func (r *redialled) ask(ctx context.Context, path string) error {
 	return err
 }
 
-// late asks for what is held, until its time is over.
-func (r *redialled) late(t *testing.T) {
+// isLate asks for what is held, until its time is over, and gives the connections by which that was. A slow machine takes longer to get there,
+// and each time that it did not has made new ones.
+func (r *redialled) isLate(t *testing.T) (by *http.Transport) {
 	t.Helper()
-	for limit := 50 * time.Millisecond; ; limit *= 2 { // a slow machine takes longer to get there
+	for limit := 50 * time.Millisecond; limit < 2*time.Minute; limit *= 2 {
+		by = r.now
+		query := rand.Text()
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		err := r.ask(ctx, "/hold")
+		err := r.ask(ctx, "/late?"+query)
 		cancel()
-		if FaultOf(err) != FaultLate {
-			t.Errorf("what is held: %v", err)
-		}
-		select {
-		case <-r.held:
-			return
-		default:
+		if at := r.late.Load(); at != nil && *at == query {
+			if FaultOf(err) != FaultLate {
+				t.Errorf("what is held: %v", err)
+			}
+			return by
 		}
 	}
+	t.Fatal("what is held is never reached")
+	return nil
 }
 
 // TestOnlyWhatIsLateMakesNewConnections: not what succeeds, fails at once, or is given up.
@@ -121,21 +129,20 @@ func TestOnlyWhatIsLateMakesNewConnections(t *testing.T) {
 	if r.now != first || r.old != nil {
 		t.Error("new connections are made after that")
 	}
-	r.late(t)
+	by := r.isLate(t)
 	second := r.now
-	if second == first || r.old != first {
+	if second == by || r.old != by {
 		t.Error("after an answer that did not come the same connections are taken")
 	}
 	if err := r.ask(in(), "/"); err != nil {
 		t.Error(err)
 	}
 	// Two that are late at the same time are one reason for others.
-	r.leave(first)
+	r.leave(by)
 	if r.now != second {
 		t.Error("who was late before says something of the connections that were made since")
 	}
-	r.late(t)
-	if r.now == second || r.old != second {
+	if by = r.isLate(t); r.now == by || r.old != by {
 		t.Error("the second time the same connections are taken")
 	}
 }
@@ -147,7 +154,7 @@ func TestAllConnectionsThatNobodyUsesAreClosed(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- r.ask(context.Background(), "/hold") }()
 	<-r.held
-	r.late(t)
+	r.isLate(t)
 	if err := r.ask(context.Background(), "/"); err != nil {
 		t.Fatal(err)
 	}
