@@ -66,18 +66,18 @@ func TestPagesSayWhatMayBeLate(t *testing.T) {
 			}
 			return words(got.document(t).Find(selector).Text())
 		}
-		endsBeside := func(deadline time.Time) string { // with its date where that is another day, as in an hour before midnight
-			ends := fire.Add(time.Hour)
-			if ends.YearDay() != deadline.YearDay() {
-				return ends.Format("01-02 15:04")
+		beside := func(at, deadline time.Time) string { // with its date where that is another day, as in an hour before midnight
+			if at.YearDay() != deadline.YearDay() {
+				return at.Format("01-02 15:04")
 			}
-			return ends.Format("15:04")
+			return at.Format("15:04")
 		}
-		want := fmt.Sprintf("%s · will probably end at %s, ", by.Format("15:04"), endsBeside(by))
+		ends := fire.Add(time.Hour)
+		want := fmt.Sprintf("%s · will probably end at %s, ", by.Format("15:04"), beside(ends, by))
 		if got := page("/jobs/1", ".job-summary .late-text"); !strings.HasPrefix(got, want) {
 			t.Errorf("the job says %q, want %q", got, want)
 		}
-		if got := page("/jobs/3", ".job-summary"); !strings.Contains(got, "expected by "+endsBeside(relaxed)) {
+		if got := page("/jobs/3", ".job-summary"); !strings.Contains(got, "expected by "+beside(ends, relaxed)) {
 			t.Errorf("one that has time says %q", got)
 		}
 		if got := page("/jobs/2", ".job-summary"); strings.Contains(got, "Done by") {
@@ -90,8 +90,9 @@ func TestPagesSayWhatMayBeLate(t *testing.T) {
 		if got := page(here, ".summary .late-text"); !strings.Contains(got, by.Format("15:04")+", will probably be ") {
 			t.Errorf("the run says %q", got)
 		}
-		set("UPDATE xxl_job_log SET handle_code = 200, finished_at = ? WHERE id = ?", now.Add(-time.Minute).UnixMilli(), run)
-		if got := page("/jobs/1", ".job-summary"); !strings.Contains(got, "done at "+now.Add(-time.Minute).Format("15:04")) {
+		done := now.Add(-time.Minute)
+		set("UPDATE xxl_job_log SET handle_code = 200, finished_at = ? WHERE id = ?", done.UnixMilli(), run)
+		if got := page("/jobs/1", ".job-summary"); !strings.Contains(got, "done at "+beside(done, by)) {
 			t.Errorf("when it is done, the job says %q", got)
 		}
 		if got := page("/jobs", "tbody .late-text") + page(here, ".summary .late-text"); got != "" {
