@@ -339,12 +339,13 @@ func TestGuessesOfCallbacksAreBounded(t *testing.T) {
 	site := newAsyncSite(t)
 	a := start(t, withAsync(testOptions(t), site))
 	base := "http://" + a.listener.Addr().String() + callbackPath
-	last := 0
+	refused := false // one is let through again every few seconds
 	for range 40 {
-		last, _ = tell(t, base+"guess", `{"status":"success"}`)
+		status, _ := tell(t, base+"guess", `{"status":"success"}`)
+		refused = refused || status == http.StatusTooManyRequests
 	}
-	if last != http.StatusTooManyRequests {
-		t.Errorf("the fortieth guess gets %d", last)
+	if !refused {
+		t.Error("forty guesses are all looked up")
 	}
 }
 
