@@ -166,7 +166,10 @@ func TestAGoneNodeIsLookedAfterMoreThanOnce(t *testing.T) {
 func TestAGoneNodeWhoseWorkCannotBeTakenHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
+		w := watches(t, pool, func(c *Config) {
+			// It is left alone until the next beat, which does not come while a slow database answers.
+			c.Logger, c.BeatEvery, c.Lease = slog.New(slog.DiscardHandler), time.Hour, 10*time.Hour
+		})
 		stuck, gone, lives := w.other("stuck", Told{}), w.other("gone", Told{}), w.other("lives", Told{})
 		w.looks()
 		w.silence(stuck)
