@@ -28,6 +28,13 @@ func (m *Mailbox) Open() int {
 	return m.pulls
 }
 
+// Waiting is how many calls of this admin have no answer yet.
+func (m *Mailbox) Waiting() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.calls)
+}
+
 // Silent says whether a call to an executor would be refused.
 func (m *Mailbox) Silent(ctx context.Context, to wire.Target) (time.Time, bool) {
 	return m.silent(ctx, box{to.AppName, to.Address})

@@ -378,15 +378,35 @@ func TestAnAdminThatDiesWithACallLosesNothing(t *testing.T) {
 	})
 }
 
+// over is a context whose time is over when that is closed.
+type over struct {
+	context.Context
+	over chan struct{}
+}
+
+func (o over) Done() <-chan struct{} { return o.over }
+
+func (o over) Err() error {
+	select {
+	case <-o.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestACallThatNobodyFetchesHasNotArrived(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		for name, others := range map[string]bool{"alone": false, "with others": true} {
 			t.Run(name, func(t *testing.T) {
 				a := newAdmin(t, pool, others)
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // far longer than the row takes to be written: else it may have been fetched
-				defer cancel()
-				_, err := a.client.Beat(ctx, target)
+				ctx := over{limited(t), make(chan struct{})}
+				ended := make(chan error, 1)
+				go func() { _, err := a.client.Beat(ctx, target); ended <- err }()
+				eventually(t, "the call waits", func() bool { return a.Waiting() == 1 && (!others || rows(t, pool) == 1) }) // what is being written may have been fetched
+				close(ctx.over)
+				err := <-ended
 				if err == nil || wire.Delivered(err) || wire.FaultOf(err) != wire.FaultNotFetched || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%v, fault %s", err, wire.FaultOf(err))
 				}
