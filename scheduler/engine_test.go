@@ -164,8 +164,9 @@ func newEngine(t *testing.T, pool *db.Pool, executors Executors, configure func(
 		Pool: pool, Executors: executors, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "test",
 		Registerer: prometheus.NewRegistry(),
 		ClaimEvery: 20 * time.Millisecond, SweepEvery: 150 * time.Millisecond, RetryBackoff: 10 * time.Millisecond, UnansweredFor: 100 * time.Millisecond,
-		CarryFor:     2 * carryEvery,        // what tests wait for most
-		MisfireAfter: executortest.Patience, // no fire is missed because a machine is slow
+		CarryFor: 2 * carryEvery, // what tests wait for most
+		// What is due now is claimed in time, however busy the machine is that writes it down.
+		MisfireAfter: executortest.Patience / 2,
 	}
 	if configure != nil {
 		configure(&cfg)
@@ -184,7 +185,7 @@ func (b *bundle) startEngine(engine *Engine) {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), executortest.Patience)
 		defer cancel()
 		if err := engine.Stop(ctx); err != nil {
 			b.t.Log("stop:", err)
@@ -259,6 +260,23 @@ func (b *bundle) await(what string, ok func() bool) {
 		case <-deadline:
 			b.t.Fatalf("waited in vain until %s; runs: %s", what, b.dump())
 		}
+	}
+}
+
+// awaitAll waits until there are so many, and has patience for each: a busy machine takes long for all.
+func (b *bundle) awaitAll(what string, want int, count func() int) {
+	b.t.Helper()
+	for n := count(); n < want; n = count() {
+		b.await(fmt.Sprintf("%s, more than %d of %d", what, n, want), func() bool { return count() > n })
+	}
+}
+
+// awaitNone waits until no run is so any more, and has patience for each.
+func (b *bundle) awaitNone(open string) {
+	b.t.Helper()
+	over := func() int { return b.countRuns("NOT (" + open + ")") }
+	for n := over(); b.countRuns(open) > 0; n = over() {
+		b.await(fmt.Sprintf("one more than %d has ended", n), func() bool { return over() > n || b.countRuns(open) == 0 })
 	}
 }
 

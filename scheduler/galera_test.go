@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
@@ -53,13 +54,13 @@ func share(bundles []*bundle) {
 
 // complete reports a result to an admin, as an executor would: until one takes it.
 func complete(bundles []*bundle, on int, run int64) {
-	for range 100 {
-		b := bundles[on%len(bundles)]
-		if b.engine.Complete(b.t.Context(), []wire.Callback{{LogID: run, HandleCode: 200}}) == nil {
-			return
-		}
+	b := bundles[on%len(bundles)]
+	err := executortest.Within(b.t.Context(), executortest.Patience, func() error {
+		return b.engine.Complete(b.t.Context(), []wire.Callback{{LogID: run, HandleCode: 200}})
+	})
+	if err != nil {
+		b.t.Errorf("nobody takes the result of run %d: %v", run, err)
 	}
-	bundles[0].t.Errorf("nobody took the result of run %d", run)
 }
 
 // TestAdminsOnTheNodesOfAGaleraCluster has one admin work on each node of a cluster, and results arrive at any of them, so
@@ -69,7 +70,7 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bundles := onGalera(t, func(c *Config) { c.ClaimEvery = 200 * time.Millisecond })
+	bundles := onGalera(t, func(c *Config) { c.ClaimEvery, c.MisfireAfter = 200*time.Millisecond, time.Hour })
 	b := bundles[0]
 	executors := b.executors
 
@@ -95,11 +96,12 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 			for {
 				select {
 				case c := <-results:
-					for try := 0; ; try++ { // as an executor would: until somebody takes it
-						to := bundles[int(reports.Add(1))%len(bundles)].engine
-						if err := to.Complete(context.WithoutCancel(t.Context()), []wire.Callback{c}); err == nil || try > 100 {
-							break
-						}
+					ctx := context.WithoutCancel(t.Context())
+					err := executortest.Within(ctx, executortest.Patience, func() error { // as an executor would: until somebody takes it
+						return bundles[int(reports.Add(1))%len(bundles)].engine.Complete(ctx, []wire.Callback{c})
+					})
+					if err != nil {
+						t.Errorf("nobody takes a result: %v", err)
 					}
 				case <-done:
 					return
@@ -107,9 +109,13 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 			}
 		})
 	}
+	stop := sync.OnceFunc(func() {
+		close(done)
+		reporters.Wait()
+	})
+	defer stop()
 	const jobs = 90
 	ids := make([]int64, jobs)
-	first := time.Now().Add(2 * time.Second).Truncate(time.Second)
 	for i := range ids {
 		ids[i] = b.addJob(func(p *db.InsertJobParams) {
 			p.ScheduleConf = "1"
@@ -122,29 +128,16 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 		})
 	}
 	share(bundles)
-	for _, id := range ids {
-		b.start(id, first)
+	first := time.Now().Add(2 * time.Second).Truncate(time.Second)
+	b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?", first.UnixMilli())
+	for _, other := range bundles {
+		other.engine.JobsChanged()
 	}
 	until := first.Add(time.Duration(seconds) * time.Second)
 	<-time.After(time.Until(until)) // the load goes on for so long
 	b.haltJobs()
-	const open = "trigger_code = 0 OR trigger_code = 200 AND handle_code = 0"
-	ended := time.After(time.Minute) // what a dead admin sent and could not record is found within half of that
-	for b.countRuns(open) > 0 {
-		select {
-		case <-time.After(100 * time.Millisecond):
-			continue
-		case <-ended:
-		}
-		for _, r := range b.allRuns() {
-			if r.TriggerCode == 0 || r.TriggerCode == 200 && r.HandleCode == 0 {
-				t.Errorf("run %d of job %d, owner %d: %d %d %s", r.ID, r.JobID, r.OwnerNode, r.TriggerCode, r.HandleCode, r.TriggerMsg)
-			}
-		}
-		break
-	}
-	close(done)
-	reporters.Wait()
+	b.awaitNone("trigger_code = 0 OR trigger_code = 200 AND handle_code = 0")
+	stop()
 
 	fires, failing := 0, 0
 	for i, id := range ids {
@@ -250,12 +243,12 @@ func TestTheLimitOfAGroupHoldsOnAGaleraCluster(t *testing.T) {
 			}
 		})
 	}
-	b.await("all have ended", func() bool { return ended.Load() == runs })
+	b.awaitAll("ended", runs, func() int { return int(ended.Load()) })
 	hands.Wait()
 	if n := over.Load(); n > 0 {
 		t.Errorf("%d times more than %d runs went on", n, most)
 	}
-	b.await("all are written", func() bool { return b.countRuns("handle_code = 200") == runs })
+	b.awaitAll("written", runs, func() int { return b.countRuns("handle_code = 200") })
 	if n := b.countRuns("handle_code <> 200"); n > 0 {
 		t.Errorf("%d runs did not succeed", n)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
@@ -67,6 +68,11 @@ func TestGaleraFlowsGoOnWhenNodesAreLost(t *testing.T) {
 			}
 		})
 	}
+	stop := sync.OnceFunc(func() {
+		close(done)
+		reporters.Wait()
+	})
+	defer stop()
 	for _, e := range engines {
 		b.startEngine(e)
 	}
@@ -104,19 +110,8 @@ func TestGaleraFlowsGoOnWhenNodesAreLost(t *testing.T) {
 	}
 	skips.Wait()
 	begun := len(b.runsOf(job)) // more than flows where a trigger was told to have failed
-	const open = "outcome = 0"
-	ended := time.After(2 * time.Minute) // what was sent and could not be recorded is found within half of that
-	for b.countRuns(open) > 0 {
-		select {
-		case <-time.After(100 * time.Millisecond):
-			continue
-		case <-ended:
-			t.Errorf("%d runs do not end: %s", b.countRuns(open), b.dump())
-		}
-		break
-	}
-	close(done)
-	reporters.Wait()
+	b.awaitNone("outcome = 0")
+	stop()
 
 	for _, r := range b.runsOf(job) {
 		if r.Outcome != event.Succeeded {
@@ -141,12 +136,8 @@ func TestGaleraFlowsGoOnWhenNodesAreLost(t *testing.T) {
 // untilTaken asks the admins by turns until one has done something.
 func (b *bundle) untilTaken(engines []*Engine, turns *atomic.Int64, do func(context.Context, *Engine) error) {
 	b.t.Helper()
-	var err error
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
-		if err = do(context.WithoutCancel(b.t.Context()), engines[int(turns.Add(1))%len(engines)]); err == nil {
-			return
-		}
-		<-time.After(20 * time.Millisecond) // as an executor waits before it asks again
+	ctx := context.WithoutCancel(b.t.Context())
+	if err := executortest.Within(ctx, executortest.Patience, func() error { return do(ctx, engines[int(turns.Add(1))%len(engines)]) }); err != nil {
+		b.t.Errorf("no admin does it: %v", err)
 	}
-	b.t.Errorf("no admin does it: %v", err)
 }

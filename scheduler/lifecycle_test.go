@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 
 func (b *bundle) stop(e *Engine) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), executortest.Patience)
 	defer cancel()
 	if err := e.Stop(ctx); err != nil {
 		b.t.Errorf("stop: %v", err)

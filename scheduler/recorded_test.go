@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -152,10 +153,10 @@ func TestP1EveryPlannedFireIsAccountedFor(t *testing.T) {
 			jobs = append(jobs, id)
 			b.start(id, first)
 		}
-		b.await("the fires of a minute are recorded", func() bool { return b.countRuns("trigger_type = 'CRON'") >= 8*60 })
+		b.awaitAll("fires of a minute recorded", 8*60, func() int { return b.countRuns("trigger_type = 'CRON'") })
 		b.haltJobs()
 		b.await("all are sent", func() bool { return b.unsettled() == 0 })
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 		defer cancel()
 		if err := b.engine.Stop(ctx); err != nil {
 			t.Fatal(err)

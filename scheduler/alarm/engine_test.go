@@ -111,7 +111,7 @@ func startLooking(t *testing.T, pool *db.Pool, tick time.Duration, configure fun
 	done := make(chan struct{})
 	go func() { defer close(done); b.a.Run(ctx) }()
 	t.Cleanup(func() {
-		stop, end := context.WithTimeout(context.Background(), 10*time.Second)
+		stop, end := context.WithTimeout(context.Background(), executortest.Patience)
 		defer end()
 		_ = engine.Stop(stop)
 		cancel()
