@@ -109,8 +109,8 @@ func (l *load) undisturbed(t *testing.T, times ...away) {
 		for _, a := range times {
 			quiet = quiet && (at < a.from-1 || at > a.to+goneLate.Seconds())
 		}
-		if received, ok := l.received[r.id]; ok && quiet {
-			usual = max(usual, received.Sub(time.UnixMilli(r.planned)))
+		if _, ok := l.received[r.id]; ok && quiet {
+			usual = max(usual, l.lateness(r))
 		}
 	}
 	for _, a := range times {
@@ -132,7 +132,7 @@ func (l *load) undisturbed(t *testing.T, times ...away) {
 		var others, own time.Duration
 		tooLate := 0
 		judge := func(r run, limit time.Duration, most *time.Duration) {
-			late := l.received[r.id].Sub(time.UnixMilli(r.planned))
+			late := l.lateness(r)
 			*most = max(*most, late)
 			if late > limit {
 				if tooLate++; tooLate <= 3 {

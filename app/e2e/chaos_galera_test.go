@@ -50,11 +50,10 @@ func (l *load) goesOn(t *testing.T, since time.Time, back ...time.Time) {
 	defer l.mu.Unlock()
 	for _, r := range l.database.runs(t) {
 		planned := time.UnixMilli(r.planned)
-		received, ok := l.received[r.id]
-		if !ok {
+		if _, ok := l.received[r.id]; !ok {
 			continue // what was not sent at all is for account to judge
 		}
-		late := received.Sub(planned)
+		late := l.lateness(r)
 		switch {
 		case planned.Before(since.Add(-time.Second)) && planned.After(l.begin.Add(time.Second)):
 			usual = max(usual, late)

@@ -37,6 +37,7 @@ type load struct {
 	nodes    map[int64]string          // ports of the admins, by the ids of their nodes; see portOf
 
 	unsent int // how many of a hundred fires may say that they were not sent
+	stalls *executortest.Stalls
 }
 
 const every = time.Second
@@ -85,7 +86,8 @@ func (l *load) span(i, jobs int) (first, last time.Time) {
 // newLoadWithoutJobs starts the executor, and chooses where the admins are to be.
 func newLoadWithoutJobs(t *testing.T, d *database, admins, fires int, options ...func(*executor.Config)) *load {
 	t.Helper()
-	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int), received: make(map[int64]time.Time), unsent: 5}
+	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int), received: make(map[int64]time.Time), unsent: 5, stalls: executortest.NoteStalls()}
+	t.Cleanup(l.stalls.End)
 	var urls []string
 	for range admins {
 		port := executortest.FreePort(t)
@@ -309,6 +311,12 @@ func (l *load) dumpOpen(t *testing.T) {
 			t.Logf("open, executed %d times: %+v", l.calls[r.id], r)
 		}
 	}
+}
+
+// lateness is how long after its time a run came to the executor, but for stalls. l.mu is held.
+func (l *load) lateness(r run) time.Duration {
+	planned, received := time.UnixMilli(r.planned), l.received[r.id]
+	return received.Sub(planned) - l.stalls.Between(planned, received)
 }
 
 // takeovers logs how long after each kill the first run that was taken over left.
