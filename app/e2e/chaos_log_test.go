@@ -33,9 +33,7 @@ func TestNobodyReadsTheLog(t *testing.T) {
 		}
 	}
 	l.at(t, 9)
-	if code := a.status("/readyz"); code != http.StatusOK {
-		t.Errorf("readyz answers %d", code)
-	}
+	a.waitReady(t)
 	release()
 	l.account(t)
 	a.noPanic(t)
@@ -71,9 +69,7 @@ func TestTheReaderOfALogIsGone(t *testing.T) {
 	if r := b.database.await(t, run, "end", hasEnded); r.handled != wire.CodeSuccess {
 		t.Errorf("the run: %+v", r)
 	}
-	if code := a.status("/readyz"); code != http.StatusOK {
-		t.Errorf("readyz answers %d", code)
-	}
+	a.waitReady(t)
 	a.terminate(t)
 	x.terminate(t)
 }

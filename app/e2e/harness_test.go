@@ -232,7 +232,7 @@ func (a *admin) waitUnready(t testing.TB) {
 
 // status is the HTTP status of a GET without a session; 0 when there is no answer.
 func (a *admin) status(path string) int {
-	client := http.Client{Timeout: 5 * time.Second}
+	client := http.Client{Timeout: patience}
 	r, err := client.Get(a.url + path)
 	if err != nil {
 		return 0
