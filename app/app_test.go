@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -373,7 +372,7 @@ func TestTheStory(t *testing.T) {
 
 		// Stop the program and start it again: nothing is lost, and the sample is back.
 		sample := a.Welcome().Sample
-		stop, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		stop, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 		defer cancel()
 		if err := a.Stop(stop); err != nil {
 			t.Fatalf("stop: %v", err)

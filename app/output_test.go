@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -71,7 +70,7 @@ func TestTheOutputOutlivesItsExecutor(t *testing.T) {
 				return err
 			})
 		}
-		stop, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		stop, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 		defer cancel()
 		if err := ex.Stop(stop); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -139,7 +138,7 @@ func TestOutputIsThereThoughItsExecutorIsGoneAtOnce(t *testing.T) {
 				return nil
 			})
 			if mode == "pull" {
-				stop, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				stop, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 				if err := pull.Stop(stop); err != nil {
 					t.Error(err)
 				}

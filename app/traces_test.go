@@ -325,7 +325,7 @@ func TestRunsThatWaitAreTraced(t *testing.T) {
 
 func stop(t *testing.T, a *App) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), executortest.Patience)
 	defer cancel()
 	if err := a.Stop(ctx); err != nil {
 		t.Error(err)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/yuin/goldmark/ast"
 )
 
@@ -176,7 +176,7 @@ func (a *admin) wait(t *testing.T, text string) string {
 			if strings.Contains(call, text) {
 				return call
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(executortest.Patience):
 			t.Fatalf("no call with %s", text)
 		}
 	}
@@ -199,17 +199,12 @@ func TestTheExecutorsOfThePagesWork(t *testing.T) {
 			}
 			source = strings.Replace(source, language.pause, language.longer, 1) // runs that are ended go on until they are
 			a := startAdmin(t)
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			port := listener.Addr().(*net.TCPAddr).Port
-			listener.Close()
-			address := fmt.Sprintf("http://127.0.0.1:%d/", port)
+			port := executortest.FreePort(t)
+			address := "http://127.0.0.1:" + port + "/"
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			cmd := exec.CommandContext(ctx, program, write(t, t.TempDir(), language.file, source))
-			cmd.Env = append(os.Environ(), "ADMIN="+a.URL, "TOKEN="+pageToken, "APP_NAME=pages", fmt.Sprintf("PORT=%d", port), "ADDRESS="+address)
+			cmd.Env = append(os.Environ(), "ADMIN="+a.URL, "TOKEN="+pageToken, "APP_NAME=pages", "PORT="+port, "ADDRESS="+address)
 			cmd.Stderr = os.Stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

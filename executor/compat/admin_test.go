@@ -23,7 +23,7 @@ import (
 const (
 	token    = "compat-token"
 	password = "kettle-orbit-lamp-17"
-	patience = 30 * time.Second
+	patience = 90 * time.Second // as executortest.Patience, of another module
 )
 
 // admin is a running admin and a browser that is logged in to it.
