@@ -112,8 +112,8 @@ func TestADeletedGroupLeavesTheOthersToAUser(t *testing.T) {
 	permit(pool, b.group, gone)
 	deleted := make(chan error, 1)
 	err = pool.InTurn(ctx, ObjectUser, func(_ context.Context, tx *sql.Tx) error {
-		dbtest.Hold(t, pool, tx)
 		permit(tx, b.group, gone, b.closed)
+		dbtest.Hold(t, pool, tx)
 		go func() { deleted <- b.Groups.Delete(db.Patient(ctx), b.admin, gone) }()
 		dbtest.AwaitStatement(t, pool, "UPDATE xxl_job_user SET", "INTO punctual_turn")
 		return nil
