@@ -81,21 +81,22 @@ type Config struct {
 	// CallLimit is how long a call to an executor may take, where people decide that while the service runs; nil: nobody does.
 	CallLimit func() time.Duration
 
-	Queue      int           // runs in memory that wait to be copied; 20,000
-	Workers    int           // outputs that are copied at a time; 16
-	Held       int64         // bytes of copies in memory that wait to be written; 64 MiB
-	FlushEvery time.Duration // how long a copy waits for others; 500 ms
-	ObjectSize int           // bytes of text from which on an object is written at once; 2 MiB
-	LiveAfter  time.Duration // a run is followed from this age on; 20 s
-	LiveEvery  time.Duration // how often; 3 s
-	LiveRuns   int           // that one admin follows; 2,000
-	LookEvery  time.Duration // how often the rows are looked at; 1 s
-	TidyEvery  time.Duration // 1 min
-	CallTime   time.Duration // of one call to an executor, unless CallLimit gives it more; 10 s
-	Rest       time.Duration // of an executor that could not be asked, and of a store; it doubles, up to a minute; 2 s
-	GiveUp     time.Duration // after which an executor that cannot be asked has no output any more; 10 min
-	GiveUpKeep time.Duration // the same for a store that takes nothing; 24 h
-	DraftAge   time.Duration // after which an object in which nothing is was left by a crash; 10 min
+	Queue       int           // runs in memory that wait to be copied; 20,000
+	Workers     int           // outputs that are copied at a time; 16
+	Held        int64         // bytes of copies in memory that wait to be written; 64 MiB
+	FlushEvery  time.Duration // how long a copy waits for others; 500 ms
+	stopsWithin time.Duration // [StopsWithin], but in tests
+	ObjectSize  int           // bytes of text from which on an object is written at once; 2 MiB
+	LiveAfter   time.Duration // a run is followed from this age on; 20 s
+	LiveEvery   time.Duration // how often; 3 s
+	LiveRuns    int           // that one admin follows; 2,000
+	LookEvery   time.Duration // how often the rows are looked at; 1 s
+	TidyEvery   time.Duration // 1 min
+	CallTime    time.Duration // of one call to an executor, unless CallLimit gives it more; 10 s
+	Rest        time.Duration // of an executor that could not be asked, and of a store; it doubles, up to a minute; 2 s
+	GiveUp      time.Duration // after which an executor that cannot be asked has no output any more; 10 min
+	GiveUpKeep  time.Duration // the same for a store that takes nothing; 24 h
+	DraftAge    time.Duration // after which an object in which nothing is was left by a crash; 10 min
 }
 
 // Service copies outputs. A nil one copies none.
@@ -200,6 +201,7 @@ func New(cfg Config) (*Service, error) {
 	cfg.Queue = cmp.Or(cfg.Queue, 20_000)
 	cfg.Workers = cmp.Or(cfg.Workers, 16)
 	cfg.Held = cmp.Or(cfg.Held, 64<<20)
+	cfg.stopsWithin = cmp.Or(cfg.stopsWithin, StopsWithin)
 	cfg.FlushEvery = cmp.Or(cfg.FlushEvery, 500*time.Millisecond)
 	cfg.ObjectSize = cmp.Or(cfg.ObjectSize, 2<<20)
 	cfg.LiveAfter = cmp.Or(cfg.LiveAfter, 20*time.Second)
@@ -275,7 +277,7 @@ func (s *Service) Stop(ctx context.Context) error {
 		return nil
 	}
 	s.started = false
-	limited, cancel := context.WithTimeout(ctx, StopsWithin)
+	limited, cancel := context.WithTimeout(ctx, s.cfg.stopsWithin)
 	defer cancel()
 	s.cancel()
 	defer context.AfterFunc(limited, s.endWork)()

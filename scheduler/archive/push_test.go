@@ -325,7 +325,9 @@ func TestManySmallOutputsAreFewObjects(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		const many = 3000
-		b := newBench(t, pool, func(c *Config) { c.FlushEvery, c.LookEvery = time.Hour, time.Hour })
+		b := newBench(t, pool, func(c *Config) {
+			c.FlushEvery, c.LookEvery, c.stopsWithin = time.Hour, time.Hour, executortest.Patience // what is there is written at the end
+		})
 		for range many / 500 {
 			rows := make([]db.NewRun, 500)
 			for i := range rows {

@@ -42,6 +42,10 @@ func TestAFrozenS3ServerLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = process.Signal(syscall.SIGCONT) })
+	// On a busy machine it may do some work before the signal comes to it.
+	if _, err := syscall.Wait4(process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
+		t.Fatal(err)
+	}
 	b.frozen = true
 	var runs []Run
 	for range 4 { // a quarter of an hour each
