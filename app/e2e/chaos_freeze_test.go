@@ -22,6 +22,10 @@ func (p *process) freeze(t testing.TB) {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	// On a busy machine it may do some work before the signal comes to it.
+	if _, err := syscall.Wait4(p.cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // thaw lets it go on.
