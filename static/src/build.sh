@@ -19,6 +19,7 @@ esbuild --target=$targets --format=iife --outfile=$dist/mine.js static/src/js/mi
 esbuild --target=$targets --format=iife --outfile=$dist/readout.js static/src/js/readout.js
 esbuild --target=$targets --format=iife --outfile=$dist/flow.js static/src/js/flow.js
 esbuild --target=$targets --format=iife --outfile=$dist/roving.js static/src/js/roving.js
+esbuild --target=$targets --format=iife --outfile=$dist/rights.js static/src/js/rights.js
 # What both editors have is a file of its own, so that who edits a second language loads only that.
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css

@@ -71,6 +71,9 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 			t.Errorf("draws .%s without rare.css, which alone says how that looks", class)
 		}
 	}
+	if doc.Find("[data-filter-rows], [data-all-rights]").Length() > 0 && doc.Find(`script[src="`+static.URL("rights.js")+`"]`).Length() != 1 {
+		t.Error("has a list that is narrowed or a box for all its lines without rights.js, which alone answers them")
+	}
 	ids := make(map[string]bool)
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Get(0).Attr {

@@ -11,7 +11,6 @@ import { callbacks, drawJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
-import { rights } from "./rights.js";
 import { rounds } from "./rounds.js";
 import { menus } from "./menus.js";
 import { tab } from "./tab.js";
@@ -45,5 +44,4 @@ htmx.onLoad((root) => {
   copyButtons(root);
   liveRuns(root);
   logViewers(root);
-  rights(root);
 });
