@@ -68,6 +68,7 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 		k.press(kb.Enter)
 		k.do(shows(link.JobsPath))
 		k.sees(`[...document.querySelectorAll("tbody tr")].some(row => row.textContent.includes("Close the day") && row.querySelector('.switch[aria-checked="true"]'))`)
+		k.sees(`document.querySelector("#said").textContent.includes("Close the day")`) // a message that came with its page is read aloud, too
 	})
 	task("why did a run fail", func() {
 		k.tab(`.troubles a[href="` + run + `"]`)
@@ -191,6 +192,8 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 		k.tab(`.glue-run button`)
 		k.press(kb.Enter)
 		k.sees(`document.querySelector("#run-badge .badge.success") && document.querySelector("#glue-output [data-log-lines]").textContent.includes("mended")`)
+		// Enter once more tries it once more; what is read aloud is how the run stands, and not what it printed.
+		k.sees(`document.activeElement.matches(".glue-run button") && document.querySelector("#run-badge[role=status]") && !document.querySelector("[role=log]").closest("[aria-live=polite], [role=status]")`)
 	})
 	task("the slowest job of the week", func() {
 		k.tab(`main a[href="/jobs/slowest"]`)

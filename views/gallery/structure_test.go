@@ -74,6 +74,9 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 	if doc.Find("[data-filter-rows], [data-all-rights]").Length() > 0 && doc.Find(`script[src="`+static.URL("rights.js")+`"]`).Length() != 1 {
 		t.Error("has a list that is narrowed or a box for all its lines without rights.js, which alone answers them")
 	}
+	if results := doc.Find("[data-results]"); results.Length() > 0 && (results.AttrOr("role", "") != "group" || results.AttrOr("aria-label", "") == "") {
+		t.Error("the list has the focus when what had it is gone, and would be read with all that is in it for a name")
+	}
 	ids := make(map[string]bool)
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Get(0).Attr {

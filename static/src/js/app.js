@@ -39,6 +39,11 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (detail.verb !== "get") return;
   for (const [name, value] of [...detail.formData.entries()]) if (value === "") detail.formData.delete(name);
 });
+// What is pressed may be closed to a second press until it is answered, and loses the focus by that. It has it again, or what came in its place.
+document.addEventListener("htmx:afterRequest", ({ detail: { elt, requestConfig } }) => {
+  const pressed = requestConfig.triggeringEvent?.submitter ?? elt;
+  if (document.activeElement === document.body) (pressed.isConnected ? pressed : document.getElementById(pressed.id))?.focus();
+});
 htmx.onLoad((root) => {
   jobPicker(root);
   copyButtons(root);

@@ -1,5 +1,6 @@
 import htmx from "htmx.org";
 import { onReturn } from "./live.js";
+import { say } from "./say.js";
 
 // Messages about what was done go away by themselves; errors stay until they are closed.
 // What can be taken back stays for as long as it takes to read it and to think.
@@ -62,6 +63,8 @@ export function toasts() {
     dialog.addEventListener("close", settle);
   }
   arm();
+  // What came with the page is no change, of which alone a reader hears.
+  setTimeout(say, 500, [...box.querySelectorAll(".toast > div")].map((said) => said.textContent.trim()).join(" "));
 
   document.addEventListener("htmx:sendError", (event) => {
     offline();

@@ -57,6 +57,8 @@ function edit(area, language) {
     extensions: [
       keymap.of([indentWithTab, { key: "Mod-s", preventDefault: true, run: () => (form.requestSubmit(), true) }]),
       extensions(language, area.dataset.nonce, area.labels[0].textContent),
+      // What is wrong with it, and how the tabulator key leaves it.
+      EditorView.contentAttributes.of({ "aria-describedby": [area.getAttribute("aria-describedby"), "glue-keys"].join(" ").trim() }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) area.value = view.state.doc.toString();
       }),
