@@ -40,7 +40,7 @@ func scenarios() []scenario {
 		{"overload of two", overloadOfTwo},
 		{"more admins", moreAdmins},
 		{"joining", joining},
-		{"5 million runs", bigTable},
+		{"a big log", bigTable},
 		{"retention", retention},
 		{"pages", pages},
 		{"receivers away", receiverDown},
