@@ -17,7 +17,7 @@ import (
 // last of them with those before it. A job that has as many runs as it may is none that others would share a call with.
 type addressQueues struct {
 	perAddress, perJob int
-	run                func(*addressQueue, []*dispatch) // sends runs in one call; called in a goroutine of its own
+	run                func(*addressQueue, []*dispatch) // sends runs in one call, beside other calls
 	share              func(*dispatch) int              // how many bytes a run takes of a call that it may share; 0: it has one of its own
 	low                int                              // when only so many wait for an address, drained is called; it must not come back here
 	drained            func()
@@ -29,7 +29,7 @@ type addressQueues struct {
 	stopped bool
 	gather  bool            // runs come together: they go when they fill a call, or all are here
 	coming  []*addressQueue // where some of them wait for that
-	sends   sync.WaitGroup  // runs being sent; grows under mu and only while not stopped
+	sends   *crew[*call]    // calls under way; begun under mu and only while not stopped
 }
 
 const (
@@ -66,7 +66,9 @@ type jobQueue struct {
 }
 
 func newAddressQueues(perAddress, perJob int, run func(*addressQueue, []*dispatch), share func(*dispatch) int) *addressQueues {
-	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, share: share, byAddr: make(map[string]*addressQueue), drained: func() {}, hangAfter: sharedFor}
+	l := &addressQueues{perAddress: perAddress, perJob: perJob, run: run, share: share, byAddr: make(map[string]*addressQueue), drained: func() {}, hangAfter: sharedFor}
+	l.sends = newCrew(l.work)
+	return l
 }
 
 // add queues a run for the address. It reports false when they are stopped or limit runs wait for the address already:
@@ -159,7 +161,7 @@ func (l *addressQueues) pump(aq *addressQueue) {
 			aq.shared++
 			c.waited = time.AfterFunc(l.hangAfter, func() { l.hangs(c) })
 		}
-		l.sends.Go(func() { l.work(c) })
+		l.sends.start(c)
 	}
 }
 
@@ -296,7 +298,7 @@ func (l *addressQueues) stop() {
 }
 
 // wait waits, after stop, for what is being sent.
-func (l *addressQueues) wait() { l.sends.Wait() }
+func (l *addressQueues) wait() { l.sends.wait() }
 
 // resume undoes stop, for an engine that is started again.
 func (l *addressQueues) resume() {
