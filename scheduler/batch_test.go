@@ -314,9 +314,12 @@ func TestResultsWaitAlsoWithTheirExecutors(t *testing.T) {
 func TestSeveralAdminsAskNoMoreOftenThanOne(t *testing.T) {
 	t.Parallel()
 	for admins, want := range map[int]time.Duration{0: 10 * time.Millisecond, 1: 10 * time.Millisecond, 2: 20 * time.Millisecond, 5: 50 * time.Millisecond, 30: 50 * time.Millisecond} {
-		if got := windowOf(admins); got != want {
+		if got := windowOf(admins, false); got != want {
 			t.Errorf("results wait %v at one of %d admins, want %v", got, admins, want)
 		}
+	}
+	if got := windowOf(1, true); got != 50*time.Millisecond {
+		t.Errorf("while runs wait for being sent results wait %v", got)
 	}
 	b := setup(t, dbtest.New(t, db.MySQL), shortLease, addressA)
 	if got := b.engine.finisher.window(); got != finishWindow {
@@ -324,4 +327,22 @@ func TestSeveralAdminsAskNoMoreOftenThanOne(t *testing.T) {
 	}
 	b.second(shortLease)
 	b.await("the admins know each other", func() bool { return b.engine.finisher.window() == 2*finishWindow })
+}
+
+// TestResultsLeaveTheProcessorToWhatWaitsForBeingSent: they wait for each other longer as long as some does.
+func TestResultsLeaveTheProcessorToWhatWaitsForBeingSent(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), shortLease, addressA)
+	b.engine.queues.mu.Lock()
+	b.engine.queues.queued++
+	b.engine.queues.mu.Unlock()
+	if got := b.engine.finisher.window(); got != mostWindow {
+		t.Errorf("they wait %v for each other while a run waits", got)
+	}
+	b.engine.queues.mu.Lock()
+	b.engine.queues.queued--
+	b.engine.queues.mu.Unlock()
+	if got := b.engine.finisher.window(); got != finishWindow {
+		t.Errorf("they wait %v for each other while none waits", got)
+	}
 }

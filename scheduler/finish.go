@@ -62,8 +62,17 @@ type finishing struct {
 // that is written in a batch of ten costs a third less than one in a batch of two (docs/performance.md).
 const finishWindow = 10 * time.Millisecond
 
+// mostWindow bounds what windowOf gives.
+const mostWindow = 5 * finishWindow
+
 // windowOf is that of each of so many admins: to each comes so much less, and together they ask the database no more often than one does.
-func windowOf(admins int) time.Duration { return time.Duration(min(max(admins, 1), 5)) * finishWindow }
+// While runs wait for being sent, results leave the processor to them.
+func windowOf(admins int, sending bool) time.Duration {
+	if sending {
+		return mostWindow
+	}
+	return min(time.Duration(max(admins, 1))*finishWindow, mostWindow)
+}
 
 // urgent says that others wait for this run's end: the next step of a flow, a retry, a run without a slot, a fire that is reckoned from it. Of
 // one that took longer than [carryFor], or was quicker than the answer to its request, only the first is known.
