@@ -177,19 +177,24 @@ func (e *Executor) pullAddress() (string, error) {
 	name := e.config.Name
 	if name == "" {
 		host, _ := os.Hostname()
-		host = strings.Map(func(r rune) rune {
-			if _, ok := wire.PullAddress(string(r)); ok {
-				return r
-			}
-			return '-'
-		}, host)
-		name = host[:min(len(host), wire.MaxPullName-9)] + "-" + e.instance[:8]
+		name = pullName(host, e.instance)
 	}
 	address, ok := wire.PullAddress(name)
 	if !ok {
 		return "", fmt.Errorf("the name %q is not made of letters, digits, points, hyphens and underscores, at most %d", name, wire.MaxPullName)
 	}
 	return address, nil
+}
+
+// pullName makes a name of a machine's and of a data folder's mark.
+func pullName(host, mark string) string {
+	host = strings.Map(func(r rune) rune {
+		if _, ok := wire.PullAddress(string(r)); ok {
+			return r
+		}
+		return '-'
+	}, host)
+	return host[:min(len(host), wire.MaxPullName-9)] + "-" + mark[:8]
 }
 
 // start asks until ctx ends. Then [puller.finish] waits for what is under way.

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -138,6 +139,23 @@ func TestACallThatWasUnderWayTooLongIsLeft(t *testing.T) {
 	}
 	if len(ran) != 0 {
 		t.Error("the late one ran as well")
+	}
+}
+
+// TestACallBringsTheTraceThatItsRunBelongsTo, where it belongs to one.
+func TestACallBringsTheTraceThatItsRunBelongsTo(t *testing.T) {
+	t.Parallel()
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	traced, plain := runCall("a.1", time.Minute), runCall("a.2", time.Minute)
+	traced.TraceParent = trace
+	plain.Body = []byte(`{"jobId":2,"logId":2,"executorHandler":"work","glueType":"BEAN"}`)
+	ran := make(chan string, 2)
+	pulling(t, &handing{calls: []wire.PulledCall{traced, plain}}, func(_ context.Context, run *executor.Run) error {
+		ran <- fmt.Sprint(run.LogID, run.TraceParent)
+		return nil
+	})
+	if got := []string{<-ran, <-ran}; !slices.Contains(got, "1"+trace) || !slices.Contains(got, "2") {
+		t.Errorf("run with %q", got)
 	}
 }
 

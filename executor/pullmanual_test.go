@@ -72,11 +72,7 @@ func TestAFrozenAdminIsNoticedInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := new(frozen)
-		p := newPuller(&Executor{
-			reporter: &reporter{},
-			config:   Config{AppName: "orders"}, address: "pull://box", instance: "box",
-			admins: wire.NewAdminClient(&http.Client{Transport: f}, []string{"http://admin"}, "", "orders", 0),
-		})
+		p := newPuller(boxed(t, f, "http://admin"))
 		p.places = []place{{admins: 1}}
 		a := p.newAsker(0, 0)
 		how, _ := p.manner(a)

@@ -155,22 +155,37 @@ func (b *balanced) sees(admin int) (open, asked int, gap time.Duration) {
 	return b.open[admin], b.asked[admin], gap
 }
 
-// asking runs the asking part of an executor against a transport, in a bubble, until the test ends.
-func asking(t *testing.T, b http.RoundTripper, addresses ...string) {
+// boxed is an executor that asks over a transport, of which no more is there than asking needs.
+func boxed(t *testing.T, b http.RoundTripper, addresses ...string) *Executor {
 	t.Helper()
-	p := newPuller(&Executor{
-		reporter: &reporter{},
-		config:   Config{AppName: "orders", DataDir: t.TempDir()}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
-		admins: wire.NewAdminClient(&http.Client{Transport: b}, addresses, "", "orders", 0),
-	})
+	e := &Executor{
+		config: Config{AppName: "orders", Admins: addresses, DataDir: t.TempDir()}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
+		reporter: &reporter{}, token: new(token), beatNow: make(chan struct{}, 1),
+	}
+	e.admins = e.newAdmins(&http.Client{Transport: b}, e.token.show)
+	return e
+}
+
+// startAsking has an executor ask, in a bubble, until the test ends or stops it.
+func startAsking(t *testing.T, e *Executor) (stop func()) {
+	t.Helper()
+	p := newPuller(e)
 	ctx, cancel := context.WithCancel(t.Context())
 	services := new(group)
 	p.start(ctx, services)
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		services.Wait()
 		p.finish()
 	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// asking runs the asking part of an executor against a transport, in a bubble, until the test ends.
+func asking(t *testing.T, b http.RoundTripper, addresses ...string) {
+	t.Helper()
+	startAsking(t, boxed(t, b, addresses...))
 }
 
 // TestBehindABalancerOneAsksEachAdmin, whatever the balancer goes by.
@@ -436,11 +451,7 @@ func TestAnAnswerOfItsOwnLooksForItsAdmin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))
 		b := newBalanced(func() int { return r.IntN(2) }, "a", "b")
-		p := newPuller(&Executor{
-			reporter: &reporter{},
-			config:   Config{AppName: "orders"}, address: "pull://box", instance: "box", logger: slog.New(slog.DiscardHandler),
-			admins: wire.NewAdminClient(&http.Client{Transport: b}, []string{"http://balancer"}, "", "orders", 0),
-		})
+		p := newPuller(boxed(t, b, "http://balancer"))
 		p.places = []place{{admins: 2}}
 		a := p.newAsker(0, 0)
 		for _, name := range []string{"a", "b"} {
