@@ -92,6 +92,13 @@ func (l *told) answer(status int) {
 	l.status = status
 }
 
+// signs says with which secret events are signed from now on.
+func (l *told) signs(secret string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.secret = secret
+}
+
 // about waits until as many events as wanted came of which a condition holds.
 func (l *told) about(what string, n int, is func(toldEvent) bool) []toldEvent {
 	l.t.Helper()
@@ -108,37 +115,49 @@ func (l *told) about(what string, n int, is func(toldEvent) bool) []toldEvent {
 	return found
 }
 
-// TestProgramsAreToldWhatHappens follows jobs, runs, an executor and an alarm from the outside, through API v1 and a receiver.
-func TestProgramsAreToldWhatHappens(t *testing.T) {
+// toldAdmin is an admin with a webhook to a receiver, and an administrator's token.
+type toldAdmin struct {
+	caller
+	a *App
+	l *told
+	// hook is the webhook's address within the API.
+	hook string
+}
+
+// webhookMade is what making a webhook answers, and what gives it another secret.
+type webhookMade struct {
+	ID            int64
+	Secret, Place string
+}
+
+// tellingAdmin starts an admin with a webhook. That the receiver's secrets are told nobody is looked at each time.
+func tellingAdmin(t *testing.T, o Options) *toldAdmin {
+	t.Helper()
+	a := start(t, withHTTP(o, "127.0.0.1"))
+	root := open(t, a).mustLogin()
+	admin := caller{t, root.base, makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}
+	l := newTold(t)
+	var made webhookMade
+	got := admin.json(http.StatusCreated, &made, "POST", "/webhooks", `{"name":"hub","url":"`+l.server.URL+"/"+secret+`?token=`+secret+`"}`)
+	if strings.Contains(got.body, secret) || made.Place != l.server.URL || !strings.HasPrefix(made.Secret, "whsec_") {
+		t.Errorf("%s", got.body)
+	}
+	l.signs(made.Secret)
+	hook := "/webhooks/" + strconv.FormatInt(made.ID, 10)
+	for _, path := range []string{"/webhooks", hook} {
+		if got := admin.do("GET", path, ""); got.status != http.StatusOK || strings.Contains(got.body, secret) || strings.Contains(got.body, made.Secret) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	return &toldAdmin{caller: admin, a: a, l: l, hook: hook}
+}
+
+// TestProgramsAreToldOfRunsAndAlarms: of a call that fails, its retry and its alarm.
+func TestProgramsAreToldOfRunsAndAlarms(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a := start(t, withHTTP(o, "127.0.0.1"))
-		root := open(t, a).mustLogin()
-		admin := caller{t, root.base, makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}
-		l := newTold(t)
-		var made struct {
-			ID            int64
-			Secret, Place string
-		}
-		got := admin.json(http.StatusCreated, &made, "POST", "/webhooks", `{"name":"hub","url":"`+l.server.URL+"/"+secret+`?token=`+secret+`"}`)
-		if strings.Contains(got.body, secret) || made.Place != l.server.URL || !strings.HasPrefix(made.Secret, "whsec_") {
-			t.Errorf("%s", got.body)
-		}
-		l.mu.Lock()
-		l.secret = made.Secret
-		l.mu.Unlock()
-		hook := "/webhooks/" + strconv.FormatInt(made.ID, 10)
-		for _, path := range []string{"/webhooks", hook} {
-			if got := admin.do("GET", path, ""); got.status != http.StatusOK || strings.Contains(got.body, secret) || strings.Contains(got.body, made.Secret) {
-				t.Errorf("%s: %d %s", path, got.status, got.body)
-			}
-		}
-		if got := admin.do("POST", hook+"/test", ""); got.status != http.StatusNoContent {
-			t.Errorf("test: %d %s", got.status, got.body)
-		}
-		l.about("a test", 1, func(e toldEvent) bool { return e.Type == "punctual.webhook.test" && e.Data.By == "admin via token all" })
-
-		// A call that fails, with a retry.
+		admin := tellingAdmin(t, o)
+		a, l := admin.a, admin.l
 		target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 		t.Cleanup(target.Close)
 		id := httpJob(t, a, httpcall.Call{URL: target.URL + "/" + secret}, func(j *jobspec.Job) { j.Retries = 1 })
@@ -174,8 +193,15 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 		l.about("an alarm", 1, func(e toldEvent) bool {
 			return e.Type == "punctual.alarm.raised" && e.Data.Alarm.Cause == "failed" && e.Data.Job.Name == "call"
 		})
+	})
+}
 
-		// A run that could not be sent, deeds on its job, an executor.
+// TestProgramsAreToldOfDeedsOnAJob, of the end of its schedule, and of a run of it that could not be sent.
+func TestProgramsAreToldOfDeedsOnAJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		admin := tellingAdmin(t, o)
+		a, l := admin.a, admin.l
 		ctx := t.Context()
 		group, err := db.New().InsertGroup(ctx, a.pool, db.InsertGroupParams{AppName: "orders", Title: "orders", AddressList: "http://127.0.0.1:1/", AddressType: 1})
 		if err != nil {
@@ -211,6 +237,17 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 		l.about("a job that is gone", 1, func(e toldEvent) bool { return e.Type == "punctual.job.deleted" && e.Data.Job.Name == "pay" })
+	})
+}
+
+// TestProgramsAreToldOfExecutors that come, fall silent and go.
+func TestProgramsAreToldOfExecutors(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		admin := tellingAdmin(t, o)
+		a, l := admin.a, admin.l
+		ctx := t.Context()
+		admin.json(http.StatusCreated, &struct{}{}, "POST", "/groups", `{"app_name":"orders","title":"orders","type":"manual","addresses":["http://127.0.0.1:1/"]}`)
 		beat := wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: "http://127.0.0.1:9/"}
 		if err := a.engine.Register(ctx, beat); err != nil {
 			t.Fatal(err)
@@ -237,10 +274,22 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 				t.Errorf("%+v, want %s", e, want)
 			}
 		}
+	})
+}
 
-		// What is refused to the end is shown, and sent again.
+// TestWhatAReceiverRefusesIsShownAndSentAgain: with the number of tries and the reason, and so is what it took.
+func TestWhatAReceiverRefusesIsShownAndSentAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		admin := tellingAdmin(t, o)
+		l := admin.l
+		if got := admin.do("POST", admin.hook+"/test", ""); got.status != http.StatusNoContent {
+			t.Errorf("test: %d %s", got.status, got.body)
+		}
+		l.about("a test", 1, func(e toldEvent) bool { return e.Type == "punctual.webhook.test" && e.Data.By == "admin via token all" })
+
 		l.answer(http.StatusBadRequest)
-		if got := admin.do("POST", hook+"/test", ""); got.status != http.StatusNoContent {
+		if got := admin.do("POST", admin.hook+"/test", ""); got.status != http.StatusNoContent {
 			t.Errorf("test: %d %s", got.status, got.body)
 		}
 		type deliveries struct {
@@ -254,45 +303,50 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 		var waiting deliveries
 		eventually(t, "a refused test", func() bool {
 			waiting = deliveries{}
-			admin.json(http.StatusOK, &waiting, "GET", hook+"/deliveries", "")
+			admin.json(http.StatusOK, &waiting, "GET", admin.hook+"/deliveries", "")
 			return len(waiting.Items) == 1 && waiting.Items[0].Tries == 1
 		})
 		if d := waiting.Items[0]; d.Status != 400 || d.Reason != "refused" || d.NextAt == nil || d.Type != "punctual.webhook.test" {
 			t.Errorf("%+v", d)
 		}
 		l.answer(http.StatusOK)
-		if got := admin.do("POST", fmt.Sprintf("%s/deliveries/%d/again", hook, waiting.Items[0].ID), ""); got.status != http.StatusConflict {
+		if got := admin.do("POST", fmt.Sprintf("%s/deliveries/%d/again", admin.hook, waiting.Items[0].ID), ""); got.status != http.StatusConflict {
 			t.Errorf("it waits still: %d %s", got.status, got.body)
 		}
 		var taken deliveries
-		admin.json(http.StatusOK, &taken, "GET", hook+"/deliveries?state=taken&limit=1", "")
+		admin.json(http.StatusOK, &taken, "GET", admin.hook+"/deliveries?state=taken&limit=1", "")
 		if len(taken.Items) != 1 {
 			t.Fatal(taken)
 		}
-		if got := admin.do("POST", fmt.Sprintf("%s/deliveries/%d/again", hook, taken.Items[0].ID), ""); got.status != http.StatusOK {
+		if got := admin.do("POST", fmt.Sprintf("%s/deliveries/%d/again", admin.hook, taken.Items[0].ID), ""); got.status != http.StatusOK {
 			t.Errorf("again: %d %s", got.status, got.body)
 		}
 		again := taken.Items[0].Event
 		l.about("the same once more", 2, func(e toldEvent) bool { return e.ID == again })
+	})
+}
 
-		// Another secret, a change, and the end.
-		got = admin.json(http.StatusOK, &made, "POST", hook+"/secret", "")
-		l.mu.Lock()
-		l.secret = made.Secret
-		l.mu.Unlock()
-		if got := admin.do("PATCH", hook, `{"types":["punctual.nothing"]}`); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "types") {
+// TestAWebhookIsChangedByPrograms: it gets another secret, is switched off, and goes. The audit log has it, without the secrets.
+func TestAWebhookIsChangedByPrograms(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		admin := tellingAdmin(t, o)
+		var made webhookMade
+		got := admin.json(http.StatusOK, &made, "POST", admin.hook+"/secret", "")
+		admin.l.signs(made.Secret)
+		if got := admin.do("PATCH", admin.hook, `{"types":["punctual.nothing"]}`); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "types") {
 			t.Errorf("%d %s", got.status, got.body)
 		}
-		if got := admin.do("PATCH", hook, `{"types":["punctual.job.created"],"enabled":false}`, "If-Match", got.header.Get("ETag")); got.status != http.StatusOK || !strings.Contains(got.body, `"state":"off"`) {
+		if got := admin.do("PATCH", admin.hook, `{"types":["punctual.job.created"],"enabled":false}`, "If-Match", got.header.Get("ETag")); got.status != http.StatusOK || !strings.Contains(got.body, `"state":"off"`) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
-		if got := admin.do("POST", hook+"/test", ""); got.status != http.StatusConflict {
+		if got := admin.do("POST", admin.hook+"/test", ""); got.status != http.StatusConflict {
 			t.Errorf("a test of one that is off: %d %s", got.status, got.body)
 		}
-		if got := admin.do("DELETE", hook, ""); got.status != http.StatusOK {
+		if got := admin.do("DELETE", admin.hook, ""); got.status != http.StatusOK {
 			t.Errorf("%d %s", got.status, got.body)
 		}
-		if got := admin.do("GET", hook, ""); got.status != http.StatusNotFound {
+		if got := admin.do("GET", admin.hook, ""); got.status != http.StatusNotFound {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 		audit := admin.do("GET", "/audit", "")
