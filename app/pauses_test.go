@@ -18,94 +18,116 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
-// TestPausesOfAProgram pauses a job and a tag by the API, sees it on the jobs, their times and their list, and ends the pauses.
+// pause is one as API v1 has it.
+type pause struct {
+	ID     int64      `json:"id"`
+	Scope  string     `json:"scope"`
+	State  string     `json:"state"`
+	Name   string     `json:"name"`
+	Until  *time.Time `json:"until"`
+	Reason string     `json:"reason"`
+}
+
+// held is what a job says of the pause that holds it.
+type held struct {
+	ID     int64      `json:"pause_id"`
+	Until  *time.Time `json:"until"`
+	By     string     `json:"made_by"`
+	Reason string     `json:"reason"`
+}
+
+// pausing is a program with three jobs that are started. Once [pausing.pause] has been called the first and the second of them are paused.
+type pausing struct {
+	*caller
+	a            *App
+	ids          []int64
+	until        time.Time
+	made, tagged pause
+	etag         string
+}
+
+func pausingProgram(t *testing.T, o Options) *pausing {
+	t.Helper()
+	a, c := apiCaller(t, o)
+	p := &pausing{caller: c, a: a}
+	for _, tags := range []string{`["night"]`, `["day"]`, `[]`} {
+		var job struct {
+			ID int64 `json:"id"`
+		}
+		c.json(201, &job, "POST", "/jobs", `{"group_id":1,"description":"close","author":"ann","handler":"x","schedule":"CRON","cron":"0 0 2 * * ?","tags":`+tags+`}`)
+		c.json(200, &job, "POST", "/jobs/"+strconv.FormatInt(job.ID, 10)+"/start", "")
+		p.ids = append(p.ids, job.ID)
+	}
+	return p
+}
+
+// path is where a job is.
+func (p *pausing) path(i int) string { return "/jobs/" + strconv.FormatInt(p.ids[i], 10) }
+
+// holds reads what a job says of the pause that holds it, in the answer to a request.
+func (p *pausing) holds(method, path string) *held {
+	var job struct {
+		Paused *held `json:"paused"`
+	}
+	p.json(200, &job, method, path, "")
+	return job.Paused
+}
+
+// paused are the jobs that are listed as paused.
+func (p *pausing) paused() (list []int64) {
+	p.t.Helper()
+	var page struct {
+		Items []struct {
+			ID     int64 `json:"id"`
+			Paused *held `json:"paused"`
+		} `json:"items"`
+	}
+	p.json(200, &page, "GET", "/jobs?state=paused", "")
+	for _, j := range page.Items {
+		if list = append(list, j.ID); j.Paused == nil {
+			p.t.Errorf("job %d is listed as paused and does not say so", j.ID)
+		}
+	}
+	return list
+}
+
+// pause pauses the first job by itself, twice with one key, and the second by its tag.
+func (p *pausing) pause() {
+	p.t.Helper()
+	p.until = time.Now().AddDate(0, 0, 3).UTC().Truncate(time.Second)
+	var same pause
+	body := `{"scope":"job","target":` + strconv.FormatInt(p.ids[0], 10) + `,"strategy":"once","reason":"database moves","until":"` + p.until.Format(time.RFC3339) + `"}`
+	answer := p.json(201, &p.made, "POST", "/pauses", body, "Idempotency-Key", "p1")
+	if p.made.State != "active" || p.made.Name != "close" || p.made.Until == nil || !p.made.Until.Equal(p.until) || answer.header.Get("Location") == "" {
+		p.t.Errorf("made %+v, %v", p.made, answer.header)
+	}
+	if p.json(201, &same, "POST", "/pauses", body, "Idempotency-Key", "p1"); same.ID != p.made.ID {
+		p.t.Errorf("the same key made %d and %d", p.made.ID, same.ID)
+	}
+	p.json(201, &p.tagged, "POST", "/pauses", `{"scope":"tag","tag":"day","strategy":"skip","reason":"inventory"}`)
+	p.etag = answer.header.Get("ETag")
+}
+
+// TestPausesOfAProgram pauses a job and a tag by the API, and sees it on the jobs, and on their times.
 func TestPausesOfAProgram(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a, c := apiCaller(t, o)
-		type pause struct {
-			ID     int64      `json:"id"`
-			Scope  string     `json:"scope"`
-			State  string     `json:"state"`
-			Name   string     `json:"name"`
-			Until  *time.Time `json:"until"`
-			Reason string     `json:"reason"`
-		}
-		type held struct {
-			ID     int64      `json:"pause_id"`
-			Until  *time.Time `json:"until"`
-			By     string     `json:"made_by"`
-			Reason string     `json:"reason"`
-		}
-		var ids []int64
-		for _, tags := range []string{`["night"]`, `["day"]`, `[]`} {
-			var job struct {
-				ID int64 `json:"id"`
-			}
-			c.json(201, &job, "POST", "/jobs", `{"group_id":1,"description":"close","author":"ann","handler":"x","schedule":"CRON","cron":"0 0 2 * * ?","tags":`+tags+`}`)
-			c.json(200, &job, "POST", "/jobs/"+strconv.FormatInt(job.ID, 10)+"/start", "")
-			ids = append(ids, job.ID)
-		}
-		path := func(i int) string { return "/jobs/" + strconv.FormatInt(ids[i], 10) }
-		paused := func() (list []int64) {
-			var page struct {
-				Items []struct {
-					ID     int64 `json:"id"`
-					Paused *held `json:"paused"`
-				} `json:"items"`
-			}
-			c.json(200, &page, "GET", "/jobs?state=paused", "")
-			for _, j := range page.Items {
-				if list = append(list, j.ID); j.Paused == nil {
-					t.Errorf("job %d is listed as paused and does not say so", j.ID)
-				}
-			}
-			return list
-		}
-		if got := paused(); len(got) != 0 {
+		p := pausingProgram(t, o)
+		if got := p.paused(); len(got) != 0 {
 			t.Errorf("%v are paused by nothing", got)
 		}
-
-		// What is wrong is said of the field, as it is called here.
-		for field, body := range map[string]string{
-			"length_seconds": `{"scope":"all","strategy":"skip","reason":"x","cron":"0 0 22 * * ?"}`, "time_zone": `{"scope":"all","strategy":"skip","reason":"x","time_zone":"Mars/Olympus"}`,
-			"reason": `{"scope":"all","strategy":"skip","reason":" "}`, "target": `{"scope":"job","target":4711,"strategy":"skip","reason":"x"}`, "tag": `{"scope":"tag","strategy":"skip","reason":"x"}`,
-			"until": `{"scope":"all","strategy":"skip","reason":"x","until":"2020-01-01T00:00:00Z"}`, "scope": `{"scope":"galaxy","strategy":"skip","reason":"x"}`,
-		} {
-			if got := c.do("POST", "/pauses", body); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `"field":"`+field+`"`) {
-				t.Errorf("%s: %d %s", field, got.status, got.body)
-			}
+		p.pause()
+		if got := p.paused(); len(got) != 2 || got[0] != p.ids[1] || got[1] != p.ids[0] {
+			t.Errorf("%v are paused, want %v", got, p.ids[:2])
 		}
-
-		until := time.Now().AddDate(0, 0, 3).UTC().Truncate(time.Second)
-		var made, same, tagged pause
-		body := `{"scope":"job","target":` + strconv.FormatInt(ids[0], 10) + `,"strategy":"once","reason":"database moves","until":"` + until.Format(time.RFC3339) + `"}`
-		answer := c.json(201, &made, "POST", "/pauses", body, "Idempotency-Key", "p1")
-		if made.State != "active" || made.Name != "close" || made.Until == nil || !made.Until.Equal(until) || answer.header.Get("Location") == "" {
-			t.Errorf("made %+v, %v", made, answer.header)
+		if held := p.holds("GET", p.path(0)); held == nil || held.ID != p.made.ID || held.Until == nil || !held.Until.Equal(p.until) || held.Reason != "database moves" || held.By == "" {
+			t.Errorf("job 0 says %+v", held)
 		}
-		if c.json(201, &same, "POST", "/pauses", body, "Idempotency-Key", "p1"); same.ID != made.ID {
-			t.Errorf("the same key made %d and %d", made.ID, same.ID)
+		if held := p.holds("GET", p.path(1)); held == nil || held.ID != p.tagged.ID || held.Until != nil {
+			t.Errorf("job 1 says %+v", held)
 		}
-		c.json(201, &tagged, "POST", "/pauses", `{"scope":"tag","tag":"day","strategy":"skip","reason":"inventory"}`)
-		if got := paused(); len(got) != 2 || got[0] != ids[1] || got[1] != ids[0] {
-			t.Errorf("%v are paused, want %v", got, ids[:2])
-		}
-		type jobBody struct {
-			Paused *held `json:"paused"`
-		}
-		read := func(method, path string) (job jobBody) {
-			c.json(200, &job, method, path, "")
-			return job
-		}
-		if job := read("GET", path(0)); job.Paused == nil || job.Paused.ID != made.ID || job.Paused.Until == nil || !job.Paused.Until.Equal(until) || job.Paused.Reason != "database moves" || job.Paused.By == "" {
-			t.Errorf("job 0 says %+v", job.Paused)
-		}
-		if job := read("GET", path(1)); job.Paused == nil || job.Paused.ID != tagged.ID || job.Paused.Until != nil {
-			t.Errorf("job 1 says %+v", job.Paused)
-		}
-		if job := read("GET", path(2)); job.Paused != nil {
-			t.Errorf("job 2 says %+v", job.Paused)
+		if held := p.holds("GET", p.path(2)); held != nil {
+			t.Errorf("job 2 says %+v", held)
 		}
 		var next struct {
 			Times []time.Time `json:"times"`
@@ -115,68 +137,103 @@ func TestPausesOfAProgram(t *testing.T) {
 				Strategy string     `json:"strategy"`
 			} `json:"held"`
 		}
-		c.json(200, &next, "GET", path(0)+"/next?count=10", "")
+		p.json(200, &next, "GET", p.path(0)+"/next?count=10", "")
 		for i, at := range next.Times {
 			in := i < len(next.Held)
-			if in != at.Before(until) || in && (!next.Held[i].At.Equal(at) || next.Held[i].Strategy != "once" || !next.Held[i].Until.Equal(until)) {
+			if in != at.Before(p.until) || in && (!next.Held[i].At.Equal(at) || next.Held[i].Strategy != "once" || !next.Held[i].Until.Equal(p.until)) {
 				t.Errorf("time %d: %v, held %+v", i, at, next.Held)
 			}
 		}
 		if len(next.Times) != 10 || len(next.Held) == 0 {
 			t.Errorf("%+v", next)
 		}
+	})
+}
 
+// TestWhatIsWrongWithAPauseIsSaidOfItsField, as it is called here.
+func TestWhatIsWrongWithAPauseIsSaidOfItsField(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		for field, body := range map[string]string{
+			"length_seconds": `{"scope":"all","strategy":"skip","reason":"x","cron":"0 0 22 * * ?"}`, "time_zone": `{"scope":"all","strategy":"skip","reason":"x","time_zone":"Mars/Olympus"}`,
+			"reason": `{"scope":"all","strategy":"skip","reason":" "}`, "target": `{"scope":"job","target":4711,"strategy":"skip","reason":"x"}`, "tag": `{"scope":"tag","strategy":"skip","reason":"x"}`,
+			"until": `{"scope":"all","strategy":"skip","reason":"x","until":"2020-01-01T00:00:00Z"}`, "scope": `{"scope":"galaxy","strategy":"skip","reason":"x"}`,
+		} {
+			if got := c.do("POST", "/pauses", body); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `"field":"`+field+`"`) {
+				t.Errorf("%s: %d %s", field, got.status, got.body)
+			}
+		}
+	})
+}
+
+// TestPausesAreListedAndEnded: a page after the other, and each once.
+func TestPausesAreListedAndEnded(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := pausingProgram(t, o)
+		p.pause()
 		type pauses struct {
 			Items []pause `json:"items"`
 			Next  string  `json:"next"`
 		}
-		var list, second, theirs pauses
-		if c.json(200, &list, "GET", "/pauses?limit=1", ""); len(list.Items) != 1 || list.Items[0].ID != tagged.ID || list.Next == "" {
+		var list, second pauses
+		if p.json(200, &list, "GET", "/pauses?limit=1", ""); len(list.Items) != 1 || list.Items[0].ID != p.tagged.ID || list.Next == "" {
 			t.Fatalf("%+v", list)
 		}
-		if c.json(200, &second, "GET", "/pauses?limit=1&cursor="+list.Next, ""); len(second.Items) != 1 || second.Items[0].ID != made.ID || second.Next != "" {
+		if p.json(200, &second, "GET", "/pauses?limit=1&cursor="+list.Next, ""); len(second.Items) != 1 || second.Items[0].ID != p.made.ID || second.Next != "" {
 			t.Errorf("%+v", second)
 		}
 
-		end := "/pauses/" + strconv.FormatInt(made.ID, 10) + "/end"
-		if got := c.do("POST", end, "", "If-Match", `"7"`); got.status != http.StatusPreconditionFailed {
+		end := "/pauses/" + strconv.FormatInt(p.made.ID, 10) + "/end"
+		if got := p.do("POST", end, "", "If-Match", `"7"`); got.status != http.StatusPreconditionFailed {
 			t.Errorf("another version: %d %s", got.status, got.body)
 		}
-		if c.json(200, &made, "POST", end, "", "If-Match", answer.header.Get("ETag")); made.State != "over" {
-			t.Errorf("ended: %+v", made)
+		if p.json(200, &p.made, "POST", end, "", "If-Match", p.etag); p.made.State != "over" {
+			t.Errorf("ended: %+v", p.made)
 		}
-		if got := c.do("POST", end, ""); got.status != http.StatusConflict {
+		if got := p.do("POST", end, ""); got.status != http.StatusConflict {
 			t.Errorf("ended twice: %d %s", got.status, got.body)
 		}
-		if got := c.do("POST", end, "", "If-Match", answer.header.Get("ETag")); got.status != http.StatusPreconditionFailed {
+		if got := p.do("POST", end, "", "If-Match", p.etag); got.status != http.StatusPreconditionFailed {
 			t.Errorf("ended twice with the old version: %d %s", got.status, got.body)
 		}
-		if got := paused(); len(got) != 1 || got[0] != ids[1] {
-			t.Errorf("%v are paused, want %d", got, ids[1])
+		if got := p.paused(); len(got) != 1 || got[0] != p.ids[1] {
+			t.Errorf("%v are paused, want %d", got, p.ids[1])
 		}
-		job := read("POST", path(1)+"/stop")
-		if got := paused(); len(got) != 0 || job.Paused != nil {
-			t.Errorf("a stopped job is paused: %v %+v", got, job.Paused)
+		held := p.holds("POST", p.path(1)+"/stop")
+		if got := p.paused(); len(got) != 0 || held != nil {
+			t.Errorf("a stopped job is paused: %v %+v", got, held)
 		}
+	})
+}
 
-		// Somebody of another group learns of the pause of everything alone.
-		root := open(t, a).mustLogin()
+// TestPausesOfOtherGroupsAreNotSeen, but for that of everything.
+func TestPausesOfOtherGroupsAreNotSeen(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := pausingProgram(t, o)
+		p.pause()
+		root := open(t, p.a).mustLogin()
 		if got := root.post("/executors", url.Values{"app_name": {"others"}, "title": {"others"}, "type": {"manual"}, "addresses": {"http://others:1/"}}); got.status != http.StatusSeeOther {
 			t.Fatal(got.status)
 		}
 		var all pause
-		c.json(201, &all, "POST", "/pauses", `{"scope":"all","strategy":"all","reason":"the move"}`)
-		c.json(201, &pause{}, "POST", "/pauses", `{"scope":"group","target":1,"strategy":"all","reason":"ours alone"}`)
+		var theirs struct {
+			Items []pause `json:"items"`
+		}
+		p.json(201, &all, "POST", "/pauses", `{"scope":"all","strategy":"all","reason":"the move"}`)
+		p.json(201, &pause{}, "POST", "/pauses", `{"scope":"group","target":1,"strategy":"all","reason":"ours alone"}`)
 		if got := root.post("/users", url.Values{"name": {"olga"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"2.schedule"}}); got.status != http.StatusSeeOther {
 			t.Fatal(got.status)
 		}
-		olga := open(t, a)
+		olga := open(t, p.a)
 		olga.login("olga", testPassword)
-		other := &caller{t, c.base, makeToken(t, olga, url.Values{"name": {"t"}, "scope": {"schedule"}, "days": {"7"}})}
+		other := &caller{t, p.base, makeToken(t, olga, url.Values{"name": {"t"}, "scope": {"schedule"}, "days": {"7"}})}
 		if got := other.json(200, &theirs, "GET", "/pauses", ""); len(theirs.Items) != 1 || theirs.Items[0].ID != all.ID {
 			t.Errorf("the other sees %s", got.body)
 		}
-		for _, id := range []int64{made.ID, tagged.ID} {
+		for _, id := range []int64{p.made.ID, p.tagged.ID} {
 			one := "/pauses/" + strconv.FormatInt(id, 10)
 			if got := other.do("GET", one, ""); got.status != http.StatusNotFound {
 				t.Errorf("%s: %d %s", one, got.status, got.body)
