@@ -60,59 +60,104 @@ func (f *stepsForm) value(name string) string {
 	return s.AttrOr("value", "")
 }
 
-// TestTheFormOfStepsWritesTheText makes a flow in the form only, beside a text that somebody goes on editing.
+// threeSteps is the text that [TestTheFormOfStepsWritesTheText] makes, and twoSteps what another flow begins with.
+const (
+	threeSteps = "steps:\n  - id: rates\n    name: Fetch the rates\n    job: 1\n    retries: 2\n  - id: step2\n    needs: rates\n    approve:\n      message: Pay ${{ steps.rates.output.sum }}?\n      timeout_seconds: 60\n      default: approve\n" +
+		"  - id: write\n    needs: [step2, rates]\n    if: steps.rates.output.sum > 0\n    job: 2\n"
+	twoSteps = "steps:\n  - id: rates\n    job: 1\n  - id: write\n    needs: [rates]\n    job: 2\n"
+)
+
+// newStepsForm is the form of a new flow, beside two jobs.
+func newStepsForm(t *testing.T, o Options) *stepsForm {
+	t.Helper()
+	admin := open(t, start(t, o)).mustLogin()
+	admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"manual"}, "addresses": {"http://127.0.0.1:9/"}})
+	for _, name := range []string{"fetch rates", "write ledger"} {
+		if got := admin.post("/jobs", form(url.Values{"name": {name}, "handler": {"work"}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+	}
+	return &stepsForm{t: t, b: admin, job: form(url.Values{"name": {"end of day"}, "glue": {"FLOW"}, "handler": {""}, "schedule_type": {"NONE"}, "cron": {""}})}
+}
+
+// openRates is the form of three steps, with the first of them open.
+func openRates(t *testing.T, o Options) *stepsForm {
+	t.Helper()
+	f := newStepsForm(t, o)
+	f.text = threeSteps
+	f.send("", nil)
+	f.send("open rates", nil)
+	return f
+}
+
+// savedSteps is the form of a flow of two steps, which is job 3.
+func savedSteps(t *testing.T, o Options) *stepsForm {
+	t.Helper()
+	f := newStepsForm(t, o)
+	f.text = twoSteps
+	f.save()
+	return f
+}
+
+func (f *stepsForm) save() {
+	f.t.Helper()
+	f.job.Set("source", f.text)
+	if got := f.b.post("/jobs", f.job); got.status != http.StatusSeeOther {
+		f.t.Fatalf("save: %d %s", got.status, got.body)
+	}
+}
+
+func (f *stepsForm) wrote(want string) {
+	f.t.Helper()
+	if f.text != want {
+		f.t.Fatalf("the text is\n%s\nwant\n%s", f.text, want)
+	}
+}
+
+// TestTheFormOfStepsWritesTheText makes a flow in the form only: what is filled in stands in the text, and a step that is renamed in the one place is
+// so in all.
 func TestTheFormOfStepsWritesTheText(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a := start(t, o)
-		admin := open(t, a).mustLogin()
-		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"manual"}, "addresses": {"http://127.0.0.1:9/"}})
-		for _, name := range []string{"fetch rates", "write ledger"} {
-			if got := admin.post("/jobs", form(url.Values{"name": {name}, "handler": {"work"}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
-				t.Fatalf("create: %d %s", got.status, got.body)
-			}
-		}
-		f := &stepsForm{t: t, b: admin, job: form(url.Values{"name": {"end of day"}, "glue": {"FLOW"}, "handler": {""}, "schedule_type": {"NONE"}, "cron": {""}})}
-		wrote := func(want string) {
-			t.Helper()
-			if f.text != want {
-				t.Fatalf("the text is\n%s\nwant\n%s", f.text, want)
-			}
-		}
-
+		f := newStepsForm(t, o)
 		f.send("", nil)
 		if f.doc.Find(".flow-form-steps > li").Length() != 0 || f.doc.Find(`[data-deed="add"]`).Length() != 1 || f.doc.Find(".notice.error").Length() != 0 {
 			t.Error("a new flow cannot be begun, or is at fault at once")
 		}
 		f.send("add", url.Values{"flow_add": {"job"}})
-		wrote("steps:\n  - id: step1\n    job:\n")
+		f.wrote("steps:\n  - id: step1\n    job:\n")
 		if fault := f.doc.Find(".flow-form-steps > li .flow-form-fault").Text(); !strings.Contains(fault, "step1") || f.doc.Find("#step_id[data-focus]").Length() != 1 {
 			t.Errorf("the new step is not open, or nothing says what it lacks: %q", fault)
 		}
 		f.send("", url.Values{"step_id": {"fetch"}, "step_job": {"1"}, "step_name": {"Fetch the rates"}})
-		wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n")
+		f.wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n")
 		if chip := f.doc.Find("[data-chip]").Text(); !strings.Contains(chip, "fetch rates") || f.doc.Find(".notice.error").Length() != 0 {
 			t.Errorf("the job has no name, or there are faults: %q", chip)
 		}
 		f.send("add", url.Values{"flow_add": {"approve"}, "step_retries": {"2"}}) // with what was not sent yet
-		wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n    retries: 2\n  - id: step2\n    needs: fetch\n    approve: {}\n")
+		f.wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n    retries: 2\n  - id: step2\n    needs: fetch\n    approve: {}\n")
 		if n := f.doc.Find("svg.flow-wide .flow-step").Length(); n != 2 {
 			t.Errorf("%d steps in the picture", n)
 		}
 		f.send("add", url.Values{"flow_add": {"job"}, "step_message": {"Pay ${{ steps.fetch.output.sum }}?"}, "step_default": {"approve"}, "step_answer_in": {"60"}})
 		f.send("", url.Values{"step_job": {"2"}, "step_needs": {"fetch", "step2"}, "step_id": {"write"}, "step_if": {"steps.fetch.output.sum > 0"}})
-		wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n    retries: 2\n  - id: step2\n    needs: fetch\n    approve:\n      message: Pay ${{ steps.fetch.output.sum }}?\n      timeout_seconds: 60\n      default: approve\n" +
+		f.wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n    retries: 2\n  - id: step2\n    needs: fetch\n    approve:\n      message: Pay ${{ steps.fetch.output.sum }}?\n      timeout_seconds: 60\n      default: approve\n" +
 			"  - id: write\n    needs: [step2, fetch]\n    if: steps.fetch.output.sum > 0\n    job: 2\n")
 
-		// Renamed in the one place, and so in all.
 		f.send("open fetch", nil)
 		f.send("", url.Values{"step_id": {"rates"}})
 		if strings.Contains(f.text, "fetch\n") || strings.Count(f.text, "rates.output.sum") != 2 || !strings.Contains(f.text, "needs: [step2, rates]") {
 			t.Errorf("not renamed everywhere:\n%s", f.text)
 		}
+		f.wrote(threeSteps)
+	})
+}
 
-		// A step of the picture, and of the list beside it, leads to its fields, also when it is open.
-		f.send("open rates", nil)
+// TestAStepLeadsToItsFields: a step of the picture, and of the list beside it, leads to its fields, also when it is open.
+func TestAStepLeadsToItsFields(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := openRates(t, o)
 		for range 2 {
 			f.send("show step2", nil)
 			if f.value("step_id") != "step2" || f.doc.Find("#step_id[data-focus]").Length() != 1 {
@@ -124,12 +169,17 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 				t.Errorf("there is no %s", at)
 			}
 		}
-		f.send("open rates", nil)
+	})
+}
 
-		// What cannot be written stays in its field with the reason, and goes on being meant.
+// TestWhatCannotBeWrittenStaysInItsField, with the reason, and goes on being meant.
+func TestWhatCannotBeWrittenStaysInItsField(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := openRates(t, o)
 		before := f.text
 		f.send("", url.Values{"step_id": {"write"}, "step_timeout": {"soon"}, "step_name": {"Rates"}})
-		wrote(strings.Replace(before, "name: Fetch the rates", "name: Rates", 1))
+		f.wrote(strings.Replace(before, "name: Fetch the rates", "name: Rates", 1))
 		if f.value("step_id") != "write" || f.value("step_timeout") != "soon" || f.doc.Find("#step_id-error").Length() != 1 || f.doc.Find("#step_timeout-error").Length() != 1 {
 			t.Error("what was refused is lost, or not explained")
 		}
@@ -138,8 +188,17 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 			t.Error("another step was opened over what was refused")
 		}
 		f.send("", url.Values{"step_id": {"rates"}, "step_timeout": {""}})
+		if f.doc.Find("#step_id-error, #step_timeout-error").Length() != 0 {
+			t.Error("what was mended is still refused")
+		}
+	})
+}
 
-		// The text is edited beside the form: comments stay, the form follows, and a field that was changed meanwhile counts too.
+// TestTheTextIsEditedBesideTheForm: comments stay, the form follows, and a field that was changed meanwhile counts too.
+func TestTheTextIsEditedBesideTheForm(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := openRates(t, o)
 		f.text = strings.Replace(f.text, "    retries: 2\n", "    retries: 3 # since March\n", 1)
 		f.send("", url.Values{"step_param": {"--day=1"}})
 		if f.value("step_retries") != "3" || !strings.Contains(f.text, "    parameter: --day=1\n    retries: 3 # since March\n") {
@@ -156,10 +215,19 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 		if !strings.Contains(f.text, "parameter: --day=2\n") || f.doc.Find("[data-flow-unread]").Length() != 0 {
 			t.Errorf("the form does not go on where it was:\n%s", f.text)
 		}
+	})
+}
 
-		before = f.text
+// TestTheFormSaysThatAStepMayFail, and how long its retries wait.
+func TestTheFormSaysThatAStepMayFail(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := openRates(t, o)
+		f.text = strings.Replace(f.text, "    retries: 2\n", "    retries: 3 # since March\n", 1)
+		f.send("", nil)
+		before := f.text
 		f.send("", url.Values{"step_retry_backoff": {"1m, 5m"}, "step_continue_on_error": {"true"}})
-		wrote(strings.Replace(before, "retries: 3 # since March\n", "retries: 3 # since March\n    retry_backoff: 1m, 5m\n    continue_on_error: true\n", 1))
+		f.wrote(strings.Replace(before, "retries: 3 # since March\n", "retries: 3 # since March\n    retry_backoff: 1m, 5m\n    continue_on_error: true\n", 1))
 		if f.doc.Find("#flow-continue[checked]").Length() != 1 || f.value("step_retry_backoff") != "1m, 5m" {
 			t.Error("the form does not say that the step may fail, or how long its retries wait")
 		}
@@ -168,8 +236,16 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 			t.Errorf("a back-off that cannot be read: %q", fault)
 		}
 		f.send("", url.Values{"step_retry_backoff": {""}, "step_continue_on_error": nil})
-		wrote(before)
+		f.wrote(before)
+	})
+}
 
+// TestStepsAreMovedAndRemoved, and what becomes of the others when one fails is chosen. What the list showed before a change of the text beside it is no
+// change of it.
+func TestStepsAreMovedAndRemoved(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := openRates(t, o)
 		f.send("down rates", nil)
 		if ids := f.doc.Find(".flow-form-title[data-deed]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("data-deed", "") }); strings.Join(ids, ",") != "open step2,open rates,open write" {
 			t.Errorf("moved: %v", ids)
@@ -178,46 +254,54 @@ func TestTheFormOfStepsWritesTheText(t *testing.T) {
 		if !strings.HasPrefix(f.text, "on_failure: continue\nsteps:\n  - id: step2\n") {
 			t.Errorf("on failure:\n%s", f.text)
 		}
-		// The text is edited beside it: what the list showed before is no change of it.
 		f.text = strings.Replace(f.text, "on_failure: continue\n", "", 1)
-		whole = f.text
+		whole := f.text
 		f.send("", nil)
-		if wrote(whole); f.doc.Find("[name=flow_on_failure] option[selected]").AttrOr("value", "") != "stop" {
+		if f.wrote(whole); f.doc.Find("[name=flow_on_failure] option[selected]").AttrOr("value", "") != "stop" {
 			t.Error("the list does not follow the text")
 		}
 		f.send("remove step2", nil)
 		if strings.Contains(f.text, "step2") || f.doc.Find(`[data-focus][data-deed="open rates"]`).Length() != 1 {
 			t.Errorf("removed:\n%s", f.text)
 		}
-		f.job.Set("source", f.text)
-		if got := admin.post("/jobs", f.job); got.status != http.StatusSeeOther {
-			t.Fatalf("save: %d %s", got.status, got.body)
-		}
+		f.save()
+	})
+}
 
-		// The picker finds jobs for a job, and flows for a flow.
+// TestThePickerOfAStepFindsJobsForAJob, and flows for a flow.
+func TestThePickerOfAStepFindsJobsForAJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := savedSteps(t, o)
 		found := func(kind string) string {
-			hits := admin.do("GET", "/jobs/children?step="+kind+"&job=0", nil, "HX-Request", "true").document(t).Find("#step-job-hits [role=option]")
+			hits := f.b.do("GET", "/jobs/children?step="+kind+"&job=0", nil, "HX-Request", "true").document(t).Find("#step-job-hits [role=option]")
 			return strings.Join(hits.Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("data-job", "") }), ",")
 		}
 		if jobs, flows := found("job"), found("flow"); jobs != "2,1" || flows != "3" {
 			t.Errorf("found jobs %s, flows %s", jobs, flows)
 		}
-		if doc := admin.get("/jobs/3/glue").document(t); !strings.HasSuffix(strings.TrimSpace(doc.Find("nav.crumbs").Text()), "Definition of the flow") || doc.Find(".flow-form-steps > li").Length() != 2 || doc.Find("form#flow-step").Length() != 1 {
+		if doc := f.b.get("/jobs/3/glue").document(t); !strings.HasSuffix(strings.TrimSpace(doc.Find("nav.crumbs").Text()), "Definition of the flow") || doc.Find(".flow-form-steps > li").Length() != 2 || doc.Find("form#flow-step").Length() != 1 {
 			t.Error("the editor has no form of steps")
 		}
+	})
+}
 
-		// Two versions beside each other, as a picture too.
+// TestTwoVersionsOfAFlowBesideEachOther, as a picture too.
+func TestTwoVersionsOfAFlowBesideEachOther(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := savedSteps(t, o)
 		changed := strings.Replace(f.text, "  - id: write\n", "  - id: wait\n    needs: rates\n    wait: {seconds: 5}\n  - id: write\n", 1)
 		changed = strings.Replace(changed, "needs: [rates]", "needs: [wait]", 1)
-		if got := admin.post("/jobs/3/glue", url.Values{"source": {changed}, "remark": {"wait before it"}, "version": {""}}); got.status != http.StatusSeeOther {
+		if got := f.b.post("/jobs/3/glue", url.Values{"source": {changed}, "remark": {"wait before it"}, "version": {""}}); got.status != http.StatusSeeOther {
 			t.Fatalf("not saved: %d\n%s", got.status, changed)
 		}
-		editor := admin.get("/jobs/3/glue").document(t)
+		editor := f.b.get("/jobs/3/glue").document(t)
 		older := editor.Find(`.versions a[href*="/versions/"]`)
 		if older.Length() != 1 {
 			t.Fatalf("%d older versions", older.Length())
 		}
-		compared := admin.get(older.AttrOr("href", "")).document(t)
+		compared := f.b.get(older.AttrOr("href", "")).document(t)
 		for selector, want := range map[string]int{".was-added": 1, ".was-changed": 1, ".was-removed": 0, ".flow-step": 3, "path.off:not(.head)": 1, "path.gone:not(.head)": 2} {
 			if n := compared.Find("svg.flow-wide " + selector).Length(); n != want {
 				t.Errorf("%s: %d in the picture, want %d", selector, n, want)
