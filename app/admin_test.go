@@ -254,20 +254,53 @@ func TestTheExecutorPages(t *testing.T) {
 	})
 }
 
-func TestTheAlarmPages(t *testing.T) {
+// alarmPages are those of an administrator, beside a receiver of alarms.
+type alarmPages struct {
+	*browser
+	a    *App
+	form url.Values // of the channel to the receiver
+	hook *httptest.Server
+
+	mu     sync.Mutex
+	status int
+}
+
+func newAlarmPages(t *testing.T, o Options) *alarmPages {
+	t.Helper()
+	a := start(t, o)
+	b := &alarmPages{browser: open(t, a).mustLogin(), a: a, status: http.StatusOK}
+	b.hook = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		w.WriteHeader(b.status)
+		_, _ = w.Write([]byte("<b>no</b>"))
+	}))
+	t.Cleanup(b.hook.Close)
+	b.form = url.Values{"kind": {"webhook"}, "name": {"<i>hook</i>"}, "url": {b.hook.URL + "/secret-token"}, "enabled": {"1"}, "every_job": {"1"}, "quiet_mode": {"queue"}}
+	return b
+}
+
+// create makes the channel, which is the first.
+func (b *alarmPages) create() {
+	b.t.Helper()
+	if got := b.post("/alarms", b.form); got.header.Get("Location") != "/alarms/1" {
+		b.t.Fatalf("create: %d %.300s", got.status, got.body)
+	}
+}
+
+// group makes the first group.
+func (b *alarmPages) group() {
+	b.t.Helper()
+	if got := b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}}); got.status != http.StatusSeeOther {
+		b.t.Fatalf("create group: %d", got.status)
+	}
+}
+
+// TestAnAlarmChannelIsMadeAndChanged, with what is wrong beside its fields. Its secret is not shown again.
+func TestAnAlarmChannelIsMadeAndChanged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a := start(t, o)
-		b := open(t, a).mustLogin()
-		var mu sync.Mutex
-		status := http.StatusOK
-		hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			w.WriteHeader(status)
-			_, _ = w.Write([]byte("<b>no</b>"))
-		}))
-		t.Cleanup(hook.Close)
+		b := newAlarmPages(t, o)
 		if got := b.get("/alarms"); got.status != http.StatusOK || got.document(t).Find(".empty").Length() != 1 {
 			t.Errorf("the empty list: %d", got.status)
 		}
@@ -276,14 +309,11 @@ func TestTheAlarmPages(t *testing.T) {
 				t.Errorf("the form of %s: %d", kind.Kind, got.status)
 			}
 		}
-		form := url.Values{"kind": {"webhook"}, "name": {"<i>hook</i>"}, "url": {hook.URL + "/secret-token"}, "enabled": {"1"}, "every_job": {"1"}, "quiet_mode": {"queue"}}
 		bad := url.Values{"kind": {"webhook"}, "name": {"x"}, "url": {"ftp://x"}, "quiet_mode": {"queue"}, "quiet_from": {"25:00"}}
 		if got := b.post("/alarms", bad); got.status != http.StatusUnprocessableEntity || got.document(t).Find("#url-error, #quiet_from-error").Length() != 2 {
 			t.Errorf("a wrong form: %d", got.status)
 		}
-		if got := b.post("/alarms", form); got.header.Get("Location") != "/alarms/1" {
-			t.Fatalf("create: %d %.300s", got.status, got.body)
-		}
+		b.create()
 		edit := b.get("/alarms/1/edit")
 		if !strings.Contains(edit.body, "Times are those of UTC") {
 			t.Error("the form does not say in which zone the quiet hours are")
@@ -291,13 +321,13 @@ func TestTheAlarmPages(t *testing.T) {
 		if strings.Contains(edit.body, "secret-token") || edit.document(t).Find("#url[required]").Length() != 0 {
 			t.Error("the form shows the secret, or asks for it again")
 		}
-		form.Set("url", "")
-		form.Set("quiet_from", "23:00")
-		form.Set("quiet_to", "07:30")
-		if got := b.post("/alarms/1", form); got.header.Get("Location") != "/alarms/1" {
+		b.form.Set("url", "")
+		b.form.Set("quiet_from", "23:00")
+		b.form.Set("quiet_to", "07:30")
+		if got := b.post("/alarms/1", b.form); got.header.Get("Location") != "/alarms/1" {
 			t.Errorf("save: %d %.300s", got.status, got.body)
 		}
-		stale := maps.Clone(form)
+		stale := maps.Clone(b.form)
 		stale.Set("version", "1")
 		stale.Set("name", "late")
 		if got := b.post("/alarms/1", stale); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `value="late"`) || got.document(t).Find(".notice.error").Length() != 1 {
@@ -306,14 +336,21 @@ func TestTheAlarmPages(t *testing.T) {
 		if got := b.get("/alarms/1"); !strings.Contains(got.body, "23:00–07:30") || strings.Contains(got.body, "<i>hook</i>") {
 			t.Error("the quiet hours are not shown, or a name became markup")
 		}
+	})
+}
 
-		// The test answers at once, in the page or in its part.
+// TestAnAlarmChannelIsTried: the answer comes at once, in the page or in its part, and what failed is said in the reader's language, with the other side's words as they are.
+func TestAnAlarmChannelIsTried(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := newAlarmPages(t, o)
+		b.create()
 		if got := b.do("POST", "/alarms/1/test", url.Values{}, "HX-Request", "true"); got.document(t).Find(".notice.info").Length() != 1 || strings.Contains(got.body, "<html") {
 			t.Errorf("test: %d %.300s", got.status, got.body)
 		}
-		mu.Lock()
-		status = http.StatusForbidden
-		mu.Unlock()
+		b.mu.Lock()
+		b.status = http.StatusForbidden
+		b.mu.Unlock()
 		failed := b.post("/alarms/1/test", url.Values{})
 		if failed.document(t).Find(".notice.warning").Length() != 1 || strings.Contains(failed.body, "secret-token") || strings.Contains(failed.body, "<b>no</b>") {
 			t.Errorf("a test that fails: %d", failed.status)
@@ -321,7 +358,6 @@ func TestTheAlarmPages(t *testing.T) {
 		if got := b.get("/alarms").document(t).Find(".badge.failed").Length(); got != 1 {
 			t.Errorf("%d broken channels", got)
 		}
-		// It is said in the reader's language, with the other side's words as they are.
 		for lang, want := range map[string]string{"zh-CN": "Webhook 返回 HTTP 状态 403：<b>no</b>", "en": "The webhook answered with HTTP status 403: <b>no</b>"} {
 			for _, path := range []string{"/alarms", "/alarms/1"} {
 				if got := b.do("GET", path, nil, "Accept-Language", lang).document(t).Find(".reason, .notice.error").Text(); got != want {
@@ -329,11 +365,16 @@ func TestTheAlarmPages(t *testing.T) {
 				}
 			}
 		}
+	})
+}
 
-		// Routes.
-		if got := b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}}); got.status != http.StatusSeeOther {
-			t.Fatalf("create group: %d", got.status)
-		}
+// TestTheRoutesOfAnAlarmChannel are added, shown and taken away.
+func TestTheRoutesOfAnAlarmChannel(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := newAlarmPages(t, o)
+		b.create()
+		b.group()
 		route := url.Values{"scope": {"group"}, "group": {"1"}, "cause": {"failed", "lost"}}
 		if got := b.post("/alarms/1/routes", route); got.header.Get("Location") != "/alarms/1" {
 			t.Errorf("route: %d %.300s", got.status, got.body)
@@ -354,12 +395,20 @@ func TestTheAlarmPages(t *testing.T) {
 		if got := b.post("/alarms/1/routes/"+ids[0]+"/delete", url.Values{}); got.status != http.StatusSeeOther {
 			t.Errorf("take a route away: %d", got.status)
 		}
+	})
+}
 
-		// A message that was given up is sent again.
-		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_alarm_notice (job_id, job_group, log_id, cause, event_count, follow_up, first_at, last_at, detail, state, due_at) VALUES (7, 1, 0, 'failed', 3, 0, 1, 1, '', 1, 0)"); err != nil {
+// TestAMessageThatWasGivenUpIsSent again, by whoever looks at the list.
+func TestAMessageThatWasGivenUpIsSent(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := newAlarmPages(t, o)
+		b.create()
+		b.group()
+		if _, err := b.a.pool.ExecContext(t.Context(), "INSERT INTO punctual_alarm_notice (job_id, job_group, log_id, cause, event_count, follow_up, first_at, last_at, detail, state, due_at) VALUES (7, 1, 0, 'failed', 3, 0, 1, 1, '', 1, 0)"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, state, tries, next_at, error, created_at, done_at) VALUES (1, 1, 'r', 3, 7, 0, '<b>gone</b>', ?, 1)", time.Now().UnixMilli()); err != nil {
+		if _, err := b.a.pool.ExecContext(t.Context(), "INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, state, tries, next_at, error, created_at, done_at) VALUES (1, 1, 'r', 3, 7, 0, '<b>gone</b>', ?, 1)", time.Now().UnixMilli()); err != nil {
 			t.Fatal(err)
 		}
 		list := b.get("/alarms/messages?state=givenup&channel=1")
@@ -375,8 +424,20 @@ func TestTheAlarmPages(t *testing.T) {
 		if got := b.get("/alarms/messages?state=x&channel=-1&before=y"); got.status != http.StatusOK {
 			t.Errorf("a strange filter: %d", got.status)
 		}
+	})
+}
 
-		ann := normalUser(t, a)
+// TestTheAlarmPagesAreTheAdministrators alone. Whoever else asks for them learns nothing, and changes nothing.
+func TestTheAlarmPagesAreTheAdministrators(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := newAlarmPages(t, o)
+		b.create()
+		b.group()
+		if got := b.post("/alarms/1/routes", url.Values{"scope": {"group"}, "group": {"1"}, "cause": {"failed", "lost"}}); got.header.Get("Location") != "/alarms/1" {
+			t.Fatalf("route: %d %.300s", got.status, got.body)
+		}
+		ann := normalUser(t, b.a)
 		for _, path := range []string{"/alarms", "/alarms/new", "/alarms/1", "/alarms/1/edit", "/alarms/1/delete", "/alarms/1/routes/new", "/alarms/1/routes/2/edit", "/alarms/messages"} {
 			if got := ann.get(path); got.status != http.StatusForbidden || strings.Contains(got.body, "hook") {
 				t.Errorf("GET %s: %d", path, got.status)
@@ -386,7 +447,7 @@ func TestTheAlarmPages(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/alarms", "/alarms/1", "/alarms/1/delete", "/alarms/1/test", "/alarms/1/routes", "/alarms/1/routes/2", "/alarms/1/routes/2/delete", "/alarms/messages/1/retry"} {
-			if got := ann.post(path, form); got.status != http.StatusForbidden {
+			if got := ann.post(path, b.form); got.status != http.StatusForbidden {
 				t.Errorf("POST %s: %d", path, got.status)
 			}
 		}
