@@ -154,3 +154,45 @@ func TestWhatASessionKeeps(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatASessionUsesAgainStays, however much else comes, and so does all for which there is room to the byte.
+func TestWhatASessionUsesAgainStays(t *testing.T) {
+	t.Parallel()
+	conn := new(answering)
+	begin := func() func(text string) []string {
+		s := &session{mysqlConn: conn, host: new(host), kept: newKept("8.4.0", 1)}
+		return func(text string) []string {
+			t.Helper()
+			conn.sent = nil
+			if _, err := s.ExecContext(t.Context(), text, nil); err != nil {
+				t.Fatal(err)
+			}
+			return conn.sent
+		}
+	}
+	const again = "SELECT a FROM t"
+	send := begin()
+	if got := send(again); !slices.Equal(got, []string{"prepare " + again, "execute " + again}) {
+		t.Errorf("at first the server gets %q", got)
+	}
+	for i := range 3 * keptMost {
+		send(fmt.Sprintf("DELETE FROM t WHERE id = %d", i))
+		if got := send(again); !slices.Equal(got, []string{"execute " + again}) {
+			t.Fatalf("after %d others the server gets %.80q", i+1, got)
+		}
+	}
+	long := func(i, size int) string {
+		return fmt.Sprintf("UPDATE t SET a = %d -- ", i) + strings.Repeat("?", size-22)
+	}
+	send = begin()
+	for i := range keptAll/keptText + 1 {
+		text := long(i, keptText)
+		got := slices.DeleteFunc(slices.Clone(send(text)), func(sent string) bool { return sent == "prepare "+text || sent == "execute "+text })
+		if first := long(0, keptText); len(text) != keptText || i < keptAll/keptText && len(got) != 0 || i == keptAll/keptText && !slices.Equal(got, []string{"close " + first}) {
+			t.Errorf("statement %d of %d bytes: the server gets %.80q as well", i, len(text), got)
+		}
+	}
+	if text := long(1, keptText+1); !slices.Equal(send(text), []string{text}) {
+		t.Error("a longer one is prepared")
+	}
+}
