@@ -50,6 +50,22 @@ func TestTimes(t *testing.T) {
 			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "3600"}, "2026-03-01T00:00:00Z", "2026-03-01T02:00:00Z", "2026-05-01T00:10:00Z",
 			[]string{"2026-03-01T00:10:00Z", "2026-03-01T01:10:00Z"}, nil,
 		},
+		"a fixed rate is counted from a time before the range": {
+			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "3600"}, "2026-03-01T00:00:00Z", "2026-03-01T02:00:00Z", "2026-01-01T00:10:00Z",
+			[]string{"2026-03-01T00:10:00Z", "2026-03-01T01:10:00Z"}, nil,
+		},
+		"the last moment of a range is no step of a fixed rate": {
+			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "3600"}, "2026-03-01T00:00:00Z", "2026-03-01T02:00:00Z", "2026-03-01T00:00:00Z",
+			[]string{"2026-03-01T00:00:00Z", "2026-03-01T01:00:00Z"}, nil,
+		},
+		"nor of one with a calendar": {
+			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "3600", Calendar: weekdays, Rule: jobspec.CalendarWorkdays}, "2026-03-06T00:00:00Z", "2026-03-06T02:00:00Z", "2026-03-06T00:00:00Z",
+			[]string{"2026-03-06T00:00:00Z", "2026-03-06T01:00:00Z"}, nil,
+		},
+		"a day off before the last moment leads behind it": { // 6 March 2026 is a Friday
+			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "86400", Calendar: weekdays, Rule: jobspec.CalendarWorkdays}, "2026-03-06T00:00:00Z", "2026-03-09T00:00:00Z", "2026-03-06T00:00:00Z",
+			[]string{"2026-03-06T00:00:00Z"}, nil,
+		},
 		"a fixed rate keeps to its bounds": {
 			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "3600", Start: at("2026-03-01T01:05:00Z"), End: at("2026-03-01T02:05:00Z")},
 			"2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "", []string{"2026-03-01T01:05:00Z", "2026-03-01T02:05:00Z"}, nil,
@@ -93,5 +109,16 @@ func TestTimes(t *testing.T) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestTheNewestMayComeFirst, and what was asked for stays as it is.
+func TestTheNewestMayComeFirst(t *testing.T) {
+	t.Parallel()
+	for newest, want := range map[bool][]int{false: {1, 2, 3}, true: {3, 2, 1}} {
+		times := []int{1, 2, 3}
+		if got := Ordered(times, newest); !slices.Equal(got, want) || !slices.Equal(times, []int{1, 2, 3}) {
+			t.Errorf("the newest first: %t: %v, of %v", newest, got, times)
+		}
 	}
 }
