@@ -58,9 +58,7 @@ func TestFormsGoOnFromWhatOthersSaved(t *testing.T) {
 				t.Helper()
 				forms := got.document(t).Find(`form[action="` + test.action + `"]`)
 				form := formIn(forms.NotSelection(forms.Has(`input[name="undo"]`))) // which is of the row before
-				for name, values := range change {
-					form[name] = values
-				}
+				maps.Copy(form, change)
 				return form
 			}
 			theirs, mine := read(root.get(test.form), test.theirs), read(root.get(test.form), test.mine)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -292,9 +293,7 @@ func TestAProviderShowsThatItAskedForASecondFactor(t *testing.T) {
 			t.Helper()
 			p.SetUser(member("anna", groups...))
 			p.Twist(func(claims map[string]any) {
-				for name, value := range more {
-					claims[name] = value
-				}
+				maps.Copy(claims, more)
 			})
 			got := open(t, a).signIn()
 			if in && got.location() != "/jobs" || !in && (got.status != http.StatusForbidden || !strings.Contains(got.body, "without a second factor")) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -269,9 +270,7 @@ func TestTheFormOfRightsIsQuickToFillIn(t *testing.T) {
 		stored := func(name string) []string { return ticked(root.get("/users/" + ids[name] + "/edit").document(t)) }
 		base := func(more url.Values) url.Values {
 			form := url.Values{"role": {"user"}, "state": {"active"}}
-			for k, v := range more {
-				form[k] = v
-			}
+			maps.Copy(form, more)
 			return form
 		}
 

@@ -22,7 +22,7 @@ func TestNoTableIsGroupedForAJoin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, query := range strings.Split(string(text), "-- name: ") {
+		for query := range strings.SplitSeq(string(text), "-- name: ") {
 			if groupsForAJoin(query) {
 				t.Errorf("%s: %s joins a derived table that has groups; count in a subquery of the row instead", name, strings.Fields(query)[0])
 			}

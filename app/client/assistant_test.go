@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -59,9 +60,7 @@ func TestWhyAJobDoesNotRun(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	job := func(fields item) item {
 		j := item{"id": json.Number("7"), "state": "running", "schedule": "CRON", "next_due_at": "2026-11-24T02:00:00Z"}
-		for name, value := range fields {
-			j[name] = value
-		}
+		maps.Copy(j, fields)
 		return j
 	}
 	live := []item{{"live": true}}

@@ -198,7 +198,7 @@ func FuzzConvert(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, part := range strings.Split(string(raw), "\n---\n") {
+	for part := range strings.SplitSeq(string(raw), "\n---\n") {
 		f.Add(part)
 	}
 	f.Add(string(raw))

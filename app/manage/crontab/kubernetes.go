@@ -66,7 +66,7 @@ func (c column) robfig(text string) (field, bool) {
 		f.typed = ""
 	}
 	read := false
-	for _, element := range strings.Split(text, ",") {
+	for element := range strings.SplitSeq(text, ",") {
 		if element == "" { // passed over there
 			f.typed = ""
 			continue

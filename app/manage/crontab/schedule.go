@@ -130,7 +130,7 @@ func (c column) read(text string) (field, *fault) {
 	if strings.ContainsFunc(text, unicode.IsLetter) {
 		f.typed = "" // the dialect takes no step behind names
 	}
-	for _, element := range strings.Split(text, ",") {
+	for element := range strings.SplitSeq(text, ",") {
 		span, step, hasStep := strings.Cut(element, "/")
 		by := 1
 		if hasStep {
