@@ -460,6 +460,32 @@ func TestAReceiverThatIsBusyForAnHourLosesNothing(t *testing.T) {
 	})
 }
 
+// TestABusyReceiverIsLeftAloneForAsLongAsItAsks, with other messages as well.
+func TestABusyReceiverIsLeftAloneForAsLongAsItAsks(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		r := newReceiver(t, false, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		b.addChannel(Channel{Name: "hook", Kind: KindWebhook, Settings: Settings{URL: r.URL}})
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		b.work()
+		b.raise(b.addJob("another", ""), scheduler.AlarmFailed, "boom")
+		for _, step := range []struct {
+			later time.Duration
+			calls int
+		}{{0, 1}, {60 * time.Second, 1}, {59 * time.Second, 1}, {time.Second, 2}} {
+			b.clock.add(step.later)
+			b.work()
+			if n := len(r.received()); n != step.calls {
+				t.Errorf("%s later there were %d calls, want %d", b.clock.now().Sub(noon), n, step.calls)
+			}
+		}
+	})
+}
+
 // TestABusyReceiverHasItsTimeFromTheFirstTry: what was put off by quiet hours, or is tried anew by hand, is old already when it is tried first.
 func TestABusyReceiverHasItsTimeFromTheFirstTry(t *testing.T) {
 	t.Parallel()
