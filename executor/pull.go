@@ -815,7 +815,6 @@ func (a *asker) deliver(answers []pulledAnswer) {
 		left, err := a.client.Load().AnswerPulled(attempt, a.admin, req)
 		if late := attempt.Err() != nil && ctx.Err() == nil; late {
 			p.noteTrouble(a.admin)
-			a.close()
 		}
 		end()
 		switch {

@@ -884,13 +884,22 @@ func TestAnswersAreSentAsLongAsSomebodyWaits(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatComesToAFrozenAdmin is sent to another after a second, and it is known then that one is frozen. One that refuses is not.
+// TestAnAnswerThatComesToAFrozenAdmin is sent to another after a second, over another connection, and it is known then that one is frozen. One that
+// refuses is not, and one that is alone has longer. Whichever comes next writes the answer down.
 func TestAnAnswerThatComesToAFrozenAdmin(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		frozen bool
-		took   time.Duration
-	}{"frozen": {true, answerLimit + answerAgain}, "refuses": {false, answerAgain}} {
+		admins         int
+		slow           time.Duration // of the first; it ends with an error, unless it is alone
+		frozen         bool
+		requests, gone int // connections
+		took           time.Duration
+	}{
+		"frozen":          {2, time.Hour, true, 2, 1, answerLimit + answerAgain},
+		"refuses":         {2, 0, false, 2, 0, answerAgain},
+		"slow, and alone": {1, 3 * time.Second, false, 1, 0, 3 * time.Second},
+		"refuses, alone":  {1, 0, false, 2, 0, answerAgain},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -899,21 +908,53 @@ func TestAnAnswerThatComesToAFrozenAdmin(t *testing.T) {
 					if n++; n > 1 {
 						return wire.PullResponse{}, nil
 					}
-					if tt.frozen {
-						<-r.Context().Done()
+					select {
+					case <-time.After(tt.slow):
+					case <-r.Context().Done():
+					}
+					if tt.requests == 1 && r.Context().Err() == nil {
+						return wire.PullResponse{}, nil
 					}
 					return wire.PullResponse{}, io.ErrUnexpectedEOF
 				}}
-				p, a := with(s.box(t), place{admins: 2})
+				p, a := with(s.box(t), place{admins: tt.admins})
 				began := time.Now()
 				a.deliver(a.toSend(1, 2, time.Minute))
-				if took := time.Since(began); took != tt.took || n != 2 {
-					t.Errorf("it took %s and %d requests, want %s", took, n, tt.took)
+				asked := s.requests()
+				if took := time.Since(began); took != tt.took || len(asked) != tt.requests {
+					t.Errorf("it took %s and %d requests, want %s and %d", took, len(asked), tt.took, tt.requests)
 				}
-				if m, _ := p.manner(a); m.apart == tt.frozen {
-					t.Errorf("one is known to be frozen: %t", !m.apart)
+				if last := asked[len(asked)-1]; last.Apart || last.closed != tt.gone || asked[0].Apart != (tt.admins > 1) {
+					t.Errorf("the first is apart: %t, the last %t, after %d connections", asked[0].Apart, last.Apart, last.closed)
+				}
+				if at := &p.places[0]; at.troubled() != tt.frozen {
+					t.Errorf("one is known to be frozen: %t", at.troubled())
 				}
 			})
+		})
+	}
+}
+
+// TestAnAnswerTellsOfBeginningsOnlyWhereItWasAskedForOne.
+func TestAnAnswerTellsOfBeginningsOnlyWhereItWasAskedForOne(t *testing.T) {
+	t.Parallel()
+	for early, want := range map[bool]time.Duration{true: 750 * time.Millisecond, false: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scripted{answer: func(*http.Request, wire.PullRequest) (wire.PullResponse, error) {
+				return wire.PullResponse{Admins: 2, Admin: "a", Early: true}, nil
+			}}
+			p, a := with(s.box(t), place{admins: 2})
+			m, _ := p.manner(a)
+			m.early = early
+			if _, err := a.once(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.requests()[0].Early; got != early {
+				t.Errorf("a beginning is asked for: %t", got)
+			}
+			if m, _ := p.manner(a); m.silence != want {
+				t.Errorf("asked for one: %t: the next is waited for %s, want %s", early, m.silence, want)
+			}
 		})
 	}
 }
