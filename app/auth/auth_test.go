@@ -117,112 +117,153 @@ func TestLimitersAreBounded(t *testing.T) {
 	}
 }
 
-func TestASessionLivesAndEnds(t *testing.T) {
-	t.Parallel()
+// sessionsOf are the sessions of somebody, with a clock and rules that a test sets.
+type sessionsOf struct {
+	*Sessions
+	t      *testing.T
+	pool   *db.Pool
+	user   int64
+	now    time.Time
+	policy Policy
+}
+
+// onSessions runs a test of sessions on both databases. They begin with the usual rules.
+func onSessions(t *testing.T, f func(t *testing.T, s *sessionsOf)) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		user := addUser(t, pool, "ann", "x", RoleAdmin, "")
-		now, policy := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), usualPolicy()
-		idleLimit, rememberLimit := policy.Idle, policy.Remember
-		s := NewSessions(pool, []byte(strings.Repeat("s", 32)), []byte(strings.Repeat("e", 32)), func() time.Time { return now }, func() Policy { return policy })
-		open := func(remember bool, with ...*http.Cookie) *http.Cookie {
-			r := httptest.NewRequest(http.MethodPost, "/login", nil)
-			for _, c := range with {
-				r.AddCookie(c)
-			}
-			w := httptest.NewRecorder()
-			if err := s.start(w, r, SignIn{Who: Principal{UserID: user}, Remember: remember, Address: "10.0.0.1"}); err != nil {
-				t.Fatal(err)
-			}
-			return w.Result().Cookies()[0]
-		}
-		find := func(c *http.Cookie) error {
-			r := httptest.NewRequest(http.MethodGet, "/jobs", nil)
-			r.AddCookie(c)
-			p, err := s.Find(r)
-			if err == nil && (p.UserID != user || !p.Admin || p.Name != "ann") {
-				t.Errorf("found %+v", p)
-			}
-			return err
-		}
-		begin := now
-		session, remembered := open(false), open(true)
+		s := &sessionsOf{t: t, pool: pool, user: addUser(t, pool, "ann", "x", RoleAdmin, ""), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), policy: usualPolicy()}
+		s.Sessions = NewSessions(pool, []byte(strings.Repeat("s", 32)), []byte(strings.Repeat("e", 32)), func() time.Time { return s.now }, func() Policy { return s.policy })
+		f(t, s)
+	})
+}
+
+func (s *sessionsOf) open(remember bool, with ...*http.Cookie) *http.Cookie {
+	s.t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/login", nil)
+	for _, c := range with {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	if err := s.start(w, r, SignIn{Who: Principal{UserID: s.user}, Remember: remember, Address: "10.0.0.1"}); err != nil {
+		s.t.Fatal(err)
+	}
+	return w.Result().Cookies()[0]
+}
+
+func (s *sessionsOf) find(c *http.Cookie) error {
+	s.t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/jobs", nil)
+	r.AddCookie(c)
+	p, err := s.Find(r)
+	if err == nil && (p.UserID != s.user || !p.Admin || p.Name != "ann") {
+		s.t.Errorf("found %+v", p)
+	}
+	return err
+}
+
+// ended checks that a session is none any more.
+func (s *sessionsOf) ended(c *http.Cookie, why string) {
+	s.t.Helper()
+	if err := s.find(c); !errors.Is(err, ErrNoSession) {
+		s.t.Errorf("%s: %v", why, err)
+	}
+}
+
+// endAll ends all sessions of the user, as an administrator does.
+func (s *sessionsOf) endAll() {
+	s.t.Helper()
+	if _, err := db.New().DeleteSessionsOfUser(s.t.Context(), s.pool, s.user); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestASessionGoesOnWhileItIsUsed(t *testing.T) {
+	t.Parallel()
+	onSessions(t, func(t *testing.T, s *sessionsOf) {
+		begin, session := s.now, s.open(false)
 		if !session.HttpOnly || session.SameSite != http.SameSiteLaxMode || session.MaxAge != 0 || session.Secure {
 			t.Errorf("cookie %+v", session)
 		}
-		if remembered.MaxAge != int(rememberLimit/time.Second) {
+		for range 5 { // now and then
+			s.now = s.now.Add(s.policy.Idle - time.Minute)
+			if err := s.find(session); err != nil {
+				t.Fatalf("after %s: %v", s.now.Sub(begin), err)
+			}
+		}
+		s.now = s.now.Add(s.policy.Idle + time.Minute)
+		s.ended(session, "unused for too long")
+		s.now = begin
+		long := s.open(false)
+		for range int(s.policy.Absolute/s.policy.Idle) * 2 { // however much it is used
+			s.now = s.now.Add(s.policy.Idle / 2)
+			_ = s.find(long)
+		}
+		s.now = begin.Add(s.policy.Absolute)
+		s.ended(long, "used for ever")
+	})
+}
+
+func TestASessionThatIsRemembered(t *testing.T) {
+	t.Parallel()
+	onSessions(t, func(t *testing.T, s *sessionsOf) {
+		begin, remembered := s.now, s.open(true)
+		if remembered.MaxAge != int(s.policy.Remember/time.Second) {
 			t.Errorf("remembered cookie %+v", remembered)
 		}
-		for range 5 { // used now and then, a session goes on
-			now = now.Add(idleLimit - time.Minute)
-			if err := find(session); err != nil {
-				t.Fatalf("after %s: %v", now.Sub(begin), err)
-			}
-		}
-		now = now.Add(idleLimit + time.Minute)
-		if err := find(session); !errors.Is(err, ErrNoSession) {
-			t.Errorf("unused for too long: %v", err)
-		}
-		now = begin.Add(rememberLimit - time.Hour)
-		if err := find(remembered); err != nil {
+		s.now = begin.Add(s.policy.Remember - time.Hour)
+		if err := s.find(remembered); err != nil {
 			t.Errorf("remembered: %v", err)
 		}
-		now = begin.Add(rememberLimit + time.Second)
-		if err := find(remembered); !errors.Is(err, ErrNoSession) {
-			t.Errorf("remembered for ever: %v", err)
-		}
-		now = begin
-		long := open(false)
-		for range int(policy.Absolute/idleLimit) * 2 { // however much it is used
-			now = now.Add(idleLimit / 2)
-			_ = find(long)
-		}
-		now = begin.Add(policy.Absolute)
-		if err := find(long); !errors.Is(err, ErrNoSession) {
-			t.Errorf("used for ever: %v", err)
-		}
-		now = begin
-		if _, err := db.New().DeleteSessionsOfUser(t.Context(), pool, user); err != nil {
-			t.Fatal(err)
-		}
-		kept, plain := open(true), open(false)
-		policy = Policy{Idle: time.Hour, Absolute: 2 * time.Hour, Remember: 0}
-		now = begin.Add(59 * time.Minute)
-		if list, err := s.ListOf(t.Context(), user); err != nil || len(list) < 2 {
+		s.now = begin.Add(s.policy.Remember + time.Second)
+		s.ended(remembered, "remembered for ever")
+	})
+}
+
+// TestShorterLimitsCountForSessionsThatAreOpen as well.
+func TestShorterLimitsCountForSessionsThatAreOpen(t *testing.T) {
+	t.Parallel()
+	onSessions(t, func(t *testing.T, s *sessionsOf) {
+		begin, kept, plain := s.now, s.open(true), s.open(false)
+		s.policy = Policy{Idle: time.Hour, Absolute: 2 * time.Hour, Remember: 0}
+		s.now = begin.Add(59 * time.Minute)
+		if list, err := s.ListOf(t.Context(), s.user); err != nil || len(list) < 2 {
 			t.Errorf("%d sessions, %v", len(list), err)
 		}
-		now = begin.Add(61 * time.Minute)
-		for what, c := range map[string]*http.Cookie{"remembered": kept, "plain": plain} {
-			if err := find(c); !errors.Is(err, ErrNoSession) {
-				t.Errorf("%s, from before the limits were made shorter: %v", what, err)
-			}
-		}
-		if c := open(true); c.MaxAge != 0 {
+		s.now = begin.Add(61 * time.Minute)
+		s.ended(kept, "remembered, from before the limits were made shorter")
+		s.ended(plain, "plain, from before the limits were made shorter")
+		if c := s.open(true); c.MaxAge != 0 {
 			t.Errorf("remembered although nobody may be: %+v", c)
 		}
-		if count, err := s.Count(t.Context()); err != nil || count[user] != 1 {
-			t.Errorf("%d sessions count, %v", count[user], err)
+		if count, err := s.Count(t.Context()); err != nil || count[s.user] != 1 {
+			t.Errorf("%d sessions count, %v", count[s.user], err)
 		}
-		policy, now = usualPolicy(), begin
+	})
+}
 
-		live := open(false)
-		for range 3 { // an open page that keeps itself up to date
-			now = now.Add(idleLimit / 2)
+// TestAnOpenPageKeepsNoSessionAlive, although it keeps itself up to date.
+func TestAnOpenPageKeepsNoSessionAlive(t *testing.T) {
+	t.Parallel()
+	onSessions(t, func(t *testing.T, s *sessionsOf) {
+		begin, live := s.now, s.open(false)
+		for range 3 {
+			s.now = s.now.Add(s.policy.Idle / 2)
 			r := httptest.NewRequest(http.MethodGet, "/runs/events", nil)
 			r.AddCookie(live)
-			if _, err := s.Look(r); err != nil && now.Sub(begin) < idleLimit {
-				t.Errorf("after %s: %v", now.Sub(begin), err)
+			if _, err := s.Look(r); err != nil && s.now.Sub(begin) < s.policy.Idle {
+				t.Errorf("after %s: %v", s.now.Sub(begin), err)
 			}
 		}
-		if err := find(live); !errors.Is(err, ErrNoSession) {
-			t.Errorf("an open page keeps its session alive: %v", err)
-		}
-		now = begin
+		s.ended(live, "an open page keeps its session alive")
+	})
+}
 
-		first := open(false)
-		second := open(false, first)
-		if err := find(first); !errors.Is(err, ErrNoSession) {
-			t.Errorf("logging in anew ends the session before: %v", err)
-		}
+// TestASessionIsEnded by who signs in anew or out, and by whoever ends all; that of another installation is none.
+func TestASessionIsEnded(t *testing.T) {
+	t.Parallel()
+	onSessions(t, func(t *testing.T, s *sessionsOf) {
+		first := s.open(false)
+		second := s.open(false, first)
+		s.ended(first, "logging in anew ends the session before")
 		r := httptest.NewRequest(http.MethodPost, "/logout", nil)
 		r.AddCookie(second)
 		w := httptest.NewRecorder()
@@ -232,23 +273,17 @@ func TestASessionLivesAndEnds(t *testing.T) {
 		if c := w.Result().Cookies()[0]; c.MaxAge >= 0 {
 			t.Errorf("cookie after logout: %+v", c)
 		}
-		if err := find(second); !errors.Is(err, ErrNoSession) {
-			t.Errorf("logged out, the cookie is worth nothing: %v", err)
-		}
-		third := open(false)
-		if _, err := db.New().DeleteSessionsOfUser(t.Context(), pool, user); err != nil {
-			t.Fatal(err)
-		}
-		if err := find(third); !errors.Is(err, ErrNoSession) {
-			t.Errorf("all sessions ended: %v", err)
-		}
-		other := NewSessions(pool, []byte(strings.Repeat("S", 32)), []byte(strings.Repeat("E", 32)), s.now, s.policy)
+		s.ended(second, "logged out, the cookie is worth nothing")
+		third := s.open(false)
+		s.endAll()
+		s.ended(third, "all sessions ended")
+		other := NewSessions(s.pool, []byte(strings.Repeat("S", 32)), []byte(strings.Repeat("E", 32)), s.Sessions.now, s.Sessions.policy)
 		r = httptest.NewRequest(http.MethodGet, "/", nil)
-		r.AddCookie(open(false))
+		r.AddCookie(s.open(false))
 		if _, err := other.Find(r); !errors.Is(err, ErrNoSession) {
 			t.Errorf("a cookie of another installation: %v", err)
 		}
-		now = now.Add(2 * rememberLimit)
+		s.now = s.now.Add(2 * s.policy.Remember)
 		if err := s.Clean(t.Context()); err != nil {
 			t.Fatal(err)
 		}
