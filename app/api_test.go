@@ -162,6 +162,8 @@ func TestTheAPISaysWhichFieldIsWrong(t *testing.T) {
 			{"a number of a job that cannot be read", "GET", "/jobs/x", "", 422, "invalid", []string{"path id error.integer"}},
 			{"what is true or false", "DELETE", "/jobs/1?dry_run=x", "", 422, "invalid", []string{"query dry_run error.boolean"}},
 			{"a time to wait", "GET", "/runs/1?wait=2m", "", 422, "invalid", []string{"query wait error.wait"}},
+			{"a time to look", "GET", "/runs?text=x&look=11s", "", 422, "invalid", []string{"query look error.look"}},
+			{"no time to look", "GET", "/audit?look=0s", "", 422, "invalid", []string{"query look error.look"}},
 			{"a time of day", "POST", "/alarms/channels", `{"name":"a","kind":"webhook","quiet_from":"25:00"}`, 422, "invalid", []string{"body quiet_from error.clock"}},
 			{"a cursor of somebody's own", "GET", "/runs?cursor=x", "", 422, "invalid", []string{"query cursor error.cursor"}},
 			{"a cursor of another order", "GET", "/jobs?cursor=zzz", "", 409, "conflict", []string{"query cursor error.cursor"}},
@@ -224,6 +226,22 @@ func TestListsOfTheAPIAreReadWithACursor(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, ids); diff != "" {
 				t.Errorf("%s: %s", filter, diff)
+			}
+		}
+	})
+}
+
+// TestAListIsLookedForAsLongAsItsCallerSays and no longer than some milliseconds for one that says nothing (manage.TestASearchThatTakesLong…
+// makes it take longer).
+func TestAListIsLookedForAsLongAsItsCallerSays(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		for _, path := range []string{"/runs?state=lost", "/runs?text=nothing&look=2s", "/runs?text=nothing&look=10s", "/audit?text=nothing&look=1s"} {
+			var list map[string]any
+			c.json(200, &list, "GET", path, "")
+			if diff := cmp.Diff(map[string]any{"items": []any{}}, list); diff != "" {
+				t.Errorf("%s: %s", path, diff)
 			}
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -39,6 +38,7 @@ type auditEntry struct {
 
 type auditQuery struct {
 	Page
+	Looking
 	User   string    `query:"user" maxLength:"120" doc:"Only what this user did."`
 	Action string    `query:"action" maxLength:"40" doc:"Only this action; login_single: only logins without second factor."`
 	Kind   string    `query:"object_kind" maxLength:"40" doc:"Only what was done to objects of this kind."`
@@ -47,6 +47,13 @@ type auditQuery struct {
 	Text   string    `query:"text" maxLength:"255" doc:"Only entries with this in the name of the object, or in the address."`
 	Since  time.Time `query:"since" doc:"Only what was done at this moment or later."`
 	Until  time.Time `query:"until" doc:"Only what was done at this moment or before."`
+}
+
+// listAuditEntry is a page of the audit log, as a [list].
+type listAuditEntry struct {
+	Items []auditEntry `json:"items"`
+	Next  string       `json:"next,omitempty" doc:"The cursor of the page that follows. There is none after the last."`
+	SearchedTo
 }
 
 // token is an API token, without what makes it one.
@@ -121,19 +128,20 @@ func (a *API) operations() {
 			return a.listNodes(ctx, p)
 		})
 	add(a, op{method: http.MethodGet, path: "/audit", id: "listAudit", tag: "audit", summary: "List what people and programs did, the newest first"},
-		func(ctx context.Context, p auth.Principal, in *auditQuery) (*listOf[auditEntry], error) {
+		func(ctx context.Context, p auth.Principal, in *auditQuery) (*struct{ Body listAuditEntry }, error) {
 			before, err := in.after()
 			if err != nil {
 				return nil, err
 			}
-			found, err := a.Manage.Audit.List(ctx, p, manage.AuditFilter{User: in.User, Action: in.Action, Kind: in.Kind, ID: in.ID, Group: in.Group, Text: in.Text,
-				Since: in.Since, Until: in.Until, Before: before, Limit: in.Limit, Deep: true})
-			out, err := listed(found.Entries, err, func(e db.AuditRow) auditEntry {
-				return auditEntry{ID: e.ID, At: momentOf(e.MadeAt), User: e.UserName, From: e.Address, Action: e.Action, Kind: e.ObjectKind, ObjectID: e.ObjectID, ObjectName: e.ObjectName}
-			})
-			if found.Older > 0 {
-				out.Body.Next = strconv.FormatInt(found.Older, 10)
+			look, err := in.time()
+			if err != nil {
+				return nil, err
 			}
+			found, err := a.Manage.Audit.List(ctx, p, manage.AuditFilter{User: in.User, Action: in.Action, Kind: in.Kind, ID: in.ID, Group: in.Group, Text: in.Text,
+				Since: in.Since, Until: in.Until, Before: before, Limit: in.Limit, Look: look})
+			out := &struct{ Body listAuditEntry }{listAuditEntry{Next: nextBelow(found.Older), SearchedTo: searchedTo(found.Searched, found.Reached), Items: madeOf(found.Entries, func(e db.AuditRow) auditEntry {
+				return auditEntry{ID: e.ID, At: momentOf(e.MadeAt), User: e.UserName, From: e.Address, Action: e.Action, Kind: e.ObjectKind, ObjectID: e.ObjectID, ObjectName: e.ObjectName}
+			})}}
 			return out, err
 		})
 	add(a, op{method: http.MethodGet, path: "/tokens", id: "listTokens", tag: "tokens", summary: "List the API tokens of the owner of this one"},

@@ -36,6 +36,47 @@ type list[T any] struct {
 
 type listOf[T any] struct{ Body list[T] }
 
+// Looking says for how long a list looks that may find nothing among millions.
+type Looking struct {
+	Look string `query:"look" pattern:"^(([1-9]|10)s)?$" example:"2s" doc:"Look for so many seconds at most, up to 10s, if the filter is one that no index helps with, such as a text. Without it the answer comes within some 20 ms. It may have no items, and says in searched_to how far back it came; ask again with next."`
+}
+
+// maxLook bounds how long one request looks; the database works all that time.
+const maxLook = 10 * time.Second
+
+func (l Looking) time() (time.Duration, error) {
+	if l.Look == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(l.Look)
+	if err != nil || d <= 0 || d > maxLook {
+		return 0, newParameterError("look", "api.error.look")
+	}
+	return d, nil
+}
+
+// nextBelow is the cursor of the page below an id, none for 0.
+func nextBelow(id int64) string {
+	if id <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}
+
+// SearchedTo says of a page that it is not full because the time was over.
+type SearchedTo struct {
+	At *time.Time `json:"searched_to,omitempty" doc:"Only where the time to look was over before the page was full or the list at its end: how far back all was looked at. There is more to look at, from next on, and may be nothing to find."`
+}
+
+// searchedTo is where a search ended that has not come to the end; of a time that nobody wrote down it ended nowhere.
+func searchedTo(ended bool, at time.Time) SearchedTo {
+	if !ended || at.IsZero() {
+		return SearchedTo{}
+	}
+	at = at.UTC()
+	return SearchedTo{&at}
+}
+
 // madeOf is what is made of each of some rows; never nil.
 func madeOf[R, T any](rows []R, read func(R) T) []T {
 	items := make([]T, len(rows))

@@ -194,6 +194,7 @@ var patterns = map[string]string{
 	`^([1-9][0-9]{0,17})?$`:              "api.error.cursor",
 	`^[A-Za-z0-9_-]*$`:                   "api.error.cursor",
 	`^(([0-9]|[1-5][0-9]|60)s)?$`:        "api.error.wait",
+	`^(([1-9]|10)s)?$`:                   "api.error.look",
 	`^[a-z][a-z0-9]{3,19}$`:              "user.error.name",
 	`^(|([01][0-9]|2[0-3]):[0-5][0-9])$`: "api.error.clock",
 }

@@ -39,6 +39,7 @@ type RunsWanted struct {
 
 type runQuery struct {
 	Page
+	Looking
 	RunsWanted
 	Show string `query:"show" enum:"late,long" doc:"Only runs that a number of the dashboard counts: late ones, or those that take long. They come on one page."`
 }
@@ -172,13 +173,23 @@ func (a *API) runs() {
 		})
 }
 
-func (a *API) listRuns(ctx context.Context, p auth.Principal, in *runQuery) (*listOf[run], error) {
+// listRun is a page of runs, as a [list].
+type listRun struct {
+	Items []run  `json:"items"`
+	Next  string `json:"next,omitempty" doc:"The cursor of the page that follows. There is none after the last."`
+	SearchedTo
+}
+
+func (a *API) listRuns(ctx context.Context, p auth.Principal, in *runQuery) (*struct{ Body listRun }, error) {
 	before, err := in.after()
 	if err != nil {
 		return nil, err
 	}
 	wanted := in.filter()
-	wanted.Before, wanted.Show, wanted.Limit, wanted.Deep = before, dashboard.Show(in.Show), in.Limit, true
+	wanted.Before, wanted.Show, wanted.Limit = before, dashboard.Show(in.Show), in.Limit
+	if wanted.Look, err = in.time(); err != nil {
+		return nil, err
+	}
 	found, err := a.Manage.Runs.List(ctx, p, wanted)
 	if err != nil {
 		return nil, err
@@ -187,11 +198,7 @@ func (a *API) listRuns(ctx context.Context, p auth.Principal, in *runQuery) (*li
 	if err != nil {
 		return nil, err
 	}
-	out := &listOf[run]{Body: list[run]{Items: runs}}
-	if found.Older > 0 {
-		out.Body.Next = strconv.FormatInt(found.Older, 10)
-	}
-	return out, nil
+	return &struct{ Body listRun }{listRun{Items: runs, Next: nextBelow(found.Older), SearchedTo: searchedTo(found.Searched, found.Reached)}}, nil
 }
 
 // waitForRun reads a run, when it has ended or the time is over, or the admin stops.

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -152,29 +155,50 @@ func thing(raw json.RawMessage) (i item, err error) {
 type things struct {
 	Items []item `json:"items"`
 	Next  string `json:"next_cursor,omitempty"`
+	// SearchedTo says that the time was over, and not the list, nor the page full.
+	SearchedTo *time.Time `json:"searched_to,omitempty"`
 }
+
+// pageFor is how long a page is looked for that no index helps with.
+const pageFor = 10 * time.Second
 
 // page reads a page of a list, each item with the fields that are named.
 func (s *assistant) page(ctx context.Context, path string, query url.Values, fields ...string) (t things, err error) {
+	query = maps.Clone(query)
+	limit, _ := strconv.Atoi(query.Get("limit"))
+	t.Items = []item{}
+	for began := time.Now(); ; {
+		if err := s.addPage(ctx, &t, path, query, fields); err != nil || t.SearchedTo == nil || len(t.Items) >= limit || time.Since(began) > pageFor {
+			return t, err
+		}
+		query.Set("cursor", t.Next)
+		query.Set("limit", strconv.Itoa(limit-len(t.Items)))
+		query.Set("look", lookOn)
+	}
+}
+
+// addPage adds what one request finds.
+func (s *assistant) addPage(ctx context.Context, t *things, path string, query url.Values, fields []string) error {
 	var part struct {
 		Items []json.RawMessage `json:"items"`
 		Next  string            `json:"next"`
+		searched
 	}
 	if err := s.api.ask(ctx, &part, http.MethodGet, path, query, nil); err != nil {
-		return t, err
+		return err
 	}
-	t = things{Items: []item{}, Next: part.Next}
+	t.Next, t.SearchedTo = part.Next, part.SearchedTo
 	for _, raw := range part.Items {
 		i, err := thing(raw)
 		if err != nil {
-			return t, err
+			return err
 		}
 		if len(fields) > 0 {
 			i = i.only(fields)
 		}
 		t.Items = append(t.Items, bounded(i, maxCell).(item))
 	}
-	return t, nil
+	return nil
 }
 
 // only is an item with some of its fields.

@@ -211,6 +211,16 @@ func cause(err error) error {
 	return err
 }
 
+// searched is what an answer says that came before its list was at its end because the time to look was over; an admin that says so can be told
+// to look for longer.
+type searched struct {
+	SearchedTo *time.Time `json:"searched_to"`
+}
+
+// lookOn is how long an admin is told to look on, once it has not found enough at first glance: fewer requests, of which none holds on to the
+// database for long.
+const lookOn = "2s"
+
 // unpaged is the limit of lists that the API gives whole.
 const unpaged = -1
 
@@ -233,6 +243,7 @@ func (a *api) list(ctx context.Context, path string, query url.Values, limit int
 		var part struct {
 			Items []json.RawMessage `json:"items"`
 			Next  string            `json:"next"`
+			searched
 		}
 		if err := json.Unmarshal(raw, &part); err != nil {
 			return nil, fmt.Errorf("the answer of %s is not a list: %w", a.base, err)
@@ -242,5 +253,8 @@ func (a *api) list(ctx context.Context, path string, query url.Values, limit int
 			return slices.Clip(items), nil
 		}
 		query.Set("cursor", part.Next)
+		if part.SearchedTo != nil {
+			query.Set("look", lookOn)
+		}
 	}
 }

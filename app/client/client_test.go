@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +17,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -568,4 +571,53 @@ func TestWhatIsCountedUpToABoundSaysSo(t *testing.T) {
 			t.Errorf("%s waiting: %q, want %q", n, got, want)
 		}
 	}
+}
+
+// TestAListLooksOn where the admin answers before it is at the end, with less than it was asked for: it says how far it came, and can then be told
+// to look for longer. One that does not say so is an older one, which would refuse that.
+func TestAListLooksOn(t *testing.T) {
+	t.Parallel()
+	lost := strings.ReplaceAll(failed, `"state":"failed"`, `"state":"lost"`)
+	url := admin(t, map[string]string{
+		"GET /api/v1/runs?state=lost":                    `{"items":[],"next":"900","searched_to":"2026-03-04T05:06:07Z"}`,
+		"GET /api/v1/runs?cursor=900&look=2s&state=lost": `{"items":[` + lost + `],"next":"300","searched_to":"2026-03-02T05:06:07Z"}`,
+		"GET /api/v1/runs?cursor=300&look=2s&state=lost": `{"items":[]}`,
+		"GET /api/v1/runs?text=old":                      `{"items":[],"next":"900"}`,
+		"GET /api/v1/runs?cursor=900&text=old":           `{"items":[` + lost + `]}`,
+	})
+	for _, args := range []string{"runs --state lost", "runs --text old", "runs --state lost --limit 0"} {
+		if out, said, err := do(t, "", append(strings.Fields(args), "-o", "name", "--url", url, "--token", "pnc_good")...); err != nil || out != "41\n" || said != "" {
+			t.Errorf("%s: %q %q %v", args, out, said, err)
+		}
+	}
+}
+
+// TestAnAssistantIsToldWhereALookEnds and that the page is looked for to its end as long as that takes no more than some seconds.
+func TestAnAssistantIsToldWhereALookEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		s := &assistant{api: &api{base: "http://admin", http: &http.Client{Transport: roundTrip(func(r *http.Request) string {
+			asked = append(asked, r.URL.RawQuery)
+			time.Sleep(3 * time.Second)
+			if len(asked) == 2 {
+				return `{"items":[{"id":7}],"next":"5","searched_to":"2026-03-04T05:06:07Z"}`
+			}
+			return `{"items":[],"next":"9","searched_to":"2026-03-03T05:06:07Z"}`
+		})}}}
+		got, err := s.page(t.Context(), "/runs", url.Values{"limit": {"2"}, "text": {"x"}}, "id")
+		if err != nil || len(got.Items) != 1 || got.Next != "9" || got.SearchedTo == nil || got.SearchedTo.Day() != 3 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if diff := cmp.Diff([]string{"limit=2&text=x", "cursor=9&limit=2&look=2s&text=x", "cursor=5&limit=1&look=2s&text=x", "cursor=9&limit=1&look=2s&text=x"}, asked); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// roundTrip answers each request with a text.
+type roundTrip func(*http.Request) string
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(f(r))), Request: r}, nil
 }

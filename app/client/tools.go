@@ -123,7 +123,7 @@ func (s *assistant) readers() {
 		job, err := s.get(ctx, jobPath(in.ID), nil)
 		return bounded(job, maxText), err
 	})
-	reads(s, "find_runs", "Finds runs, the newest first.", func(ctx context.Context, in runsWanted) (any, error) {
+	reads(s, "find_runs", "Finds runs, the newest first. With searched_to in the answer the time was over there: older runs may match too, ask on with next_cursor.", func(ctx context.Context, in runsWanted) (any, error) {
 		q := in.query()
 		setNumber(q, "job_id", in.Job)
 		setNumber(q, "group_id", in.Group)

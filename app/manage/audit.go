@@ -246,9 +246,10 @@ type AuditFilter struct {
 	Text   string // in the object's name, or in the address
 	Since  time.Time
 	Until  time.Time
-	Before int64 // the page of entries below this id
-	After  int64 // or the page next above this id
-	Deep   bool  // somebody waits: search for longer before giving up
+	Before int64         // the page of entries below this id
+	After  int64         // or the page next above this id
+	Deep   bool          // somebody waits: search for longer before giving up
+	Look   time.Duration // or as long as they say; 0: they do not
 	Limit  int
 }
 
@@ -289,10 +290,7 @@ func (a *Audit) List(ctx context.Context, p auth.Principal, f AuditFilter) (Audi
 	if err != nil {
 		return list, fmt.Errorf("find ends of the audit log: %w", err)
 	}
-	left := a.search.quick
-	if f.Deep {
-		left = a.search.deep
-	}
+	left := a.search.time(f.Deep, f.Look)
 	switch {
 	case f.After != 0: // find where the page above begins, then read down from there
 		began := time.Now()

@@ -260,6 +260,11 @@ func TestASearchInTheAuditLogThatTakesLongSaysHowFarItCame(t *testing.T) {
 		if list, err = b.Audit.List(ctx, b.admin, f); err != nil || len(list.Entries) != 1 || list.Entries[0].ID != ids[3] || list.Searched || list.Older != 0 {
 			t.Errorf("to the end: %+v, %v", list, err)
 		}
+		b.Audit.search.deep = time.Nanosecond
+		list, err = b.Audit.List(ctx, b.admin, AuditFilter{Action: string(ActionRotate), Kind: ObjectToken, Look: time.Minute, Limit: 5})
+		if err != nil || len(list.Entries) != 1 || list.Searched {
+			t.Errorf("for a minute: %+v, %v", list, err)
+		}
 		list, err = b.Audit.List(ctx, b.admin, AuditFilter{Action: string(ActionRotate), After: ids[4], Limit: 5})
 		if err != nil || list.Newer != ids[14] {
 			t.Errorf("upwards: %+v, %v", list, err)

@@ -58,6 +58,7 @@ type RunFilter struct {
 	Before   int64               // the page of runs below this id
 	After    int64               // or the page of runs next above this id
 	Deep     bool                // somebody waits: search for longer before giving up
+	Look     time.Duration       // or as long as they say; 0: they do not
 	Show     dashboard.Show      // only what a number of the dashboard counts: ShowLate or ShowLong
 	Sort     RunSort             // not the newest first, but sorted among the newest under the filter; there is no second page
 	Limit    int
@@ -175,10 +176,7 @@ type runQuery struct {
 
 // query prepares a filter; nil means that nothing can match.
 func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQuery, error) {
-	q := &runQuery{s: s, time: s.search.quick, filter: db.RunFilter{Job: f.Job, Trigger: f.Trigger, LongerMs: f.Longer.Milliseconds()}}
-	if f.Deep {
-		q.time = s.search.deep
-	}
+	q := &runQuery{s: s, time: s.search.time(f.Deep, f.Look), filter: db.RunFilter{Job: f.Job, Trigger: f.Trigger, LongerMs: f.Longer.Milliseconds()}}
 	all, groups := scope(p, f.Group)
 	if f.Job != 0 {
 		j, err := s.queries.GetJob(ctx, s.cfg.Pool, f.Job)

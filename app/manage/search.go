@@ -1,6 +1,9 @@
 package manage
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // search bounds how long a list looks for what it shows. A filter that no index helps with (a text, an address) may match
 // nothing in millions of rows: the list says how far back it has looked, and goes on from there when somebody wants it to.
@@ -11,6 +14,14 @@ type search struct {
 }
 
 var usualSearch = search{quick: 12 * time.Millisecond, deep: 2 * time.Second, first: 2000}
+
+// time is how long it looks for somebody who waits, or says for how long.
+func (s search) time(deep bool, look time.Duration) time.Duration {
+	if deep {
+		return cmp.Or(look, s.deep)
+	}
+	return cmp.Or(look, s.quick)
+}
 
 // walk looks through the ids from one on and below another, in stretches from the top or from the bottom, until look has
 // enough or the time is over. It returns where it stopped: from there on, downwards or upwards, nothing has been looked at.

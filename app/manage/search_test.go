@@ -38,6 +38,12 @@ func TestASearchThatTakesLongSaysHowFarItCame(t *testing.T) {
 		if list, err = b.Runs.List(t.Context(), b.admin, f); err != nil || len(list.Runs) != 1 || list.Runs[0].ID != ids[3] || list.Searched || list.Older != 0 {
 			t.Errorf("to the end: %+v, %v", list, err)
 		}
+		// Who says for how long is not held to the rest, however short or long.
+		b.Runs.search.deep = time.Nanosecond
+		if list, err = b.Runs.List(t.Context(), b.admin, RunFilter{Text: "needle", Limit: 5, Look: time.Minute}); err != nil || len(list.Runs) != 1 || list.Searched {
+			t.Errorf("for a minute: %+v, %v", list, err)
+		}
+		b.Runs.search.deep = time.Minute
 		// The run with the number is found however far back it lies.
 		number := RunFilter{Text: strconv.FormatInt(ids[1], 10), Limit: 5}
 		if list, err = b.Runs.List(t.Context(), b.admin, number); err != nil || len(list.Runs) == 0 || list.Runs[len(list.Runs)-1].ID != ids[1] {
