@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,17 +71,45 @@ func (e *explainer) explain(ctx context.Context, query string, args []any) {
 	e.plan += plan.String()
 }
 
+// hotRead is a query that is made often, and what the plans of the databases name then.
+type hotRead struct {
+	name          string
+	call          func(ctx context.Context, tx db.DBTX) (rows int, err error)
+	sqlite, maria string
+	rows          int
+}
+
 // TestP5TheHotReadsUseTheirIndexes asks both databases for their plans on tables where a scan would be the worse choice.
 func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		bigTables(t, pool)
+		for _, tt := range slices.Concat(hotReadsOfJobs(), hotReadsOfRuns(), hotReadsOfTheAuditLog()) {
+			t.Run(tt.name, func(t *testing.T) {
+				e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
+				n, err := tt.call(t.Context(), e)
+				if err != nil || n != tt.rows {
+					t.Errorf("%d rows (%v), want %d", n, err, tt.rows)
+				}
+				want := tt.maria
+				if pool.Dialect() == db.SQLite {
+					want = tt.sqlite
+				}
+				if !strings.Contains(e.plan, want) {
+					t.Errorf("the plan is %s, want %s", e.plan, want)
+				}
+				// Rows come in the order of the index, so a page ends at its limit instead of sorting all there is.
+				if strings.Contains(e.plan, "TEMP B-TREE") || strings.Contains(e.plan, "filesort") || strings.Contains(e.plan, "temporary") {
+					t.Errorf("it sorts: %s", e.plan)
+				}
+			})
+		}
+	})
+}
+
+func hotReadsOfJobs() []hotRead {
 	q := db.New()
-	since, until := bulkTime.AddDate(-1, 0, 0), bulkTime.AddDate(1, 0, 0)
-	tests := []struct {
-		name          string
-		call          func(ctx context.Context, tx db.DBTX) (rows int, err error)
-		sqlite, maria string // what the plan names
-		rows          int
-	}{
+	return []hotRead{
 		{"ListDueJobs", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{UntilMs: 1019, Held: []int64{0}, Limit: 2000})
 			return len(r), err
@@ -93,6 +122,63 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			n, err := q.HideFlows(ctx, tx, []int64{3, 5, 7})
 			return int(n), err
 		}, "USING INTEGER PRIMARY KEY (rowid=?)", "rows=3 ", 0},
+		{"FindJobs with a tag", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindJobs(ctx, tx, db.JobFilter{Tag: "%,none,%", Below: 2000}, 0, 51)
+			return len(r), err
+		}, "USING INTEGER PRIMARY KEY (rowid<?)", "key=PRIMARY", 0},
+		{"FindJobs that are started", func(ctx context.Context, tx db.DBTX) (int, error) {
+			running := int64(1)
+			r, err := db.FindJobs(ctx, tx, db.JobFilter{Status: &running}, 0, 20)
+			return len(r), err
+		}, "xxl_job_info", "key=PRIMARY", 20},
+		{"FindJobs with a text", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindJobs(ctx, tx, db.JobFilter{Text: "%o%"}, 0, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info", "key=PRIMARY", 20},
+		{"SortJobs by name with a text", func(ctx context.Context, tx db.DBTX) (int, error) {
+			e, _ := tx.(*explainer)
+			r, err := db.SortByName(ctx, tx, db.JobFilter{Order: db.OrderName, Text: "%no such text%"}.ByName(e.dialect), 0, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 0},
+		{"SortJobs by name in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Groups: []int64{1, 2}}, 500, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 20},
+		{"SortJobs by name from the end", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Desc: true}, 0, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 20},
+		{"ListWaitingJobs", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListWaitingJobs(ctx, tx, db.ListWaitingJobsParams{Waiting: 1003})
+			return len(r), err
+		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time=? AND id>?)", "key=i_trigger_next", 1},
+		{"SortJobs by next time in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, Groups: []int64{1, 2}}, 10, 40)
+			return len(r), err
+		}, "USING COVERING INDEX i_trigger_next (trigger_status=?)", "key=i_trigger_next", 40},
+		{"SortJobs behind a job", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, After: &db.JobPlace{Started: true, Next: 4000, ID: 1}}, 0, 20)
+			return len(r), err
+		}, "USING COVERING INDEX i_trigger_next (trigger_status=?", "key=i_trigger_next", 20},
+		{"ListFlowsNaming", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListFlowsNaming(ctx, tx, db.ListFlowsNamingParams{Number: "%7%", Text: "%app_name%", Limit: 50})
+			return len(r), err
+		}, "USING INDEX i_job_kind (glue_type=? AND rowid>?)", "key=i_job_kind", 0},
+		{"ListParentsOf", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListParentsOf(ctx, tx, db.ListParentsOfParams{Pattern: "%,4,%", Limit: 50})
+			return len(r), err
+		}, "USING INDEX i_job_children (child_jobid>?)", "key=i_job_children key_len=51 ref= rows=1 ", 1},
+		{"ListJobsDueWithin", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListJobsDueWithin(ctx, tx, db.ListJobsDueWithinParams{UntilMs: 1019, Limit: 2000})
+			return len(r), err
+		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 20},
+	}
+}
+
+func hotReadsOfRuns() []hotRead {
+	q := db.New()
+	since, until := bulkTime.AddDate(-1, 0, 0), bulkTime.AddDate(1, 0, 0)
+	return []hotRead{
 		{"ListKeptOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListKeptOfJob(ctx, tx, db.ListKeptOfJobParams{JobID: 3, FromID: 0, BeforeID: 1 << 40, Limit: 20})
 			return len(r), err
@@ -101,10 +187,6 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListKeptOfGroup(ctx, tx, db.ListKeptOfGroupParams{JobGroup: 3, FromID: 0, BeforeID: 1 << 40, Limit: 20})
 			return len(r), err
 		}, "USING INDEX i_output_group (job_group=? AND log_id>? AND log_id<?)", "key=i_output_group", 20},
-		{"FindJobs with a tag", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.FindJobs(ctx, tx, db.JobFilter{Tag: "%,none,%", Below: 2000}, 0, 51)
-			return len(r), err
-		}, "USING INTEGER PRIMARY KEY (rowid<?)", "key=PRIMARY", 0},
 		{"ListUnsentRunsOfNode", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListUnsentRunsOfNode(ctx, tx, db.ListUnsentRunsOfNodeParams{LowID: 0, OwnerNode: 7, Limit: 250})
 			return len(r), err
@@ -161,48 +243,20 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 3, BeforeID: math.MaxInt64, AllGroups: 1, Limit: 200})
 			return len(r), err
 		}, "USING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 200},
-		{"FindJobs that are started", func(ctx context.Context, tx db.DBTX) (int, error) {
-			running := int64(1)
-			r, err := db.FindJobs(ctx, tx, db.JobFilter{Status: &running}, 0, 20)
+		{"FindRunSpans of jobs", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Job: 3, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}, {RunFilter: db.RunFilter{Job: 3}, Before: 1, Limit: 3}})
 			return len(r), err
-		}, "xxl_job_info", "key=PRIMARY", 20},
-		{"FindJobs with a text", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.FindJobs(ctx, tx, db.JobFilter{Text: "%o%"}, 0, 20)
+		}, "USING COVERING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 20},
+		{"FindRunSpans of groups", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Groups: []int64{1, 2}, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}})
 			return len(r), err
-		}, "SCAN xxl_job_info", "key=PRIMARY", 20},
-		{"SortJobs by name with a text", func(ctx context.Context, tx db.DBTX) (int, error) {
-			e, _ := tx.(*explainer)
-			r, err := db.SortByName(ctx, tx, db.JobFilter{Order: db.OrderName, Text: "%no such text%"}.ByName(e.dialect), 0, 20)
-			return len(r), err
-		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 0},
-		{"SortJobs by name in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Groups: []int64{1, 2}}, 500, 20)
-			return len(r), err
-		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 20},
-		{"SortJobs by name from the end", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Desc: true}, 0, 20)
-			return len(r), err
-		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 20},
-		{"ListWaitingJobs", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListWaitingJobs(ctx, tx, db.ListWaitingJobsParams{Waiting: 1003})
-			return len(r), err
-		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time=? AND id>?)", "key=i_trigger_next", 1},
-		{"SortJobs by next time in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, Groups: []int64{1, 2}}, 10, 40)
-			return len(r), err
-		}, "USING COVERING INDEX i_trigger_next (trigger_status=?)", "key=i_trigger_next", 40},
-		{"SortJobs behind a job", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, After: &db.JobPlace{Started: true, Next: 4000, ID: 1}}, 0, 20)
-			return len(r), err
-		}, "USING COVERING INDEX i_trigger_next (trigger_status=?", "key=i_trigger_next", 20},
-		{"ListFlowsNaming", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListFlowsNaming(ctx, tx, db.ListFlowsNamingParams{Number: "%7%", Text: "%app_name%", Limit: 50})
-			return len(r), err
-		}, "USING INDEX i_job_kind (glue_type=? AND rowid>?)", "key=i_job_kind", 0},
-		{"ListParentsOf", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListParentsOf(ctx, tx, db.ListParentsOfParams{Pattern: "%,4,%", Limit: 50})
-			return len(r), err
-		}, "USING INDEX i_job_children (child_jobid>?)", "key=i_job_children key_len=51 ref= rows=1 ", 1},
+		}, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)", "key=I_jobgroup", 20},
+	}
+}
+
+func hotReadsOfTheAuditLog() []hotRead {
+	q := db.New()
+	return []hotRead{
 		{"FindAudit", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Action: "rotate", Text: "%x%", UntilMs: 9000}, 1000, 4000, 51)
 			return len(r), err
@@ -231,40 +285,7 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.FindAuditIDs(ctx, tx, db.AuditFilter{Action: "run"}, 1000, 4000, 51)
 			return len(r), err
 		}, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "key=PRIMARY", 51},
-		{"FindRunSpans of jobs", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Job: 3, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}, {RunFilter: db.RunFilter{Job: 3}, Before: 1, Limit: 3}})
-			return len(r), err
-		}, "USING COVERING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 20},
-		{"FindRunSpans of groups", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Groups: []int64{1, 2}, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}})
-			return len(r), err
-		}, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)", "key=I_jobgroup", 20},
-		{"ListJobsDueWithin", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListJobsDueWithin(ctx, tx, db.ListJobsDueWithinParams{UntilMs: 1019, Limit: 2000})
-			return len(r), err
-		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 20},
 	}
-	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		bigTables(t, pool)
-		for _, tt := range tests {
-			e := &explainer{DBTX: pool, t: t, dialect: pool.Dialect()}
-			n, err := tt.call(t.Context(), e)
-			if err != nil || n != tt.rows {
-				t.Errorf("%s: %d rows (%v), want %d", tt.name, n, err, tt.rows)
-			}
-			want := tt.maria
-			if pool.Dialect() == db.SQLite {
-				want = tt.sqlite
-			}
-			if !strings.Contains(e.plan, want) {
-				t.Errorf("%s: the plan is %s, want %s", tt.name, e.plan, want)
-			}
-			// Rows come in the order of the index, so a page ends at its limit instead of sorting all there is.
-			if strings.Contains(e.plan, "TEMP B-TREE") || strings.Contains(e.plan, "filesort") || strings.Contains(e.plan, "temporary") {
-				t.Errorf("%s sorts: %s", tt.name, e.plan)
-			}
-		}
-	})
 }
 
 // TestTheLineOfAGroupIsReadInItsOrder asks both databases how they find the first in a long line, of a group or a job, which they do while they hold its gate.
