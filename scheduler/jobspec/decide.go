@@ -2,7 +2,6 @@ package jobspec
 
 import (
 	"sort"
-	"strconv"
 	"time"
 )
 
@@ -28,14 +27,6 @@ type Passed struct {
 	Last  time.Time
 	Count int
 	More  bool // there are more than Count
-}
-
-// Total is the count as text, "1000+" when there are more.
-func (p Passed) Total() string {
-	if p.More {
-		return strconv.Itoa(p.Count) + "+"
-	}
-	return strconv.Itoa(p.Count)
 }
 
 // Merged is one fire, now, that stands for all the due times that passed. Its trigger type is [TriggerMisfire].

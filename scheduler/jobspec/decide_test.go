@@ -185,16 +185,6 @@ func TestDecideReportsTextThatIsNoSchedule(t *testing.T) {
 	}
 }
 
-func TestPassedTotal(t *testing.T) {
-	t.Parallel()
-	if got := (jobspec.Passed{Count: 7}).Total(); got != "7" {
-		t.Errorf("got %q, want 7", got)
-	}
-	if got := (jobspec.Passed{Count: 1000, More: true}).Total(); got != "1000+" {
-		t.Errorf("got %q, want 1000+", got)
-	}
-}
-
 // However irregularly somebody looks, each due time ends in exactly one plan, in order, in the part where it belongs.
 func TestNoFireIsDoubledOrLost(t *testing.T) {
 	t.Parallel()
