@@ -104,26 +104,51 @@ func orders(t *testing.T, a *App) (mine, theirs objects) {
 	return things(t, a, ids[0], "plain"), things(t, a, ids[1], secret)
 }
 
+// provided is an admin whose users sign in through a provider, with a group that its rules open, and another.
+type provided struct {
+	*directorytest.OIDC
+	t            *testing.T
+	a            *App
+	admin        *browser
+	mine, theirs objects
+}
+
+func newProvided(t *testing.T, o Options) *provided {
+	t.Helper()
+	p := directorytest.NewOIDC(t)
+	o.SignIn = company(t, p)
+	a := start(t, o)
+	mine, theirs := orders(t, a)
+	return &provided{OIDC: p, t: t, a: a, admin: open(t, a).mustLogin(), mine: mine, theirs: theirs}
+}
+
+// annIn signs Ann in, as a member of groups.
+func (p *provided) annIn(groups ...string) *browser {
+	p.t.Helper()
+	p.SetUser(member("ann.li@example.com", groups...))
+	b := open(p.t, p.a)
+	if got := b.signIn(); got.status != http.StatusSeeOther {
+		p.t.Fatalf("sign in: %d %q %.300s", got.status, got.location(), got.body)
+	}
+	return b
+}
+
+// annsPage is the page of Ann's account.
+func (p *provided) annsPage() string {
+	p.t.Helper()
+	u, err := db.New().GetUserByName(p.t.Context(), p.a.pool, "ann.li@example.com")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return "/users/" + strconv.FormatInt(u.ID, 10)
+}
+
+// TestPeopleSignInThroughAProvider, with the rights of the rules, and without a password.
 func TestPeopleSignInThroughAProvider(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		p := directorytest.NewOIDC(t)
-		o.SignIn = company(t, p)
-		a := start(t, o)
-		admin := open(t, a).mustLogin()
-		mine, theirs := orders(t, a)
-		jobs := func(b *browser) string { return b.get("/jobs").body }
-		user := func(name string) string {
-			t.Helper()
-			u, err := db.New().GetUserByName(t.Context(), a.pool, name)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			return "/users/" + strconv.FormatInt(u.ID, 10)
-		}
-
-		// The first time.
-		ann := open(t, a)
+		p := newProvided(t, o)
+		ann := open(t, p.a)
 		way, _ := ann.get("/login?next=/runs").document(t).Find(".ways a").First().Attr("href")
 		if way != "/sign-in/company?next=%2Fruns" {
 			t.Errorf("the login page leads to %q", way)
@@ -132,13 +157,13 @@ func TestPeopleSignInThroughAProvider(t *testing.T) {
 		if got := ann.signIn(); got.status != http.StatusSeeOther || got.location() != "/jobs" {
 			t.Fatalf("sign in: %d %q %.300s", got.status, got.location(), got.body)
 		}
-		if got := jobs(ann); !strings.Contains(got, "plain") || strings.Contains(got, secret) {
+		if got := ann.get("/jobs").body; !strings.Contains(got, "plain") || strings.Contains(got, secret) {
 			t.Error("the rights are not those of the rules")
 		}
-		if run := ann.get(fmt.Sprintf("/jobs/%d/run", mine.job)).status; run != http.StatusOK {
+		if run := ann.get(fmt.Sprintf("/jobs/%d/run", p.mine.job)).status; run != http.StatusOK {
 			t.Errorf("run: %d", run)
 		}
-		if got := ann.get(fmt.Sprintf("/jobs/%d/edit", mine.job)).status; got != http.StatusForbidden {
+		if got := ann.get(fmt.Sprintf("/jobs/%d/edit", p.mine.job)).status; got != http.StatusForbidden {
 			t.Errorf("edit: %d", got)
 		}
 		if profile := ann.get("/profile").document(t); profile.Find(`input[name="password"]`).Length() != 0 || !strings.Contains(profile.Text(), "company") {
@@ -147,82 +172,111 @@ func TestPeopleSignInThroughAProvider(t *testing.T) {
 		if got := ann.post("/profile/password", url.Values{"old_password": {"-"}, "password": {"my-own-password"}, "repeat": {"my-own-password"}}); got.status != http.StatusConflict {
 			t.Errorf("a password of one's own: %d", got.status)
 		}
-		if got := open(t, a).login("ann.li@example.com", "-"); got.status != http.StatusUnprocessableEntity {
+		if got := open(t, p.a).login("ann.li@example.com", "-"); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("the placeholder of a password: %d", got.status)
 		}
+	})
+}
 
-		// Another group at the provider: other rights at the next sign-in, and open streams go with them.
+// TestAnotherGroupAtTheProviderIsOtherRights at the next sign-in, and open streams go with them.
+func TestAnotherGroupAtTheProviderIsOtherRights(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := newProvided(t, o)
+		ann := p.annIn("ops")
 		p.SetUser(member("ann.li@example.com", "watch"))
 		if got := ann.signIn(); got.status != http.StatusSeeOther {
 			t.Fatalf("sign in again: %d", got.status)
 		}
-		if got := jobs(ann); !strings.Contains(got, "plain") || !strings.Contains(got, secret) {
+		if got := ann.get("/jobs").body; !strings.Contains(got, "plain") || !strings.Contains(got, secret) {
 			t.Error("the new group is not there")
 		}
 		list := ann.watch("/runs/events")
 		list.until(t, secret)
 		p.SetUser(member("ann.li@example.com", "ops"))
-		second := open(t, a)
+		second := open(t, p.a)
 		if got := second.signIn(); got.status != http.StatusSeeOther {
 			t.Fatalf("sign in elsewhere: %d", got.status)
 		}
 		if took := list.until(t, "event: gone"); took > 5*time.Second {
 			t.Errorf("the list goes on for %s", took)
 		}
-		things(t, a, theirs.group, secret+"2")
+		things(t, p.a, p.theirs.group, secret+"2")
 		list.quiet(t, "the list", 2*time.Second)
+	})
+}
 
-		// No rule lets her in any more: she is refused, and out everywhere.
+// TestWhomNoRuleLetsIn: she is refused, and out everywhere, until one does. The audit log has each change.
+func TestWhomNoRuleLetsIn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := newProvided(t, o)
+		ann, second := p.annIn("ops"), p.annIn("ops")
 		p.SetUser(member("ann.li@example.com", "all"))
-		if got := open(t, a).signIn(); got.status != http.StatusForbidden || !strings.Contains(got.body, "no rule here lets you in") {
+		if got := open(t, p.a).signIn(); got.status != http.StatusForbidden || !strings.Contains(got.body, "no rule here lets you in") {
 			t.Errorf("without a rule: %d %.300s", got.status, got.body)
 		}
 		if first, second := ann.get("/jobs").status, second.get("/jobs").status; first != http.StatusSeeOther || second != http.StatusSeeOther {
 			t.Errorf("her sessions: %d, %d", first, second)
 		}
-		if rights := admin.get(user("ann.li@example.com") + "/edit").document(t).Find("table.rights .tick .icon").Length(); rights != 0 {
+		if rights := p.admin.get(p.annsPage() + "/edit").document(t).Find("table.rights .tick .icon").Length(); rights != 0 {
 			t.Errorf("%d rights are left", rights)
 		}
 		p.SetUser(nil)
 		if got := ann.signIn(); got.status != http.StatusForbidden || !strings.Contains(got.body, "Company account did not let you in") {
 			t.Errorf("closed at the provider: %d %.300s", got.status, got.body)
 		}
-
-		// What she may do is not decided here; whether she may come is.
-		p.SetUser(member("ann.li@example.com", "ops"))
-		if got := ann.signIn(); got.status != http.StatusSeeOther {
-			t.Fatalf("let in again: %d", got.status)
+		p.annIn("ops")
+		p.annIn("watch")
+		log := p.admin.get("/audit?kind=user").document(t).Find("tbody").Text()
+		if strings.Count(log, "company") < 4 {
+			t.Errorf("the audit log says too little of what the provider changed: %s", log)
 		}
-		of := user("ann.li@example.com")
-		form := admin.get(of + "/edit").document(t)
+	})
+}
+
+// TestWhatIsDecidedHereOfWhoComesThroughAProvider: what she may do is not, and whether she may come is.
+func TestWhatIsDecidedHereOfWhoComesThroughAProvider(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := newProvided(t, o)
+		ann := p.annIn("ops")
+		of := p.annsPage()
+		form := p.admin.get(of + "/edit").document(t)
 		if form.Find(`input[name="right"], input[name="role"], input[name="break_glass"]`).Length() != 0 || form.Find("table.rights .tick .icon").Length() != 2 {
 			t.Errorf("the form of somebody of a provider: %s", form.Find("form.form").Text())
 		}
-		if got := admin.post(of+"/password", url.Values{"password": {testPassword}}); got.status != http.StatusConflict {
+		if got := p.admin.post(of+"/password", url.Values{"password": {testPassword}}); got.status != http.StatusConflict {
 			t.Errorf("a password for her: %d", got.status)
 		}
-		if got := admin.post(of, url.Values{"state": {"disabled"}, "role": {"admin"}, "right": {"2.glue"}, "version": {admin.version(of + "/edit")}}); got.status != http.StatusSeeOther {
+		if got := p.admin.post(of, url.Values{"state": {"disabled"}, "role": {"admin"}, "right": {"2.glue"}, "version": {p.admin.version(of + "/edit")}}); got.status != http.StatusSeeOther {
 			t.Errorf("disable: %d", got.status)
 		}
 		if got := ann.signIn(); got.status != http.StatusForbidden || !strings.Contains(got.body, "disabled") {
 			t.Errorf("disabled here: %d", got.status)
 		}
-		row, err := db.New().GetUserByName(t.Context(), a.pool, "ann.li@example.com")
+		row, err := db.New().GetUserByName(t.Context(), p.a.pool, "ann.li@example.com")
 		if err != nil || row.Role != 0 || row.Disabled == 0 {
 			t.Errorf("a form made %+v, %v", row, err)
 		}
+	})
+}
 
-		// Somebody with the name of a local user, or of another person there.
+// TestANameFromAProviderIsNobodyElses, and somebody's new one goes along, unless it is taken.
+func TestANameFromAProviderIsNobodyElses(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := newProvided(t, o)
+		p.annIn("ops")
 		for name, subject := range map[string]string{"Admin": "x", "ann.li@example.com": "somebody else"} {
 			p.SetUser(map[string]any{"sub": subject, "preferred_username": name, "groups": []string{"chiefs"}})
-			b := open(t, a)
+			b := open(t, p.a)
 			if got := b.signIn(); got.status != http.StatusConflict || !strings.Contains(got.body, "already another user called "+name) || b.get("/jobs").status != http.StatusSeeOther {
 				t.Errorf("%s: %d %.300s", name, got.status, got.body)
 			}
 		}
-		// A new name goes along, unless it is taken.
 		p.SetUser(member("chen", "chiefs"))
-		chen := open(t, a)
+		chen := open(t, p.a)
 		chen.signIn()
 		renamed := member("chen", "chiefs")
 		renamed["preferred_username"] = "陈晨"
@@ -235,17 +289,23 @@ func TestPeopleSignInThroughAProvider(t *testing.T) {
 		if chen.signIn(); !strings.Contains(chen.get("/profile").body, "陈晨") {
 			t.Error("a taken name was taken")
 		}
-		// Of a provider's administrators none is the last one.
-		me, err := db.New().GetUserByName(t.Context(), a.pool, "admin")
+	})
+}
+
+// TestTheLastAdministratorWithAPasswordStays, since the provider may be away.
+func TestTheLastAdministratorWithAPasswordStays(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		p := newProvided(t, o)
+		p.SetUser(member("chen", "chiefs"))
+		chen := open(t, p.a)
+		chen.signIn()
+		me, err := db.New().GetUserByName(t.Context(), p.a.pool, "admin")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := chen.post(fmt.Sprintf("/users/%d/delete", me.ID), nil); got.status != http.StatusConflict {
 			t.Errorf("the last administrator with a password is deleted: %d", got.status)
-		}
-		log := admin.get("/audit?kind=user").document(t).Find("tbody").Text()
-		if strings.Count(log, "company") < 4 {
-			t.Errorf("the audit log says too little of what the provider changed: %s", log)
 		}
 	})
 }
