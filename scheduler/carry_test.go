@@ -141,3 +141,47 @@ func TestASendingWaitsForItsResultForAWhileOnly(t *testing.T) {
 		}
 	})
 }
+
+// TestWhichSendingsWaitForAResult: those that came to an executor, and no other, since something follows from the rest.
+func TestWhichSendingsWaitForAResult(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		sent db.Sent
+		want bool
+	}{
+		{db.Sent{Code: wire.CodeSuccess, Outcome: event.Open}, true},
+		{db.Sent{Code: wire.CodeSuccess, Outcome: event.Cancelled}, false},
+		{db.Sent{Code: wire.CodeFail, Outcome: event.Open}, false},
+		{db.Sent{Code: wire.CodeFail, Outcome: event.NotSent}, false},
+	} {
+		if got := (&outcome{sent: tt.sent}).calm(); got != tt.want {
+			t.Errorf("%d, %v: %t", tt.sent.Code, tt.sent.Outcome, got)
+		}
+	}
+}
+
+// TestWhatAResultTakesAlong: the sending by the owner of a row that says nothing of one yet.
+func TestWhatAResultTakesAlong(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		owner int64 // that sent it; 0: nobody did
+		row   db.ListRunsToEndRow
+		want  bool
+	}{
+		"its own row":                   {3, db.ListRunsToEndRow{OwnerNode: 3}, true},
+		"another's by now":              {3, db.ListRunsToEndRow{OwnerNode: 4}, false},
+		"one that says what came of it": {3, db.ListRunsToEndRow{OwnerNode: 3, TriggerCode: 500}, false},
+		"one that nobody owns":          {0, db.ListRunsToEndRow{}, false},
+		"one of an XXL-JOB admin":       {-1, db.ListRunsToEndRow{OwnerNode: -1}, false},
+	} {
+		f := &finishing{sending: &outcome{d: &dispatch{owner: tt.owner}, sent: db.Sent{Code: wire.CodeSuccess, At: 7, Address: addressA}}}
+		f.carry(&tt.row)
+		if got := f.along != nil; got != tt.want || (tt.row.SentAt == 7) != tt.want || (string(tt.row.ExecutorAddress) == addressA) != tt.want {
+			t.Errorf("%s: %t, the row is %+v", name, got, tt.row)
+		}
+	}
+	row := db.ListRunsToEndRow{OwnerNode: 3}
+	if none := new(finishing); none.carried(&row) != nil {
+		t.Error("a result without a sending takes one along")
+	}
+}
