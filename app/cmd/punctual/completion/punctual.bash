@@ -18,15 +18,32 @@ __punctual_plain() {
   __punctual_word=$out
 }
 _punctual() {
-  local IFS=$'\n' line word words=() __punctual_word __punctual_quote
-  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  local IFS=$'\n' line word words=() i gap rest=${COMP_LINE:0:COMP_POINT} last=-1 begun= __punctual_word __punctual_quote
+  # bash takes a word apart at each : and the like (COMP_WORDBREAKS), and puts what is completed in the place of the last part alone. What begun
+  # says is the word before that part.
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    gap=${rest%%"$word"*}
+    [[ -n $word ]] || gap=${rest%%[![:space:]]*}
+    [[ $rest != "$gap" || -z $word ]] && rest=${rest#"$gap$word"}
+    ((i)) || continue
     __punctual_plain "$word"
-    words+=("$__punctual_word")
+    if [[ -n $COMP_LINE && -z $gap && $last -ge 0 && ($word == [:@]* || ${COMP_WORDS[i - 1]} == *[:@] || $word == =* && ${words[last]} != -* || ${COMP_WORDS[i - 1]} == = && ${words[last]} != =) ]]; then
+      begun=${words[last]%@} # an @ belongs to the part behind it
+      words[last]+=$__punctual_word
+      [[ $word == [:=]* ]] && begun=${words[last]}
+    else
+      words[++last]=$__punctual_word begun=
+      [[ $word == :* ]] && begun=$word
+    fi
   done
-  __punctual_plain "${COMP_WORDS[COMP_CWORD]}"
+  ((last >= 0)) || words[++last]=
+  word=${words[last]}
+  unset "words[last]"
   COMPREPLY=()
   while read -r line; do
     word=${line%%$'\t'*}
+    word=${word#"$begun"}
     case $__punctual_quote in # bash closes it
       \') word=${word//\'/\'\\\'\'} ;;
       \")
@@ -35,6 +52,6 @@ _punctual() {
       *) printf -v word %q "$word" ;;
     esac
     COMPREPLY+=("$word")
-  done < <(punctual complete --last="$__punctual_word" -- "${words[@]}" 2>/dev/null)
+  done < <(punctual complete --last="$word" -- "${words[@]}" 2>/dev/null)
 }
 complete -o default -F _punctual punctual
