@@ -1,8 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -96,6 +99,28 @@ func (a *API) currentCalendar(ctx context.Context, p auth.Principal, name string
 	return match.current(c.Version())
 }
 
+// calendarParts are the fields of a definition that the faults of a calendar are about.
+var calendarParts = map[calendar.Reason]string{
+	calendar.ReasonText: "title", calendar.ReasonZone: "zone", calendar.ReasonWeek: "week", calendar.ReasonYear: "years",
+	calendar.ReasonDay: "days", calendar.ReasonSpan: "days", calendar.ReasonKind: "days", calendar.ReasonTwice: "days", calendar.ReasonSize: "days",
+}
+
+// calendarRefused is a refusal that names the fields of the request, and not of the console's form. What a file is refused for stands in its own
+// field, but for what is said beside it.
+func calendarRefused(err error, file string) error {
+	fault, is := errors.AsType[*problem.Error](err)
+	if !is || len(fault.Fields) != 1 || fault.Fields[0].Name != manage.CalendarFile {
+		return err
+	}
+	field := fault.Fields[0]
+	reason := calendar.Reason(field.Key[strings.LastIndexByte(field.Key, '.')+1:])
+	field.Name = cmp.Or(calendarParts[reason], "days")
+	if file != "" && reason != calendar.ReasonZone && reason != calendar.ReasonWeek {
+		field.Name = file
+	}
+	return problem.InvalidFields(field)
+}
+
 // putCalendar keeps a calendar in place of a version.
 func (a *API) putCalendar(ctx context.Context, p auth.Principal, c *calendar.Calendar, match IfMatch) (*calendarAnswer, error) {
 	version, err := a.currentCalendar(ctx, p, c.Name, match)
@@ -133,7 +158,8 @@ func (a *API) calendars() {
 			for _, s := range in.Body.Days {
 				c.Days = append(c.Days, calendar.Span(s))
 			}
-			return a.putCalendar(ctx, p, c, in.IfMatch)
+			answer, err := a.putCalendar(ctx, p, c, in.IfMatch)
+			return answer, calendarRefused(err, "")
 		})
 	add(a, op{method: http.MethodPost, path: "/calendars/{name}/import", id: "importCalendar", tag: tag, summary: "Make a calendar of an iCalendar file",
 		text: "Its all-day events are days off, or working days where work_word stands in their titles. Events with a time of day and those that repeat are left out.", makes: true},
@@ -150,13 +176,13 @@ func (a *API) calendars() {
 		}) (*calendarAnswer, error) {
 			c, left, err := calendar.ParseICS([]byte(in.Body.ICalendar), calendar.Import{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week, Work: in.Body.WorkWord})
 			if err != nil {
-				return nil, manage.CalendarFault(err)
+				return nil, calendarRefused(manage.CalendarFault(err), "icalendar")
 			}
 			answer, err := a.putCalendar(ctx, p, c, in.IfMatch)
 			if err == nil {
 				answer.Body.LeftOut = left
 			}
-			return answer, err
+			return answer, calendarRefused(err, "icalendar")
 		})
 	add(a, op{method: http.MethodDelete, path: "/calendars/{name}", id: "deleteCalendar", tag: tag, summary: "Delete a calendar",
 		text: "One that jobs keep to stays; one that the program ships is then as it is shipped.", status: http.StatusNoContent},
