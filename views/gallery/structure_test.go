@@ -66,6 +66,12 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 			t.Errorf("who says %q does not reach the button of that name, which is %q", text, s.AttrOr("aria-label", ""))
 		}
 	})
+	// What has no other name has its title's: said a second time, that would be read a second time.
+	doc.Find("[title]").Each(func(_ int, s *goquery.Selection) {
+		if title := s.AttrOr("title", ""); title == s.AttrOr("aria-label", strings.Join(strings.Fields(s.Text()), " ")) && s.Is("a, button, summary, input, select, textarea, [role], [tabindex]") {
+			t.Errorf("the title %q repeats the name", title)
+		}
+	})
 	for class := range rareParts(t) {
 		if doc.Find("."+class).Length() > 0 && doc.Find(`link[href="`+static.URL("rare.css")+`"]`).Length() == 0 {
 			t.Errorf("draws .%s without rare.css, which alone says how that looks", class)
@@ -111,7 +117,7 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 
 	doc.Find("input:not([type=hidden]), select, textarea").Each(func(_ int, s *goquery.Selection) {
 		id := s.AttrOr("id", "")
-		labelled := s.AttrOr("aria-label", "") != "" || s.Closest("label").Length() > 0 || (id != "" && doc.Find("label[for='"+id+"']").Length() == 1)
+		labelled := s.AttrOr("aria-label", s.AttrOr("title", "")) != "" || s.Closest("label").Length() > 0 || (id != "" && doc.Find("label[for='"+id+"']").Length() == 1)
 		if !labelled {
 			t.Errorf("control %s has no label", s.AttrOr("name", id))
 		}
@@ -129,7 +135,7 @@ func checkPage(t *testing.T, doc *goquery.Document, lang string) {
 	}
 	doc.Find("a, button, summary").Each(func(_ int, s *goquery.Selection) {
 		hidden := s.AttrOr("hidden", "-") != "-" || s.Closest("[hidden]").Length() > 0
-		if !hidden && strings.TrimSpace(s.Text()) == "" && s.AttrOr("aria-label", "") == "" {
+		if !hidden && strings.TrimSpace(s.Text()) == "" && s.AttrOr("aria-label", s.AttrOr("title", "")) == "" {
 			html, _ := goquery.OuterHtml(s)
 			t.Errorf("nameless control: %.120s", html)
 		}
