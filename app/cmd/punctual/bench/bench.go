@@ -35,6 +35,7 @@ type Settings struct {
 	Steps    int      `default:"10000" help:"Offered steps/s of flows."`
 	Runs     int      `default:"5000000" help:"Runs in the log of the scenarios about a big one."`
 	Jobs     int      `default:"100000" help:"Jobs of the scenarios about pages, the audit and a start of many jobs."`
+	Plain    bool     `help:"An executor that does no more than XXL-JOB's protocol asks for: a run a request, and results from one thread."`
 	// Each executor flushes a journal of its own, and where ten do so on the disk of the database, all commits wait for them.
 	ExecutorDir string `name:"executor-dir" placeholder:"DIR" help:"Where the executors keep their data; default beside the database, on whose disk they are no executors of other machines."`
 	Executors   int    `default:"10" help:"Executors that ask for their calls and have work."`

@@ -104,6 +104,7 @@ type ExecutorCmd struct {
 	Idle    int // so many that ask and have nothing to do, beside them
 	// PushesNothing has the admin ask for outputs, as it does of executors that are not ours.
 	PushesNothing bool
+	Plain         bool // one that is called does no more than XXL-JOB's protocol asks for
 }
 
 // lines is a job that writes some lines.
@@ -143,10 +144,15 @@ func (c *ExecutorCmd) Run(ctx context.Context) error {
 		one.Mode, one.Listen, one.Name, one.DataDir = executor.Pull, "", fmt.Sprintf("bench-%d", i), filepath.Join(c.Dir, strconv.Itoa(i))
 		configs = append(configs, one)
 	}
-	if c.Pull+c.Idle == 0 {
+	var all errgroup.Group
+	switch {
+	case c.Pull+c.Idle > 0:
+	case c.Plain:
+		p := newPlain(c.Admin, c.Token, map[string]executor.Handler{"noop": r.handle, "fail": r.fail, "step": r.step})
+		all.Go(func() error { return p.run(ctx) })
+	default:
 		configs = append(configs, cfg)
 	}
-	var all errgroup.Group
 	for i := range configs {
 		ex, err := executor.New(configs[i])
 		if err != nil {

@@ -39,6 +39,7 @@ type system struct {
 	control     string // the executor's
 	balancer    string // by which the executor reaches the admins; empty: it knows them
 	pulls, idle int    // executors that ask for their calls, with work and without
+	plain       bool   // the one that is called does no more than XXL-JOB's protocol asks for
 	binary      string
 	others      string // folder in which the executors' is made; empty: in dir
 	kept        bool   // its folder outlives it
@@ -58,7 +59,7 @@ func newSystem(ctx context.Context, s Settings, database string) (*system, error
 
 // newSystemIn is newSystem in a folder that may hold one from an earlier time.
 func newSystemIn(ctx context.Context, dir string, s Settings, database string) (*system, error) {
-	y := &system{dir: dir, database: database, binary: s.Binary, others: s.ExecutorDir, profile: s.Profile}
+	y := &system{dir: dir, database: database, binary: s.Binary, others: s.ExecutorDir, profile: s.Profile, plain: s.Plain}
 	switch {
 	case database == privateMaria:
 		if err := y.startMaria(ctx, s.Memory, s.Binlog); err != nil {
@@ -258,7 +259,7 @@ func (y *system) startExecutor(ctx context.Context, extra ...string) error {
 		admins = y.balancer
 	}
 	y.executor = exec.Command(self, append([]string{"bench-executor", "--admin", admins, "--token", token, "--dir", y.executorDir(), "--control", y.control,
-		"--pull", strconv.Itoa(y.pulls), "--idle", strconv.Itoa(y.idle)}, extra...)...)
+		"--pull", strconv.Itoa(y.pulls), "--idle", strconv.Itoa(y.idle), "--plain=" + strconv.FormatBool(y.plain)}, extra...)...)
 	y.executor.Env = plainEnvironment()
 	y.executor.Stderr = os.Stderr
 	dieWithUs(y.executor)
