@@ -70,8 +70,8 @@ func TestThePageOfBackfills(t *testing.T) {
 		}
 		before := asShown()
 		for column, change := range map[string]struct{ to, back, say string }{
-			"schedule_conf":  {"0 0 */12 * * ?", "0 0 2 * * ?", "another number"},
-			"time_zone":      {"Asia/Shanghai", "Asia/Tokyo", "other planned times"},
+			"schedule_conf":  {"0 0 */12 * * ?", "0 0 2 * * ?", "The number has changed"},
+			"time_zone":      {"Asia/Shanghai", "Asia/Tokyo", "not the planned times"},
 			"executor_param": {"day=1", "day=${{ planned | yyyy-MM-dd, -1d }}", "The parameter has changed"},
 		} {
 			set := func(to string) {

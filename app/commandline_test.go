@@ -338,7 +338,7 @@ func TestBackfillsOfTheCommandLine(t *testing.T) {
 	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--dry-run", "-o", "json"}, days...)...); err != nil || !strings.Contains(out, `"total": 3`) || !strings.Contains(out, `"state": "planned"`) {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--digest", "4-0-0"}, days...)...); err == nil || !strings.Contains(err.Error(), "another number") {
+	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--digest", "4-0-0"}, days...)...); err == nil || !strings.Contains(err.Error(), "number has changed") {
 		t.Errorf("not as it was planned: %v: %s", err, out)
 	}
 	var planned struct{ Digest string }
