@@ -89,8 +89,8 @@ func startDemo(t *testing.T, chinese bool) *demo {
 		jobs.FieldCron: {"0 0 1 * * ?"}, jobs.FieldHandler: {"profileShard"}, jobs.FieldRoute: {"SHARDING_BROADCAST"}, jobs.FieldStart: {}})
 	points := job(d.orders, say("手工补发积分", "Resend loyalty points"), ada, url.Values{
 		jobs.FieldScheduleType: {"NONE"}, jobs.FieldHandler: {"demoJobHandler"}, jobs.FieldStart: {}})
-	d.parent = job(d.orders, say("月末结算", "Close the month"), ada, url.Values{
-		jobs.FieldCron: {"0 0 5 1 * ?"}, jobs.FieldHandler: {"demoJobHandler"}, jobs.FieldChildren: {fmt.Sprint(points)}})
+	d.parent = job(d.orders, say("年度结算", "Close the year"), ada, url.Values{
+		jobs.FieldCron: {"0 0 5 2 1 ?"}, jobs.FieldHandler: {"demoJobHandler"}, jobs.FieldChildren: {fmt.Sprint(points)}})
 	_, list := d.get(t, link.JobsPath+"?q=Flow")
 	d.flow = lastID(t, list, `/jobs/(\d+)/edit`)
 	_, list = d.get(t, link.ExecutorsPath+"?q=sample")
