@@ -276,9 +276,8 @@ func TestAnAdminThatRefusesIsAskedNowAndThen(t *testing.T) {
 		e.logger = slog.New(slog.NewTextHandler(&log, nil))
 		e.reporter = &reporter{again: make(chan struct{}, 1), failing: true}
 		stop := startAsking(t, e)
-		time.Sleep(20 * time.Second)
+		time.Sleep(4*sharedWait - time.Second) // between two requests: both askers find it refusing at the next
 		is(true)
-		synctest.Wait()
 		before := len(s.requests())
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
