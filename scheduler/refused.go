@@ -75,6 +75,7 @@ type refusedResult struct {
 type refusals struct {
 	cfg     refusalsConfig
 	queries *db.Queries
+	saving  sync.RWMutex // held from writing calls down until they count as written, and for reading while both are added up
 
 	mu      sync.Mutex
 	callers map[refusedKey]*refusedEntry

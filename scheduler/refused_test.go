@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,6 +149,46 @@ func TestWhatOneAdminRefusesAllAdminsShow(t *testing.T) {
 		if refused, ok := b.events(run).Last(event.NotTold); b.run(run).HandleCode == 500 && (!ok || refused.Text(0) != "10.9.9.9") {
 			t.Errorf("it does not say that its result was refused: %s", b.events(run))
 		}
+	})
+}
+
+// TestRefusedCallsAreCountedOnceWhileTheyAreWrittenDown: whoever looks in the midst of it neither misses one nor counts one twice.
+func TestRefusedCallsAreCountedOnceWhileTheyAreWrittenDown(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := newEngine(t, pool, &fakeExecutors{has: make(map[int64]string)}, nil) // not started: it sweeps when it is told to
+		e.Refused(Caller{Address: "10.1.2.3"}, RefusedToken, nil)
+		var made atomic.Int64
+		made.Store(1)
+		over := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer close(over)
+			for range 50 {
+				if err := e.refusals.sweep(t.Context()); err != nil {
+					t.Error(err)
+				}
+				e.Refused(Caller{Address: "10.1.2.3"}, RefusedToken, nil)
+				made.Add(1)
+			}
+		})
+		for looking := true; looking; {
+			select {
+			case <-over:
+				looking = false
+			default:
+			}
+			before := made.Load()
+			calls, err := e.RefusedCalls(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after := made.Load() + 1; len(calls) != 1 || calls[0].Count < before || calls[0].Count > after { // one may not be counted here yet
+				t.Errorf("of %d to %d calls it shows %+v", before, after, calls)
+				break
+			}
+		}
+		wg.Wait()
 	})
 }
 

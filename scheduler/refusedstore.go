@@ -57,6 +57,8 @@ func (r *refusals) sweep(ctx context.Context) error {
 	if len(news) == 0 && !stale {
 		return nil
 	}
+	r.saving.Lock()
+	defer r.saving.Unlock()
 	err = r.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		for _, n := range news {
 			if err := r.queries.AddRefused(ctx, tx, n.row); err != nil {
@@ -126,6 +128,8 @@ func keyOfRefused(r db.RefusedCaller) refusedKey {
 
 // list are the calls that the admins refused lately, the newest first.
 func (r *refusals) list(ctx context.Context) ([]RefusedCalls, error) {
+	r.saving.RLock()
+	defer r.saving.RUnlock()
 	rows, err := r.queries.ListRefused(ctx, r.cfg.Pool)
 	if err != nil {
 		return nil, err
