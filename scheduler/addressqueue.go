@@ -325,10 +325,3 @@ func (l *addressQueues) depth() (queued, inFlight int) {
 	}
 	return l.queued, inFlight
 }
-
-// busy says that runs wait for being sent.
-func (l *addressQueues) busy() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.queued > 0
-}

@@ -25,13 +25,12 @@ func (e *Engine) notNow() error {
 
 // batcher gathers items that many goroutines hand in and has its workers write them together. One worker gathers at a time, and
 // takes everything that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet
-// moment a little company, and window that of a moment in which one batch follows another.
+// moment a little company, and patience is how long each waits for more of it where one batch follows another.
 type batcher[T any] struct {
-	max    int
-	linger time.Duration
-	window func() time.Duration // not below linger; nil: as linger
-	write  func(context.Context, []T)
-	urgent func(T) bool // of an item that waits for no company; nil: none is
+	max      int
+	linger   time.Duration
+	patience func(T) time.Duration // 0: the item waits for no company; nil: all linger
+	write    func(context.Context, []T)
 
 	items    chan *queued[T] // of pointers, so that room for many costs little as long as few wait
 	written  atomic.Int64    // how many items have been
@@ -126,48 +125,58 @@ func (b *batcher[T]) take(stop <-chan struct{}) (batch []T, over func()) {
 		select {
 		case first = <-b.items:
 			over = b.hand.begin(first.since)
-			return b.gather(first.item, 0), over
+			return b.gather(first.item, atOnce), over
 		default:
 			return nil, nil
 		}
 	}
 	over = b.hand.begin(first.since)
-	wait := b.linger
-	if b.window != nil {
-		if window := b.window(); time.Since(b.gathered) < window {
-			wait = window
-		}
-	}
-	batch = b.gather(first.item, wait)
+	batch = b.gather(first.item, b.waits)
 	b.gathered = time.Now()
 	return batch, over
 }
 
-// gather takes what waits, and if that is little, what comes within linger.
-func (b *batcher[T]) gather(first T, linger time.Duration) []T {
-	batch := make([]T, 1, 32)
-	batch[0] = first
-	urgent := b.urgent != nil && b.urgent(first)
-	var timeout <-chan time.Time
+// waits is how long an item waits for company at this moment.
+func (b *batcher[T]) waits(item T) time.Duration {
+	if b.patience == nil {
+		return b.linger
+	}
+	patience := b.patience(item)
+	if time.Since(b.gathered) >= patience { // no batch comes soon after another
+		return min(patience, b.linger)
+	}
+	return patience
+}
+
+// atOnce is how long an item waits that is among the last.
+func atOnce[T any](T) time.Duration { return 0 }
+
+// gather takes what waits, and if that is little, what comes until one of the items has waited as long as it does.
+func (b *batcher[T]) gather(first T, waits func(T) time.Duration) []T {
+	batch := make([]T, 0, 32)
+	var until time.Time
+	take := func(item T) {
+		if by := time.Now().Add(waits(item)); len(batch) == 0 || by.Before(until) {
+			until = by
+		}
+		batch = append(batch, item)
+	}
+	take(first)
 	for len(batch) < b.max {
 		select {
 		case q := <-b.items:
-			batch = append(batch, q.item)
-			urgent = urgent || b.urgent != nil && b.urgent(q.item)
+			take(q.item)
 			continue
 		default:
 		}
-		if linger <= 0 || urgent {
+		left := time.Until(until)
+		if left <= 0 {
 			return batch
-		}
-		if timeout == nil {
-			timeout = time.After(linger)
 		}
 		select {
 		case q := <-b.items:
-			batch = append(batch, q.item)
-			urgent = b.urgent != nil && b.urgent(q.item)
-		case <-timeout:
+			take(q.item)
+		case <-time.After(left):
 			return batch
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // written collects a batcher's batches.
@@ -86,15 +87,24 @@ func TestBatcher(t *testing.T) {
 	}
 }
 
-// TestABatchWaitsLongerWhileManyCome: the first of a quiet moment waits for the linger alone, those that follow for the window, and what is
-// urgent for none. Two workers do not part what comes between them.
+// TestABatchWaitsLongerWhileManyCome: the first of a quiet moment waits for the linger alone, those that follow as long as they have patience,
+// and what has none for nobody. A batch goes when the first of its items has waited as long as that does. Two workers do not part what comes
+// between them.
 func TestABatchWaitsLongerWhileManyCome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const urgent = 99
+		const urgent, hasty = 99, 88
 		w := &written{}
 		b := newBatcher(100, 2*time.Millisecond, 100, w.write)
-		b.window, b.urgent = func() time.Duration { return 10 * time.Millisecond }, func(i int) bool { return i == urgent }
+		b.patience = func(i int) time.Duration {
+			switch i {
+			case urgent:
+				return 0
+			case hasty:
+				return 3 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}
 		var wg sync.WaitGroup
 		b.start(t.Context(), 2, &wg)
 		add := func(items ...int) {
@@ -111,12 +121,14 @@ func TestABatchWaitsLongerWhileManyCome(t *testing.T) {
 		time.Sleep(1500 * time.Microsecond)
 		add(slices.Repeat([]int{1}, 9)...)
 		add(2, urgent)
+		add(5, hasty, 6)
+		time.Sleep(1500 * time.Microsecond)
 		add(slices.Repeat([]int{3}, 4)...)
 		time.Sleep(time.Second)
 		add(4)
 		time.Sleep(1500 * time.Microsecond)
 		synctest.Wait() // nobody writes what is read
-		if diff := cmp.Diff([][]int{{0}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 2}, {urgent}, {3, 3, 3, 3}, {4}}, w.batches); diff != "" {
+		if diff := cmp.Diff([][]int{{0}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 2}, {urgent}, {5, hasty, 6}, {3, 3, 3, 3}, {4}}, w.batches); diff != "" {
 			t.Errorf("batches (-want +got):\n%s", diff)
 		}
 		b.stop()
@@ -310,39 +322,30 @@ func TestResultsWaitAlsoWithTheirExecutors(t *testing.T) {
 	})
 }
 
-// TestSeveralAdminsAskNoMoreOftenThanOne: each has its part of the results, and waits so much longer for them, up to a bound.
-func TestSeveralAdminsAskNoMoreOftenThanOne(t *testing.T) {
-	t.Parallel()
-	for admins, want := range map[int]time.Duration{0: 10 * time.Millisecond, 1: 10 * time.Millisecond, 2: 20 * time.Millisecond, 5: 50 * time.Millisecond, 30: 50 * time.Millisecond} {
-		if got := windowOf(admins, false); got != want {
-			t.Errorf("results wait %v at one of %d admins, want %v", got, admins, want)
-		}
-	}
-	if got := windowOf(1, true); got != 50*time.Millisecond {
-		t.Errorf("while runs wait for being sent results wait %v", got)
-	}
-	b := setup(t, dbtest.New(t, db.MySQL), shortLease, addressA)
-	if got := b.engine.finisher.window(); got != finishWindow {
-		t.Errorf("at the only admin they wait %v", got)
-	}
-	b.second(shortLease)
-	b.await("the admins know each other", func() bool { return b.engine.finisher.window() == 2*finishWindow })
-}
-
-// TestResultsLeaveTheProcessorToWhatWaitsForBeingSent: they wait for each other longer as long as some does.
-func TestResultsLeaveTheProcessorToWhatWaitsForBeingSent(t *testing.T) {
+// TestHowLongResultsWaitForEachOther: those of a request of several wait longest; one by itself is of a reporter that may wait for the answer
+// before the next, and behind a full request more wait at their executor.
+func TestHowLongResultsWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.New(t, db.SQLite), shortLease, addressA)
-	b.engine.queues.mu.Lock()
-	b.engine.queues.queued++
-	b.engine.queues.mu.Unlock()
-	if got := b.engine.finisher.window(); got != mostWindow {
-		t.Errorf("they wait %v for each other while a run waits", got)
+	for n, want := range map[int]time.Duration{1: 10 * time.Millisecond, 2: 50 * time.Millisecond, 49: 50 * time.Millisecond, 50: 0, 51: 50 * time.Millisecond, 1000: 50 * time.Millisecond} {
+		request := make([]wire.Callback, n)
+		for i := range request {
+			request[i] = wire.Callback{LogID: int64(i + 1), HandleCode: wire.CodeSuccess}
+		}
+		items := finishings(request)
+		if got := b.engine.finisher.patience(items[n-1]); got != want {
+			t.Errorf("a result of a request of %d waits %v, want %v", n, got, want)
+		}
+		items[0].code = wire.CodeFail
+		if got := b.engine.finisher.patience(items[0]); got != 0 {
+			t.Errorf("a failure in a request of %d waits %v", n, got)
+		}
 	}
-	b.engine.queues.mu.Lock()
-	b.engine.queues.queued--
-	b.engine.queues.mu.Unlock()
-	if got := b.engine.finisher.window(); got != finishWindow {
-		t.Errorf("they wait %v for each other while none waits", got)
+	ours := finishings([]wire.Callback{{LogID: 1, HandleCode: wire.CodeSuccess, Waited: 1}})
+	if got := b.engine.finisher.patience(ours[0]); got != 50*time.Millisecond {
+		t.Errorf("a result of an executor of ours waits %v", got)
+	}
+	if got := b.engine.finisher.patience(finishing{code: wire.CodeSuccess}); got != 10*time.Millisecond {
+		t.Errorf("an end that the engine makes up waits %v", got)
 	}
 }

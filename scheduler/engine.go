@@ -292,9 +292,14 @@ func New(cfg Config) (*Engine, error) {
 	e.queues.low, e.queues.drained = e.crowdedAt()/2, e.crowd.drained
 	e.recorder = newBatcher(db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher(db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
-	e.finisher.window, e.finisher.urgent = func() time.Duration { return windowOf(e.Admins(), e.queues.busy()) }, e.urgent
+	e.finisher.patience = e.companyFor
 	e.beginner = newBatcher(db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
-	e.beginner.urgent = func(d *dispatch) bool { return d.step != 0 } // a step of another flow follows the one before it at once
+	e.beginner.patience = func(d *dispatch) time.Duration {
+		if d.step != 0 { // a step of another flow follows the one before it at once
+			return 0
+		}
+		return e.beginner.linger
+	}
 	e.admitter = newBatcher(db.MaxBatch, 0, cfg.PerAddress, e.admitBatch)
 	e.callbacks = &Callbacks{queries: db.New(), cfg: callbacksConfig{Pool: cfg.Pool, Now: e.now, Mine: e.node.Mine, Complete: e.complete, Changed: e.hub.changed}}
 	e.outputs = &Outputs{queries: db.New(), held: semaphore.NewWeighted(answersHeld), cfg: outputsConfig{

@@ -81,8 +81,8 @@ func TestTheEndOfAStepWaitsForNoCompany(t *testing.T) {
 		plain := b.trigger(b.addJob(nil))
 		run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil))}}, nil))
 		first := b.runOf(run, "first")
-		b.await("the step is kept", func() bool { return b.engine.finisher.urgent(finishing{id: first, code: 200}) })
-		if b.engine.finisher.urgent(finishing{id: plain, code: 200}) {
+		b.await("the step is kept", func() bool { return b.engine.urgent(finishing{id: first, code: 200}) })
+		if b.engine.urgent(finishing{id: plain, code: 200}) {
 			t.Error("the result of a run of no flow waits for no company either")
 		}
 
@@ -90,8 +90,8 @@ func TestTheEndOfAStepWaitsForNoCompany(t *testing.T) {
 		inner := b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "wait", Wait: &flow.Wait{Seconds: 3600}}}}, func(p *db.InsertJobParams) { p.JobDesc = "inner" })
 		outer := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "inner", Flow: &flow.JobRef{ID: inner}}}}, nil))
 		end := finishing{id: b.runOf(outer, "inner"), code: 200, flow: true}
-		b.await("the inner flow is kept", func() bool { return b.engine.finisher.urgent(end) })
-		if of := b.engine.beginner.urgent; !of(&dispatch{step: 1}) || of(&dispatch{}) {
+		b.await("the inner flow is kept", func() bool { return b.engine.urgent(end) })
+		if of := b.engine.beginner.patience; of(&dispatch{step: 1}) != 0 || of(&dispatch{}) == 0 {
 			t.Error("a flow that is a step begins with company, or all others without")
 		}
 	})

@@ -128,6 +128,9 @@ type RegistryRequest struct {
 	TakesEnvironment bool `json:"takesEnvironment,omitempty"`
 }
 
+// FullReport is how many results an executor of 3.4.1 or later reports at once at most (docs/compat.md §1.5): more wait then.
+const FullReport = 50
+
 // Callback reports how a run ended (docs/compat.md §1.5).
 type Callback struct {
 	LogID       int64  `json:"logId"`
