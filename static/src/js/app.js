@@ -39,10 +39,12 @@ document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (detail.verb !== "get") return;
   for (const [name, value] of [...detail.formData.entries()]) if (value === "") detail.formData.delete(name);
 });
-// What is pressed may be closed to a second press until it is answered, and loses the focus by that. It has it again, or what came in its place.
-document.addEventListener("htmx:afterRequest", ({ detail: { elt, requestConfig } }) => {
-  const pressed = requestConfig.triggeringEvent?.submitter ?? elt;
-  if (document.activeElement === document.body) (pressed.isConnected ? pressed : document.getElementById(pressed.id))?.focus();
+// What is pressed may be closed to a second press until it is answered, and loses the focus by that. It has it again, or what came in its place; or the list, if
+// that is drawn anew after a dialog has given the focus back into it.
+document.addEventListener("htmx:afterRequest", ({ detail: { requestConfig } }) => {
+  const pressed = requestConfig.triggeringEvent?.submitter ?? requestConfig.elt;
+  if (document.activeElement !== document.body) return;
+  [pressed, document.getElementById(pressed.id), requestConfig.triggeringEvent && document.querySelector("[data-results]")].find((back) => back?.checkVisibility())?.focus();
 });
 htmx.onLoad((root) => {
   jobPicker(root);
