@@ -101,10 +101,10 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 	p.AheadEnds = f.T("dashboard.ahead.ends", "At", f.now.Add(41*time.Minute).Format("15:04:05"))
 	for d := range 7 {
 		day := f.now.AddDate(0, 0, -d)
-		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: "/runs?day"}
+		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: fmt.Sprintf("/runs?day=%d", d)}
 		for h := range row.Hours {
 			if d > 0 || h <= 10 {
-				row.Hours[h] = dashboard.Hour{Level: (h*h/7 + d*3) % 6, Title: fmt.Sprintf("%s %02d:00", day.Format("01-02"), h), URL: "/runs?hour", Now: d == 0 && h == 10}
+				row.Hours[h] = dashboard.Hour{Level: (h*h/7 + d*3) % 6, Title: fmt.Sprintf("%s %02d:00", day.Format("01-02"), h), URL: fmt.Sprintf("/runs?hour=%d-%d", d, h), Now: d == 0 && h == 10}
 			}
 		}
 		p.Week = append(p.Week, row)
@@ -154,13 +154,13 @@ func (f fakes) forecastPage() dashboard.ForecastPage {
 	}
 	for d := range 14 {
 		day := first.AddDate(0, 0, d)
-		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: "/jobs?show=due"}
+		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: fmt.Sprintf("/jobs?show=due&day=%d", d)}
 		for h := range row.Hours {
 			if d == 0 && h < first.Hour() {
 				continue
 			}
 			n := runs(h)
-			row.Hours[h] = dashboard.Hour{Level: 1 + 4*n/12400, URL: "/jobs?show=due", Title: f.T("forecast.hour", "At", day.Format("01-02 ")+fmt.Sprintf("%02d:00", h), "N", format.Number(int64(n)))}
+			row.Hours[h] = dashboard.Hour{Level: 1 + 4*n/12400, URL: fmt.Sprintf("/jobs?show=due&hour=%d-%d", d, h), Title: f.T("forecast.hour", "At", day.Format("01-02 ")+fmt.Sprintf("%02d:00", h), "N", format.Number(int64(n)))}
 		}
 		p.Hours = append(p.Hours, row)
 		if d < 6 {

@@ -3,14 +3,17 @@ package gallery
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
@@ -46,4 +49,31 @@ func TestTheListHasTheFocusAfterADeed(t *testing.T) {
 		chromedp.KeyEvent(kb.Escape), until(`document.activeElement.matches(".bulk-bar [value=stop]")`))
 	close(closed)
 	do(t, until(`document.activeElement.matches("[data-results]")`))
+}
+
+// TestTheWeekIsOneStop goes over the table of a week's hours: the tab key stops at this hour, arrow keys lead to other hours and to the days, and what
+// had the focus last is the stop from then on, also after the page was drawn anew.
+func TestTheWeekIsOneStop(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, dashboard.Whole(f.dashboard(true)), "") })
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	do := doer(open(t))
+	back := chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(input.ModifierShift))
+	day := until(`document.activeElement.matches(".heat tbody tr:nth-child(2) td:first-child a")`)
+	do(t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server.URL+"/"), until(`document.querySelector(".heat-scroll").tabIndex === -1`),
+		chromedp.Focus(`.heat td.now a`), chromedp.KeyEvent(kb.Tab), until(`document.activeElement.matches("section:has(.heat) ~ section *")`),
+		back, until(`document.activeElement.matches(".heat td.now a")`),
+		chromedp.KeyEvent(kb.ArrowDown), until(`document.activeElement.closest("tr").rowIndex === 2`),
+		chromedp.KeyEvent(strings.Repeat(kb.ArrowLeft, 30)), day,
+		back, until(`document.activeElement.matches("section:has(.heat) .panel-head a")`),
+		chromedp.KeyEvent(kb.Tab), day,
+		// What is drawn anew comes with the server's stops.
+		chromedp.Evaluate(`document.querySelectorAll(".heat-scroll, .heat td.now a").forEach((e) => e.setAttribute("tabindex", "0"))`, nil),
+		until(`document.querySelector(".heat-scroll").tabIndex === -1 && document.querySelectorAll(".heat a[tabindex='0']").length === 1`), day)
 }

@@ -1,6 +1,6 @@
 // Keyboard: Ctrl+K opens the palette, "?" the list of keys; "/" goes to the search field, Escape leaves it; "g" and a letter
 // go to a place of the navigation; j and k walk through a list, Enter opens its row, x picks it, and what has a [data-key] is clicked by
-// it: in the current row, or else on the page. Arrow keys walk through the cells of a heat map. Whoever wants none of the single keys switches them off, and has Ctrl+K and Escape left.
+// it: in the current row, or else on the page. Whoever wants none of the single keys switches them off, and has Ctrl+K and Escape left.
 export function keys() {
   // The keyboards of phones have a key of their own for it, so the form's sending is what counts, not the Enter key.
   document.addEventListener("submit", (event) => {
@@ -41,12 +41,6 @@ export function keys() {
     const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
     if (typing) {
       if (event.key === "Escape" && typing.matches("[data-search]")) typing.blur();
-      return;
-    }
-    const cell = event.target.closest?.("a.cell");
-    if (cell && arrows[event.key]) {
-      event.preventDefault();
-      walkCells(cell, arrows[event.key]);
       return;
     }
     if (document.querySelector("dialog[open]") || "noKeys" in document.body.dataset) return;
@@ -90,22 +84,6 @@ function walkRows(step) {
   next.classList.add("current");
   next.scrollIntoView({ block: "nearest" });
   next.querySelector("a[data-open], a.title, a")?.focus({ preventScroll: true });
-}
-
-const arrows = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-
-// The cells of a heat map are one stop of the tab key: the one that had the focus last.
-function walkCells(from, [down, right]) {
-  const { parentElement: row, cellIndex } = from.parentElement;
-  let at = row.sectionRowIndex + down;
-  let column = cellIndex + right;
-  for (let cell; (cell = row.parentElement.rows[at]?.cells[column]); at += down, column += right) {
-    const to = cell.querySelector("a.cell");
-    if (!to) continue;
-    from.tabIndex = -1;
-    to.tabIndex = 0;
-    return to.focus();
-  }
 }
 
 const selected = (list) => list.querySelector("[aria-selected=true]");

@@ -1,4 +1,4 @@
-// A picture of steps or jobs is one stop of the tabulator key. From there arrow keys lead to the next box in their direction, Home and End to the
+// A picture of steps or jobs, and a table of hours, is one stop of the tabulator key. From there arrow keys lead to the next box in their direction, Home and End to the
 // first and the last. Without this script each box is a stop.
 const boxes = (svg) => [...svg.querySelectorAll("a[href]")];
 let last = ""; // the box that had the focus
@@ -12,6 +12,12 @@ function stops() {
     const stop = all.find((box) => box.id === last) ?? all[0];
     for (const box of all) set(box, box === stop ? "0" : "-1");
     if (stop) set(svg.closest(".flow-picture"), "-1");
+  }
+  for (const table of document.querySelectorAll("table.heat")) {
+    const all = [...table.querySelectorAll("tbody a")];
+    const stop = all.find((cell) => cell.href === last) ?? table.querySelector("a.cell[tabindex='0']") ?? all[0];
+    for (const cell of all) set(cell, cell === stop ? "0" : "-1");
+    if (stop) set(table.parentElement, "-1");
   }
 }
 
@@ -38,16 +44,33 @@ function next(all, from, key) {
   return best;
 }
 
+// The hours of a table and the day before them.
+const cells = "table.heat tbody a";
+
+function walkCells(from, key) {
+  const [axis, sign] = ways[key];
+  const { parentElement: row, cellIndex } = from.parentElement;
+  const { rows } = row.parentElement;
+  for (let at = row.sectionRowIndex, column = cellIndex; ; ) {
+    if (axis) at += sign;
+    else column += sign;
+    const there = rows[at]?.cells[column];
+    const to = there?.querySelector("a");
+    if (to || !there) return to;
+  }
+}
+
 document.addEventListener("keydown", (event) => {
-  const from = event.target.closest("svg.flow a[href]");
-  if (!from || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || !(event.key in ways || event.key === "Home" || event.key === "End")) return;
+  const from = event.target.closest(`svg.flow a[href], ${cells}`);
+  const svg = from?.closest("svg.flow");
+  if (!from || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || !(event.key in ways || (svg && (event.key === "Home" || event.key === "End")))) return;
   event.preventDefault(); // also where there is no further box: the page does not move by the key that moves the focus
-  next(boxes(from.closest("svg.flow")), from, event.key)?.focus();
+  (svg ? next(boxes(svg), from, event.key) : walkCells(from, event.key))?.focus();
 });
 document.addEventListener("focusin", (event) => {
-  const box = event.target.closest("svg.flow a[href]");
+  const box = event.target.closest(`svg.flow a[href], ${cells}`);
   if (!box) return;
-  last = box.id;
+  last = box.id || box.href;
   stops();
 });
 // Pictures are drawn anew while somebody edits and while a run goes on.
