@@ -1,13 +1,16 @@
 package gallery
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -32,7 +35,9 @@ func TestTheListHasTheFocusAfterADeed(t *testing.T) {
 		}
 		render(w, r, 200, jobs.List(f.jobs()), ui.FragmentResults)
 	})
-	mux.HandleFunc("GET /jobs/bulk", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Bulk(f.bulk("stop")), ui.FragmentDialog) })
+	mux.HandleFunc("GET /jobs/bulk", func(w http.ResponseWriter, r *http.Request) {
+		render(w, r, 200, jobs.Bulk(f.bulk("stop")), ui.FragmentDialog)
+	})
 	mux.HandleFunc("POST /jobs/bulk", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("HX-Trigger", "jobs-changed")
 		render(w, r, 200, jobs.BulkDone(f.bulk("stop")), ui.FragmentDialog)
@@ -57,7 +62,9 @@ func TestTheWeekIsOneStop(t *testing.T) {
 	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
 	mux := http.NewServeMux()
 	mux.Handle(static.Prefix, static.Handler())
-	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, dashboard.Whole(f.dashboard(true)), "") })
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		render(w, r, 200, dashboard.Whole(f.dashboard(true)), "")
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -76,4 +83,62 @@ func TestTheWeekIsOneStop(t *testing.T) {
 		// What is drawn anew comes with the server's stops.
 		chromedp.Evaluate(`document.querySelectorAll(".heat-scroll, .heat td.now a").forEach((e) => e.setAttribute("tabindex", "0"))`, nil),
 		until(`document.querySelector(".heat-scroll").tabIndex === -1 && document.querySelectorAll(".heat a[tabindex='0']").length === 1`), day)
+}
+
+// TestDialogsSayWhatTheyAskAndBeginThere opens every question of the gallery as a dialog. Screen readers say with its title what it says will happen, and the
+// keyboard begins at its first field, or, where there is none or it cannot be taken back, at the button that changes nothing; never at the one that closes it in the corner. Names of jobs in a list are not read out with it.
+func TestDialogsSayWhatTheyAskAndBeginThere(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	panels := make(map[string]string)
+	for _, p := range f.pages() {
+		var buf bytes.Buffer
+		if err := p.component.Render(t.Context(), &buf); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := goquery.NewDocumentFromReader(&buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if panel := doc.Find(".panel-page"); panel.Length() > 0 {
+			if panels[p.name], err = panel.Html(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.List(f.jobs()), "") })
+	mux.HandleFunc("/panel/{name}", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(panels[r.PathValue("name")])) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	do := doer(open(t))
+	do(t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server.URL+"/"), until(`window.htmx !== undefined`))
+	for name := range panels {
+		var wrong []string
+		do(t, chromedp.Evaluate(`(async () => {
+			const dialog = document.getElementById("dialog"), wrong = [];
+			await new Promise((done) => { document.addEventListener("htmx:afterSettle", () => setTimeout(done), { once: true }); htmx.ajax("GET", "/panel/`+name+`", { target: "#dialog" }); });
+			if (!dialog.open) return ["is not open"];
+			const at = document.activeElement, what = at.outerHTML.slice(0, 120);
+			const field = (!dialog.querySelector("footer .danger") || dialog.querySelector("[autofocus], [aria-invalid=true]")) && [...dialog.querySelectorAll(".body :is(input, select, textarea)")].find((e) => e.type !== "hidden" && !e.disabled && e.checkVisibility());
+			if (!dialog.contains(at)) wrong.push("begins outside, at " + what);
+			else if (at.matches("header :not(h1)")) wrong.push("begins in its corner, at " + what);
+			else if (field && !at.matches("input, select, textarea")) wrong.push("has fields and begins at " + what);
+			else if (!field && at.matches(":is(.danger, .primary):not([data-close])") && dialog.querySelector("footer [data-close]")) wrong.push("begins at what it asks about: " + what);
+			const said = (dialog.getAttribute("aria-describedby") ?? "").split(" ").map((id) => document.getElementById(id)?.textContent ?? "").join(" ");
+			for (const text of dialog.querySelectorAll(".body > p, .body > .notice")) if (!said.includes(text.textContent)) wrong.push("does not say “" + text.textContent.trim().slice(0, 60) + "”");
+			if (!field && dialog.querySelector("footer [data-close]") && !said.trim() && !dialog.querySelector(".keys-list, .bulk-items")) wrong.push("says nothing but its title");
+			await new Promise((done) => { dialog.addEventListener("close", () => setTimeout(done), { once: true }); dialog.close(); });
+			return wrong;
+		})()`, &wrong, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		for _, w := range wrong {
+			t.Errorf("%s %s", name, w)
+		}
+	}
+	if len(panels) < 30 {
+		t.Errorf("%d dialogs were looked at", len(panels))
+	}
 }
