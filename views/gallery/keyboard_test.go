@@ -142,3 +142,58 @@ func TestDialogsSayWhatTheyAskAndBeginThere(t *testing.T) {
 		t.Errorf("%d dialogs were looked at", len(panels))
 	}
 }
+
+// TestWhatAPageIsForIsInSight looks at the editors and at every dialog on a small laptop: the button that saves or does it stands on the first screen, and
+// what gets the focus by the tab key does not lie behind it.
+func TestWhatAPageIsForIsInSight(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	shown := make(map[string]page)
+	for _, p := range f.pages() {
+		var buf bytes.Buffer
+		if err := p.component.Render(t.Context(), &buf); err != nil {
+			t.Fatal(err)
+		}
+		if text := buf.String(); strings.Contains(text, `class="panel-page"`) || strings.Contains(text, `class="glue-save"`) {
+			shown[p.name] = p
+		}
+	}
+	mux.HandleFunc("/page/{name}", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, shown[r.PathValue("name")].component, "") })
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	do := doer(open(t))
+	do(t, chromedp.EmulateViewport(1280, 720))
+	for name := range shown {
+		var wrong []string
+		do(t, chromedp.Navigate(server.URL+"/page/"+name), until(`[...document.querySelectorAll("link[rel=stylesheet]")].every((l) => l.sheet)`), chromedp.Evaluate(`(() => {
+			const wrong = [], panel = document.querySelector(".panel-page"), dialog = document.querySelector("#dialog");
+			if (panel && dialog) {
+				dialog.replaceChildren(...panel.childNodes);
+				dialog.showModal();
+			}
+			const within = dialog?.open ? dialog : document.querySelector("main");
+			const foot = within.querySelector(".glue-save, footer");
+			const deed = foot?.querySelector(".button.primary, .button.danger");
+			if (!deed) return wrong;
+			const at = deed.getBoundingClientRect();
+			if (at.bottom > innerHeight || !deed.contains(document.elementFromPoint(at.left + 5, at.top + at.height / 2))) wrong.push("“" + deed.innerText.trim() + "” ends at " + at.bottom);
+			for (const stop of within.querySelectorAll("a[href], button, input, select, textarea")) {
+				if (foot.contains(stop) || stop.disabled || stop.tabIndex < 0 || !stop.checkVisibility({ visibilityProperty: true })) continue;
+				stop.focus();
+				const last = stop.getBoundingClientRect(), over = foot.getBoundingClientRect();
+				if (last.height < 200 && last.right > over.left && last.left < over.right && last.bottom > over.top + 4 && last.top < over.bottom) wrong.push("behind it lies " + stop.outerHTML.slice(0, 80));
+			}
+			return wrong;
+		})()`, &wrong))
+		for _, w := range wrong {
+			t.Errorf("%s: %s", name, w)
+		}
+	}
+	if len(shown) < 40 {
+		t.Errorf("%d pages were looked at", len(shown))
+	}
+}
