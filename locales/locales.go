@@ -160,6 +160,9 @@ func (p *Printer) List(words []string) string { return strings.Join(words, p.T("
 // Gap stands between two sentences: a blank, which Chinese does without.
 func (p *Printer) Gap() string { return p.T("list.sentence", "First", "", "Then", "") }
 
+// turning takes the marks without width out of a name that turn the direction of what follows: in a sentence they would turn its end too.
+var turning = strings.NewReplacer("\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "")
+
 // T says the message of a key. The arguments are pairs of a name and its value. What is counted is named Count, N, All, Running, Waiting
 // or Limit, or Max after Count, and written with separators; the number named Count also chooses the plural form. The value named User is
 // said as [Printer.Who] does. A key that does not exist is shown as !key!, which the view tests look for.
@@ -173,6 +176,9 @@ func (p *Printer) T(key string, args ...any) string {
 		for i := 0; i+1 < len(args); i += 2 {
 			name := fmt.Sprint(args[i])
 			data[name] = args[i+1]
+			if text, ok := args[i+1].(string); ok {
+				data[name] = turning.Replace(text)
+			}
 			switch name {
 			case "Count":
 				config.PluralCount = args[i+1]
@@ -185,7 +191,7 @@ func (p *Printer) T(key string, args ...any) string {
 				}
 			case "User":
 				if who, ok := args[i+1].(string); ok {
-					data[name] = p.Who(who)
+					data[name] = p.Who(turning.Replace(who))
 				}
 			}
 		}

@@ -389,3 +389,16 @@ func TestTaiwanReadsItsOwnWords(t *testing.T) {
 		}
 	}
 }
+
+// A name that turns the direction of what follows turns its own letters only, not the end of the sentence that it stands in.
+func TestANameDoesNotTurnItsSentence(t *testing.T) {
+	p := New().Printer(English)
+	for _, args := range [][]any{{"Name", "\u202eevil"}, {"Name", "\u202a\u202b\u202d\u2066\u2067\u2068evil\u2069\u202c"}} {
+		if got, want := p.T("jobs.flash.created", args...), "“evil” is created. It is stopped until you start it."; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := p.T("jobs.flash.created", "Name", "الطلبات"); !strings.Contains(got, "“الطلبات”") {
+		t.Errorf("%q has lost its letters", got)
+	}
+}
