@@ -31,6 +31,7 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/notes"
+	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/timeline"
 	"github.com/punctual-job/punctual/views/ui"
@@ -57,6 +58,10 @@ var uglyKinds = []uglyKind{
 			"每日核对全部门店的销售流水并汇总为凭证", "إغلاق الطلبات غير المدفوعة (النسخة ٢) ", "Ệ̷̢̛̜͈́͒r̶̡̺̈́̆g̵̨̛̘e̶̡̛b̷̧̛̹n̶̨̛i̸̢͝s̸̛͜ ", "סגירת הזמנות — orders 2026 \u202egnidne ",
 		}[h.Sum32()%4]
 		return string([]rune(strings.Repeat(text, most/len([]rune(text))+1))[:min(most, 64)])
+	}},
+	{"marks", locales.English, func(_ string, most int) string {
+		text := "👩🏽‍🚀🏴‍☠️<b onclick=alert(1)>&amp;</b>\n\n\u200b\u200d\ufeff\u2066الطلبات\u2069👨‍👩‍👧‍👦\t‮x"
+		return string([]rune(strings.Repeat(text, most/len([]rune(text))+1))[:most])
 	}},
 }
 
@@ -340,13 +345,16 @@ func failures(n int) map[int]runstate.State {
 }
 
 // TestUglyDataKeepsItsPlace draws every page with names that are as long as they may be and cannot be broken, that are wide, go from right to left
-// or stand on one another; and pages with as much on them as there may be. On a laptop and on a phone none is wider than its window, whatever can
+// or stand on one another, or with emoji, markup, line breaks and what has no width; and pages with as much on them as there may be. On a laptop and on a phone none is wider than its window, whatever can
 // be pressed is in reach, no text covers another, and none leaves its box.
 func TestUglyDataKeepsItsPlace(t *testing.T) {
 	var first []byte
 	var pages []headed
 	for _, kind := range uglyKinds {
 		drawn := uglyPages(kind)
+		found := uglyFakes(kind).palette()
+		found.Box = true
+		drawn = append(drawn, page{"palette", "/palette", palette.Palette(found)})
 		if kind.name == "letters" { // which are the hardest, and every page takes its time
 			drawn = append(drawn, uglyFakes(kind).pages()...)
 		}
@@ -496,6 +504,23 @@ const place = `
 	while (!sheets()) await frame();
 	await document.fonts.ready;
 	look(document.body);
+	// Menus, each by itself. Where there is more room a script opens them to the other side.
+	for (const menu of [...document.querySelectorAll("details.menu")].slice(0, 4)) {
+		if (!seen(menu)) continue;
+		menu.scrollIntoView({ block: "center" });
+		menu.open = true;
+		const list = menu.querySelector(".menu-list"), edge = list.getBoundingClientRect(), range = document.createRange();
+		if (edge.left < 0 || edge.right > innerWidth + 1 || edge.width > 420) say("menu of " + parts(edge), list);
+		if (list.scrollWidth > list.clientWidth + 1) say("menu that scrolls sideways", list);
+		for (const walk = document.createTreeWalker(list, NodeFilter.SHOW_TEXT); walk.nextNode();) {
+			const parent = walk.currentNode.parentElement;
+			if (!walk.currentNode.data.trim() || parent.closest("select, script") || !seen(parent)) continue;
+			range.selectNodeContents(walk.currentNode);
+			rooms = new Map();
+			for (const r of range.getClientRects()) if (r.width > 1 && shown(r, parent).right > edge.right + 1) say("leaves its menu", parent);
+		}
+		menu.open = false;
+	}
 	const dialog = document.querySelector("#dialog"), panel = document.querySelector(".panel-page");
 	if (dialog && panel) {
 		dialog.replaceChildren(...panel.childNodes);
