@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -347,7 +348,34 @@ func TestHowLongResultsWaitForEachOther(t *testing.T) {
 	if got := b.engine.finisher.patience(ours[0]); got != 50*time.Millisecond {
 		t.Errorf("a result of an executor of ours waits %v", got)
 	}
+	ours[0].sending = &outcome{d: &dispatch{job: &job{parent: true}}}
+	if got := b.engine.finisher.patience(ours[0]); got != 0 {
+		t.Errorf("one that starts other jobs waits %v", got)
+	}
 	if got := b.engine.finisher.patience(finishing{code: wire.CodeSuccess}); got != 10*time.Millisecond {
 		t.Errorf("an end that the engine makes up waits %v", got)
 	}
+}
+
+// TestAParentsResultWaitsForNobody, whether its schedule made the run or somebody started it: another job waits for it.
+func TestAParentsResultWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		child := b.addJob(nil)
+		for text, want := range map[db.Text]bool{"": false, db.Text(fmt.Sprint(child)): true} {
+			id := b.addJob(func(p *db.InsertJobParams) { p.ChildJobIDs = text })
+			row, err := db.New().GetJob(t.Context(), pool, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := jobOf(&row, pool).parent; got != want {
+				t.Errorf("started by hand with children %q: %v", text, got)
+			}
+			due := db.ListDueJobsRow{ID: id, ChildJobIDs: text}
+			if got := b.engine.dueJob(&due).parent; got != want {
+				t.Errorf("due with children %q: %v", text, got)
+			}
+		}
+	})
 }

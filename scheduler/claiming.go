@@ -249,7 +249,7 @@ func (e *Engine) dueJob(r *db.ListDueJobsRow) *job {
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy),
 		timeoutSeconds: int(r.ExecutorTimeout), retries: r.ExecutorFailRetryCount, glue: r.GlueType, backoff: r.RetryBackoff, again: r.WhenLost == string(jobspec.WhenLostAgain), line: jobspec.Priority(r.Priority).Line(),
-		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone, keep: jobspec.Keep(r.KeepOutput),
+		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, parent: r.ChildJobIDs != "", limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone, keep: jobspec.Keep(r.KeepOutput),
 	}
 	j.limit, j.policy = limitOf(j.glue, j.block, j.limit, j.policy)
 	if r.GlueUpdateTime.Valid {

@@ -24,6 +24,7 @@ type job struct {
 	backoff        string // how long retries wait, see package backoff
 	again          bool   // a lost run is run once more, see again.go
 	delayed        bool   // FIX_DELAY: its next time hangs on the end of this run
+	parent         bool   // a success starts other jobs
 	limit          int    // runs at a time in the cluster; 0: no limit
 	line           int64  // in which its runs wait for the limit of its group; lower ones are first
 	policy         jobspec.Concurrency

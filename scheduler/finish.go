@@ -78,7 +78,7 @@ func (e *Engine) companyFor(f finishing) time.Duration {
 	return finishAlone
 }
 
-// urgent says that others wait for this run's end: the next step of a flow, a retry, a run without a slot, a fire that is reckoned from it. Of
+// urgent says that others wait for this run's end: the next step of a flow, a retry, a child, a run without a slot, a fire that is reckoned from it. Of
 // one that took longer than [carryFor], or was quicker than the answer to its request, only the first is known.
 func (e *Engine) urgent(f finishing) bool {
 	if f.code != wire.CodeSuccess {
@@ -88,7 +88,7 @@ func (e *Engine) urgent(f finishing) bool {
 		return e.flows.kept.goes(f.id)
 	}
 	d := f.sending.d
-	return d.step != 0 || d.job.delayed || e.limited(d.job)
+	return d.step != 0 || d.job.parent || d.job.delayed || e.limited(d.job)
 }
 
 // reply collects what became of the results of one request.

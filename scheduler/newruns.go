@@ -245,12 +245,14 @@ func parseShard(s string) wireShard {
 }
 
 func jobOf(r *db.Job, pool *db.Pool) *job {
-	return jobToRun(&db.ListJobsToRunRow{
+	j := jobToRun(&db.ListJobsToRunRow{
 		ID: r.ID, JobGroup: r.JobGroup, ScheduleType: r.ScheduleType, MisfireStrategy: r.MisfireStrategy, ExecutorRouteStrategy: r.ExecutorRouteStrategy,
 		ExecutorHandler: r.ExecutorHandler, ExecutorParam: r.ExecutorParam, ExecutorBlockStrategy: r.ExecutorBlockStrategy, ExecutorTimeout: r.ExecutorTimeout,
 		ExecutorFailRetryCount: r.ExecutorFailRetryCount, GlueType: r.GlueType, GlueUpdateTime: r.GlueUpdateTime, TimeZone: r.TimeZone, RetryBackoff: r.RetryBackoff,
 		MaxConcurrent: r.MaxConcurrent, ConcurrencyPolicy: r.ConcurrencyPolicy, KeepOutput: r.KeepOutput, WhenLost: r.WhenLost, Priority: r.Priority,
 	}, pool)
+	j.parent = r.ChildJobIDs != "" // a step of a flow starts none of its own
+	return j
 }
 
 func jobToRun(r *db.ListJobsToRunRow, pool *db.Pool) *job {
