@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/punctual-job/punctual/views/layout"
 )
 
 func troubleIcon(t Trouble) string {
@@ -79,6 +81,15 @@ func stop(days []WeekDay, h Hour) string {
 		return "0"
 	}
 	return "-1"
+}
+
+// framed is the page with the ways to what lies below its lists of troubles.
+func (p Page) framed() layout.Page {
+	whole := p.Page
+	for _, id := range []string{"days", "week", "ahead"} {
+		whole.Parts = append(whole.Parts, layout.Part{ID: id, Name: p.T("dashboard." + id)})
+	}
+	return whole
 }
 
 // gridLines are the quarters of a chart's height.

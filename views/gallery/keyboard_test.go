@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -159,7 +160,9 @@ func TestWhatAPageIsForIsInSight(t *testing.T) {
 			shown[p.name] = p
 		}
 	}
-	mux.HandleFunc("/page/{name}", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, shown[r.PathValue("name")].component, "") })
+	mux.HandleFunc("/page/{name}", func(w http.ResponseWriter, r *http.Request) {
+		render(w, r, 200, shown[r.PathValue("name")].component, "")
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -196,4 +199,44 @@ func TestWhatAPageIsForIsInSight(t *testing.T) {
 	if len(shown) < 40 {
 		t.Errorf("%d pages were looked at", len(shown))
 	}
+}
+
+// TestLinksLeadFarDown follows the links after the one that skips the frame: each leads to a heading of its page, from where the tab
+// key goes on.
+func TestLinksLeadFarDown(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	shown := make(map[string]page)
+	for _, p := range f.pages() {
+		shown[p.name] = p
+	}
+	mux.HandleFunc("/page/{name}", func(w http.ResponseWriter, r *http.Request) {
+		render(w, r, 200, shown[r.PathValue("name")].component, "")
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	do := doer(open(t))
+	do(t, chromedp.EmulateViewport(1280, 720))
+	for name, want := range map[string]int{"dashboard": 3, "dashboard-calm": 3, "job": 4, "job-failing": 4, "run-failed": 2, "run-live": 2, "run-flow": 2} {
+		var wrong []string
+		do(t, chromedp.Navigate(server.URL+"/page/"+name), until(`document.readyState === "complete"`), chromedp.Evaluate(fmt.Sprintf(`(() => {
+			const ways = [...document.querySelectorAll("a.skip:not([href='#content'])")], wrong = [];
+			if (ways.length !== %d) wrong.push(ways.length + " links");
+			for (const way of ways) {
+				const head = document.querySelector(way.hash);
+				if (!head?.matches("main h2")) wrong.push(way.hash + " is no heading");
+				else if (!way.textContent.includes(head.innerText.trim())) wrong.push(way.textContent + " leads to " + head.innerText);
+			}
+			return wrong;
+		})()`, want), &wrong))
+		for _, w := range wrong {
+			t.Errorf("%s: %s", name, w)
+		}
+	}
+	do(t, chromedp.Navigate(server.URL+"/page/dashboard"), until(`document.querySelector(".heat-scroll").tabIndex === -1`), chromedp.Focus(`a.skip[href="#ahead"]`), chromedp.KeyEvent(kb.Enter), until(`location.hash === "#ahead"`),
+		chromedp.KeyEvent(kb.Tab), until(`document.activeElement.closest("section")?.querySelector("h2")?.id === "ahead"`))
 }

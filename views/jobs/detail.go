@@ -139,6 +139,16 @@ const maxRelatives = 6
 
 func shownRelatives(all []Relative) []Relative { return all[:min(len(all), maxRelatives)] }
 
+// framed is the page with the ways to what lies below its head and its executors.
+func (p DetailPage) framed() layout.Page {
+	whole := p.Page
+	whole.Parts = []layout.Part{{ID: "job-runs", Name: p.T("job.runs")}, {ID: "job-config", Name: p.T("job.config")}, {ID: "job-told", Name: p.T("job.told")}}
+	if len(p.Changes) > 0 {
+		whole.Parts = append(whole.Parts, layout.Part{ID: "job-changes", Name: p.T("job.changes")})
+	}
+	return whole
+}
+
 func (p DetailPage) scheduleTone() string {
 	if p.Row.Running {
 		return "online"

@@ -137,6 +137,7 @@ type Page struct {
 	Version string   // of the program, shown in the navigation
 	NoKeys  bool     // single keys do nothing
 	Start   string   // one of Starts; "": the dashboard
+	Parts   []Part   // far down the page
 	Drawn   string   // the time by which the page is drawn, as format.Time has it for scripts
 
 	// Times is the zone in which the page shows times and reads those of its filters; nil: the installation's. Zone names it,
@@ -145,6 +146,9 @@ type Page struct {
 	Zone, Home string
 	Zones      []string
 }
+
+// Part is a part of a long page: a link leads past all that lies before it, for whoever goes by the tab key.
+type Part struct{ ID, Name string }
 
 // ZoneServer is the value of FieldZone that stands for the installation's zone.
 const ZoneServer = "server"

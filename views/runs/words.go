@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -135,4 +136,11 @@ func (p ListPage) lengths() (list []ui.Option) {
 		list = append(list, ui.Option{Value: strconv.FormatInt(s, 10), Label: p.T("runs.filter.longer.atleast", "Length", p.Duration(time.Duration(s)*time.Second)), Selected: s == p.Filter.Longer})
 	}
 	return list
+}
+
+// framed is the page with the ways past its output.
+func (p DetailPage) framed() layout.Page {
+	whole := p.Page
+	whole.Parts = []layout.Part{{ID: "run-why", Name: p.T("runs.why")}, {ID: "run-facts", Name: p.T("runs.facts")}}
+	return whole
 }
