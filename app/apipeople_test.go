@@ -64,6 +64,14 @@ func TestPeopleAreLookedAfterByAProgram(t *testing.T) {
 			t.Errorf("a name that is taken: %+v", r)
 		}
 
+		// Rights in a group that is not there are refused by everything that gives some.
+		nowhere := `"rights":[{"group_id":1,"rights":["run"]},{"group_id":99,"rights":["run"]}]`
+		for _, way := range [][3]string{{"POST", "/users", `{"name":"bert",` + nowhere + `}`}, {"PATCH", at, `{` + nowhere + `}`}, {"POST", "/teams", `{"name":"day",` + nowhere + `}`}} {
+			if got := c.json(422, &r, way[0], way[1], way[2]); !slices.Equal(r.fields(), []string{"body rights rights.error.group"}) || !strings.Contains(got.body, "number 99") {
+				t.Errorf("%s %s for a group that is not there: %s", way[0], way[1], got.body)
+			}
+		}
+
 		var team struct {
 			ID      int
 			Name    string

@@ -390,6 +390,9 @@ func TestPausesAreSeenAhead(t *testing.T) {
 			t.Errorf("the list says %q", text)
 		}
 		// A form says so before its job is saved, and to nobody what pauses an executor that they may not see.
+		if got := b.post("/executors", url.Values{"app_name": {"stock"}, "title": {"Stock"}, "type": {"auto"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create group: %d", got.status)
+		}
 		if got := b.post("/users", url.Values{"name": {"foreigner"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"2.edit"}}); got.status != http.StatusSeeOther {
 			t.Fatalf("create user: %d %s", got.status, got.body)
 		}

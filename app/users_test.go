@@ -25,6 +25,10 @@ func TestUsersInTheConsole(t *testing.T) {
 		if doc := bad.document(t); bad.status != http.StatusUnprocessableEntity || doc.Find(".field .error").Length() != 2 || doc.Find(`input[value="1.run"][checked]`).Length() != 1 {
 			t.Errorf("a refused form: %d, %d errors", bad.status, doc.Find(".field .error").Length())
 		}
+		gone := b.post("/users", url.Values{"name": {"jonas"}, "role": {"user"}, "state": {"active"}, "right": {"1.run", "99.view"}})
+		if said := gone.document(t).Find(".field .error").Text(); gone.status != http.StatusUnprocessableEntity || !strings.Contains(said, "99") {
+			t.Errorf("rights in an executor that is not there: %d %q", gone.status, said)
+		}
 		made := b.post("/users", url.Values{"name": {"jonas"}, "role": {"user"}, "state": {"active"}, "right": {"1.run"}})
 		password, _ := made.document(t).Find("#made-password").Attr("value")
 		if made.status != http.StatusOK || len(password) < 20 {

@@ -339,6 +339,9 @@ func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, 
 		} else if err != nil {
 			return err
 		}
+		if err := s.queries.TakeTurn(ctx, tx, ObjectUser); err != nil { // somebody may be changing one: they hold the groups of their rights after it too
+			return err
+		}
 		if _, err := s.queries.HoldGroup(ctx, tx, id); err != nil { // a job that is on its way to it is counted then
 			return err
 		}

@@ -24,7 +24,7 @@ type Teams struct {
 	audit   *Audit
 }
 
-// TeamName is the name of a team's only field that can be wrong.
+// TeamName is the name of a team's field that can be wrong, beside [UserRights].
 const TeamName = "name"
 
 const (
@@ -226,6 +226,7 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 	}
 	err = s.cfg.Pool.InTurn(ctx, ObjectTeam, func(ctx context.Context, tx *sql.Tx) error {
 		entry := Entry{Action: ActionCreate, Kind: ObjectTeam, ID: id, Name: in.Name}
+		var had map[int64]auth.Rights
 		if id != 0 {
 			old, err := s.read(ctx, tx, id)
 			if err != nil {
@@ -238,9 +239,12 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 				}
 				return changedSince(old.Version(), old.snapshot(), wanted.snapshot())
 			}
-			entry.Action, entry.Before = ActionUpdate, old.snapshot()
+			entry.Action, entry.Before, had = ActionUpdate, old.snapshot(), old.Rights
 		}
-		var err error
+		err := holdGroups(ctx, tx, in.Rights, had)
+		if err != nil {
+			return err
+		}
 		if entry.ID, err = s.write(ctx, tx, id, in); err != nil {
 			return err
 		}

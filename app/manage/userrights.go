@@ -3,10 +3,13 @@ package manage
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 )
 
@@ -68,6 +71,22 @@ func split(in UserInput) (list string, finer map[int64]auth.Rights) {
 		}
 	}
 	return list, finer
+}
+
+// holdGroups refuses rights in a group that is not there, and keeps the others where they are until the end of the transaction. Whoever had
+// such rights before keeps them: another program may have deleted the group, and what is saved may be about something else.
+func holdGroups(ctx context.Context, tx *sql.Tx, wanted, had map[int64]auth.Rights) error {
+	for _, id := range slices.Sorted(maps.Keys(normal(wanted))) {
+		if had[id] != 0 {
+			continue
+		}
+		if held, err := db.New().HoldGroup(ctx, tx, id); err != nil {
+			return fmt.Errorf("hold group: %w", db.Error(err))
+		} else if held == 0 {
+			return problem.InvalidFields(problem.Field{Name: UserRights, Key: "rights.error.group", Args: []any{"ID", strconv.FormatInt(id, 10)}})
+		}
+	}
+	return nil
 }
 
 func (s *Users) grant(ctx context.Context, tx *sql.Tx, id int64, finer map[int64]auth.Rights) error {

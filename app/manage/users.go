@@ -27,6 +27,7 @@ const (
 	UserPassword    = "password"
 	UserOldPassword = "old_password"
 	UserRepeat      = "repeat"
+	UserRights      = "rights"
 )
 
 // User is a user as administrators see one.
@@ -234,6 +235,9 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 	}
 	list, finer := split(in)
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if err := holdGroups(ctx, tx, in.wanted(User{}).Rights, nil); err != nil {
+			return err
+		}
 		var err error
 		id, err = insertUser(ctx, tx, db.InsertUserParams{Username: in.Name, Password: hash, Role: role(in.Admin, in.Auditor), Permission: db.Text(list)})
 		if err != nil {
@@ -290,6 +294,9 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			return changedSince(old.Version(), old.snapshot(), in.wanted(old).snapshot())
 		}
 		if err := in.leaves(old); err != nil {
+			return err
+		}
+		if err := holdGroups(ctx, tx, in.wanted(old).Rights, old.Rights); err != nil {
 			return err
 		}
 		if err := s.write(ctx, tx, old, in); err != nil {

@@ -57,6 +57,10 @@ func TestUsersAreChecked(t *testing.T) {
 			{"a digit first", UserInput{Name: "1anna", Password: "eight-lamp-otter"}, "422 name:user.error.name"},
 			{"21 characters", UserInput{Name: strings.Repeat("a", 21), Password: "eight-lamp-otter"}, "422 name:user.error.name"},
 			{"a short password", UserInput{Name: "dora", Password: "seven77"}, "422 password:user.error.short"},
+			{"rights in a group that is not there", UserInput{Name: "dora", Rights: map[int64]auth.Rights{b.group: auth.RightRun, 999: auth.RightView}}, "422 rights:rights.error.group"},
+			{"all of them", UserInput{Name: "dora", Rights: map[int64]auth.Rights{999: auth.AllRights}}, "422 rights:rights.error.group"},
+			{"rights in no group", UserInput{Name: "dora", Rights: map[int64]auth.Rights{0: auth.RightRun}}, "422 rights:rights.error.group"},
+			{"no right in a group that is not there", UserInput{Name: "emil", Rights: map[int64]auth.Rights{999: 0}}, "ok"},
 			{"an endless password", UserInput{Name: "dora", Password: strings.Repeat("x", 1001)}, "422 password:job.error.too_long"},
 		}
 		for _, tt := range tests {
@@ -94,6 +98,9 @@ func TestRightsKeepXXLJobsList(t *testing.T) {
 		}
 		many := make(map[int64]auth.Rights)
 		for group := range int64(200) {
+			if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_group (id, app_name, title) VALUES (?, 'many', 'many')", group+1000); err != nil {
+				t.Fatal(err)
+			}
 			many[group+1000] = auth.AllRights
 		}
 		if err := b.Users.Update(ctx, b.admin, id, UserInput{Rights: many, Version: u.Version()}); err != nil {
@@ -110,6 +117,57 @@ func TestRightsKeepXXLJobsList(t *testing.T) {
 		}
 		if u, _ = b.Users.Get(ctx, b.admin, id); !u.Admin || len(u.Rights) != 0 {
 			t.Errorf("an administrator has a list: %+v", u)
+		}
+	})
+}
+
+// TestRightsAreInGroupsThatAreThere, of users and of teams. Those in a group that another program has deleted stand in nobody's way.
+func TestRightsAreInGroupsThatAreThere(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		at := func(groups ...int64) map[int64]auth.Rights {
+			rights := make(map[int64]auth.Rights)
+			for _, g := range groups {
+				rights[g] = auth.RightRun
+			}
+			return rights
+		}
+		user, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "ann1", Rights: at(b.group, b.closed)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		team, err := b.Teams.Save(ctx, b.admin, 0, TeamInput{Name: "night", Rights: at(b.group, b.closed)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const refused = "422 rights:rights.error.group"
+		check := func(what, want string, rights map[int64]auth.Rights) {
+			t.Helper()
+			if err := b.Users.Update(ctx, b.admin, user, UserInput{Rights: rights}); kind(err) != want {
+				t.Errorf("a user, %s: %v", what, err)
+			}
+			if _, err := b.Teams.Save(ctx, b.admin, team, TeamInput{Name: "night", Rights: rights}); kind(err) != want {
+				t.Errorf("a team, %s: %v", what, err)
+			}
+		}
+		if _, err := b.Teams.Save(ctx, b.admin, 0, TeamInput{Name: "day", Rights: at(b.group, 999)}); kind(err) != refused {
+			t.Errorf("a new team: %v", err)
+		}
+		check("a group that is not there", refused, at(b.group, 999))
+		u, err := b.Users.Get(ctx, b.admin, user)
+		if g, teamErr := b.Teams.Get(ctx, b.admin, team); err != nil || teamErr != nil || len(u.Rights) != 2 || len(g.Rights) != 2 {
+			t.Errorf("after a refusal: %v, %v, %v", u.Rights, g.Rights, errors.Join(err, teamErr))
+		}
+		if _, err := pool.ExecContext(ctx, "DELETE FROM xxl_job_group WHERE id = ?", b.closed); err != nil { // as XXL-JOB's admin does
+			t.Fatal(err)
+		}
+		check("what they had", "ok", at(b.group, b.closed))
+		check("without it", "ok", at(b.group))
+		check("with it again", refused, at(b.group, b.closed))
+		if err := b.Users.Update(ctx, b.admin, user, UserInput{Admin: true, Rights: at(999)}); err != nil {
+			t.Errorf("an administrator, whose rights do not count: %v", err)
 		}
 	})
 }

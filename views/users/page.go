@@ -53,6 +53,7 @@ const (
 	FieldRole     = "role"  // link.UserAdmin, link.UserAuditor or link.UserNormal
 	FieldState    = "state" // link.UserActive, link.UserDisabled or link.UserLeft
 	FieldRights   = "right" // one value "group.right" for each box that is ticked
+	ErrorRights   = "rights"
 	FieldVersion  = "version"
 	FieldSession  = "session" // empty: all but the one in use
 	// FieldBreakGlass is "on" or absent.

@@ -1093,7 +1093,7 @@ func TeamForm(p TeamPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = rightsForm(p.Page, p.Rights, p.Groups, p.Like, p.action()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = rightsForm(p.Page, p.Rights, p.Groups, p.Like, p.action(), p.Errors[ErrorRights]).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
