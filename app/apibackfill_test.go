@@ -56,6 +56,12 @@ func TestBackfillsByTheAPI(t *testing.T) {
 				t.Errorf("%s: %d %s", bad, got.status, got.body)
 			}
 		}
+		for from, want := range map[string]string{"1926-01-01T00:00:00Z": "body from job.error.not_then", "0001-01-01T00:00:00Z": "body from backfill.error.from"} {
+			var r refusal
+			if got := c.json(422, &r, "POST", path, `{"from":"`+from+`","until":"2026-03-01T04:00:00Z"}`); len(r.fields()) != 1 || r.fields()[0] != want {
+				t.Errorf("from %s: %s", from, got.body)
+			}
+		}
 		for _, change := range []struct{ column, to, back, code string }{
 			{"schedule_conf", "0 0 */12 * * ?", "0 0 2 * * ?", "backfill.plan.changed"},
 			{"time_zone", "Asia/Tokyo", "UTC", "backfill.plan.changed.times"},

@@ -107,7 +107,7 @@ func (c pausesCreate) body(job, group int64, now time.Time) map[string]any {
 		body["scope"] = "all"
 	}
 	until := c.Until
-	if c.For > 0 {
+	if c.For != 0 { // what ends before it begins, the admin refuses
 		if until = now.Add(c.For); !c.From.IsZero() {
 			until = c.From.Add(c.For)
 		}
@@ -119,7 +119,10 @@ func (c pausesCreate) body(job, group int64, now time.Time) map[string]any {
 		body["until"] = until
 	}
 	if c.Cron != "" {
-		body["cron"], body["length_seconds"] = c.Cron, int64(c.Length/time.Second)
+		body["cron"] = c.Cron
+	}
+	if c.Length != 0 {
+		body["length_seconds"] = int64(c.Length / time.Second)
 	}
 	if c.Zone != "" {
 		body["time_zone"] = c.Zone

@@ -186,11 +186,17 @@ func (c *pausePages) pauseInput(v *pauses.Values) (in manage.PauseInput, fields 
 		}
 		return n
 	}
-	target := v.Target
-	if in.Scope == jobspec.PauseGroup {
-		target = v.Group
+	// The form keeps what was typed for another scope.
+	switch in.Scope {
+	case jobspec.PauseJob:
+		in.Target = number(manage.PauseTarget, v.Target)
+	case jobspec.PauseGroup:
+		in.Target = number(manage.PauseTarget, v.Group)
+	case jobspec.PauseTag, jobspec.PauseAll:
 	}
-	in.Target = number(manage.PauseTarget, target)
+	if in.Scope != jobspec.PauseTag {
+		in.Tag = ""
+	}
 	in.Length = time.Duration(min(number(manage.PauseLength, v.Minutes), 1<<20)) * time.Minute
 	moment := func(name, text string) time.Time {
 		if text = strings.TrimSpace(text); text == "" {

@@ -137,8 +137,11 @@ func (s *Backfills) check(in BackfillInput) error {
 	add := func(name, key string, args ...any) {
 		fields = append(fields, problem.Field{Name: name, Key: key, Args: args})
 	}
-	if in.From.Before(earliestPlanned) {
+	switch {
+	case in.From.IsZero():
 		add(FieldBackfillFrom, "backfill.error.from")
+	case in.From.Before(earliestPlanned):
+		fields = append(fields, notPlanned(FieldBackfillFrom, s.cfg.Now().In(s.cfg.Pool.Zone())))
 	}
 	switch {
 	case !in.Until.After(in.From):

@@ -39,6 +39,11 @@ var (
 	latestPlanned   = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
+// notPlanned refuses a time that no planned time is at; last is the last day of those that are.
+func notPlanned(field string, last time.Time) problem.Field {
+	return problem.Field{Name: field, Key: jobspec.CodeNotThen, Args: []any{"Min", earliestPlanned.Format(time.DateOnly), "Max", last.Format(time.DateOnly)}}
+}
+
 // TriggerOnce is Trigger for a wish that may come again because its answer was lost: batch is any text that is new for each wish, and what was
 // run for the same before is returned in place of running it again.
 func (s *Jobs) TriggerOnce(ctx context.Context, p auth.Principal, id int64, in RunInput, batch string) (runs []int64, before bool, err error) {
@@ -74,7 +79,7 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 		return nil, err
 	}
 	if !in.Planned.IsZero() && (in.Planned.Before(earliestPlanned) || !in.Planned.Before(latestPlanned)) {
-		return nil, problem.InvalidFields(problem.Field{Name: FieldRunPlanned, Key: jobspec.CodeMoment})
+		return nil, problem.InvalidFields(notPlanned(FieldRunPlanned, latestPlanned.AddDate(0, 0, -1)))
 	}
 	addresses, err := s.chosen(ctx, j.JobGroup, in.Addresses)
 	if err != nil {

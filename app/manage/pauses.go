@@ -390,14 +390,10 @@ func (s *Pauses) create(ctx context.Context, p auth.Principal, in PauseInput, re
 func (s *Pauses) keep(ctx context.Context, p auth.Principal, in PauseInput, remember within) (id int64, err error) {
 	now := s.cfg.Now().Truncate(time.Millisecond)
 	in.Tag, in.Reason, in.Cron, in.Zone = strings.TrimSpace(in.Tag), strings.TrimSpace(in.Reason), strings.TrimSpace(in.Cron), strings.TrimSpace(in.Zone)
-	switch in.Scope {
-	case jobspec.PauseTag, jobspec.PauseAll:
+	if in.Scope == jobspec.PauseTag || in.Scope == jobspec.PauseAll {
 		if err := requireAdmin(p); err != nil {
 			return 0, err
 		}
-		in.Target = 0
-	case jobspec.PauseJob, jobspec.PauseGroup:
-		in.Tag = ""
 	}
 	row, fields := s.row(p, in, now)
 	if len(fields) == 0 {
@@ -477,6 +473,16 @@ func (s *Pauses) row(p auth.Principal, in PauseInput, now time.Time) (row db.Ins
 	}
 	if !slices.Contains(jobspec.AllPausings(), in.Strategy) {
 		wrong(PauseStrategy, "pauses.error.choice")
+	}
+	// A wish that says more than is done is one that would surprise: of everything in place of one job, for good in place of two hours.
+	if in.Target != 0 && in.Scope != jobspec.PauseJob && in.Scope != jobspec.PauseGroup {
+		wrong(PauseTarget, "pauses.error.no_target")
+	}
+	if in.Tag != "" && in.Scope != jobspec.PauseTag {
+		wrong(PauseTag, "pauses.error.no_tag")
+	}
+	if in.Length != 0 && in.Cron == "" {
+		wrong(PauseLength, "pauses.error.no_cron")
 	}
 	if in.Scope == jobspec.PauseTag && (in.Tag == "" || strings.Contains(in.Tag, ",") || utf8.RuneCountInString(in.Tag) > maxReason) {
 		wrong(PauseTag, "pauses.error.tag")

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"database/sql"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -176,11 +177,15 @@ func TestWhatAPauseMaySay(t *testing.T) {
 		PauseUntil: func(in *PauseInput) { in.Until = b.now.Add(-time.Hour) }, PauseCron: func(in *PauseInput) { in.Cron = "often" }, PauseLength: func(in *PauseInput) { in.Length = 24 * time.Hour },
 		PauseZone: func(in *PauseInput) { in.Zone = "Mars/Olympus" }, PauseTag: func(in *PauseInput) { in.Scope, in.Tag = jobspec.PauseTag, "a,b" },
 		PauseTarget: func(in *PauseInput) { in.Scope, in.Target = jobspec.PauseJob, 4711 },
+		// What would hold back more than was said, or for longer.
+		PauseTarget + " of everything": func(in *PauseInput) { in.Target = 4711 }, PauseTag + " of everything": func(in *PauseInput) { in.Tag = "etl" },
+		PauseTarget + " of a tag": func(in *PauseInput) { in.Scope, in.Tag, in.Target = jobspec.PauseTag, "etl", 4711 }, PauseLength + " of no windows": func(in *PauseInput) { in.Cron = "" },
 	} {
 		in := good
 		change(&in)
 		_, err := b.Pauses.Create(t.Context(), b.admin, in)
 		p := problem.From(err)
+		field, _, _ = strings.Cut(field, " ")
 		found := false
 		for _, f := range p.Fields {
 			found = found || f.Name == field

@@ -180,7 +180,7 @@ func TestARunByHandIsForATimeThatHasAMeaning(t *testing.T) {
 		} {
 			want := "ok"
 			if !good {
-				want = "422 " + FieldRunPlanned + ":" + jobspec.CodeMoment
+				want = "422 " + FieldRunPlanned + ":" + jobspec.CodeNotThen
 			}
 			if _, err := b.Jobs.Trigger(t.Context(), b.admin, job, RunInput{Planned: planned, Type: jobspec.TriggerManual}); kind(err) != want {
 				t.Errorf("%v: %v", planned, err)

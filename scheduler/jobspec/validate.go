@@ -30,6 +30,7 @@ const (
 	CodeChildID    = "job.error.child_id"     // Value: the element that is no job id
 	CodeChildSelf  = "job.error.child_self"   // the job starts itself
 	CodeMoment     = "job.error.moment"       // a ONCE job's moment cannot be read
+	CodeNotThen    = "job.error.not_then"     // Min, Max: a moment can be read, and is not between them
 	CodeZone       = "job.error.zone"         // Value: a zone that is not known
 	CodeWindow     = "job.error.window"       // the end is not after the start
 	CodeBackoff    = "job.error.backoff"      // Value: a back-off that cannot be read
@@ -316,15 +317,21 @@ func doneBy(v *validation, f *Field, j *Job) {
 
 func start(v *validation, f *Field, j *Job) {
 	if j.Start < 0 {
-		v.add(f.Name, CodeWindow, nil)
+		v.add(f.Name, CodeNotThen, since1970())
 	}
 }
 
 func end(v *validation, f *Field, j *Job) {
-	if j.End < 0 || (j.End > 0 && j.End <= j.Start) {
+	switch {
+	case j.End < 0:
+		v.add(f.Name, CodeNotThen, since1970())
+	case j.End > 0 && j.End <= j.Start:
 		v.add(f.Name, CodeWindow, nil)
 	}
 }
+
+// since1970 are the arguments of [CodeNotThen] for a time of which 0 is none, and what is before it too.
+func since1970() []any { return []any{"Min", "1970-01-01", "Max", "9999-12-31"} }
 
 func waits(v *validation, f *Field, j *Job) {
 	if v.text(f, j) {

@@ -65,6 +65,8 @@ func TestValidate(t *testing.T) {
 		{"a moment has to fit", func(j *jobspec.Job) {
 			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleOnce, "2026-11-27T19:00:00."+strings.Repeat("0", 128)+"Z"
 		}, one("moment", jobspec.CodeMoment, nil)},
+		{"a start that is none", func(j *jobspec.Job) { j.Start = -1 }, one("start_at", jobspec.CodeNotThen, args{"Min", "1970-01-01", "Max", "9999-12-31"})},
+		{"an end that is none", func(j *jobspec.Job) { j.End = -1 }, one("end_at", jobspec.CodeNotThen, args{"Min", "1970-01-01", "Max", "9999-12-31"})},
 		{"the window has a length", func(j *jobspec.Job) { j.Start, j.End = 2, 1 }, one("end_at", jobspec.CodeWindow, nil)},
 		{"the back-off is readable", func(j *jobspec.Job) { j.Backoff = "soon" }, one("retry_backoff", jobspec.CodeBackoff, args{"Value", "soon"})},
 		{"the concurrency policy is known", func(j *jobspec.Job) { j.Concurrency = "MAYBE" }, one("concurrency_policy", jobspec.CodeUnknown, args{"Value", "MAYBE", "Values", "QUEUE, DISCARD"})},
