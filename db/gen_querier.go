@@ -64,6 +64,8 @@ type Querier interface {
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// How many everybody has who has any.
 	CountFactorsByUser(ctx context.Context, db DBTX) ([]CountFactorsByUserRow, error)
+	// What has come since one was the newest.
+	CountFreshDeliveries(ctx context.Context, db DBTX, arg CountFreshDeliveriesParams) (int64, error)
 	// How many runs of some groups have a slot. A group of which none does has no row.
 	CountGroupSlots(ctx context.Context, db DBTX, groupIds []int64) ([]CountGroupSlotsRow, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
@@ -1014,6 +1016,9 @@ type Querier interface {
 	NoteWebhookTrouble(ctx context.Context, db DBTX, arg NoteWebhookTroubleParams) error
 	// The id of the n-th newest of a state.
 	NthDelivery(ctx context.Context, db DBTX, arg NthDeliveryParams) ([]int64, error)
+	// The n-th newest of those that wait and were there when top was the newest. It reads them all.
+	NthFreshDelivery(ctx context.Context, db DBTX, arg NthFreshDeliveryParams) ([]int64, error)
+	NthFreshDeliveryAbove(ctx context.Context, db DBTX, arg NthFreshDeliveryAboveParams) ([]int64, error)
 	NthNewestRunIDOfGroup(ctx context.Context, db DBTX, arg NthNewestRunIDOfGroupParams) (int64, error)
 	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
 	// When the oldest place worth keeping was seen.

@@ -172,7 +172,7 @@ var argValues = map[string]any{
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"SetBackfillState.ID": int64(2), "MoveBackfill.ID": int64(2), "EndBackfill.ID": int64(2), "OldState": "state2", "MoveBackfill.State": "state2", "MoveBackfill.No": int64(2),
 	"NewState": "changed", "EndBackfill.EndedAt": int64(77), "SendBackfillRun.BackfillID": int64(2), "SendBackfillRun.No": int64(2), "SettleBackfillRun.State": int64(3), "FirstBackfillEndedBefore": int64(100),
-	"InsertWebhook.Name": "new", "SendDeliveryAgain.ID": int64(3), "ListFreshDeliveries": int64(1), "DeleteDeliveriesUpTo.ID": int64(100), "ListDeliveries.Below": int64(100), "NthDelivery.Offset": int32(0),
+	"InsertWebhook.Name": "new", "SendDeliveryAgain.ID": int64(3), "ListFreshDeliveries": int64(1), "DeleteDeliveriesUpTo.ID": int64(100), "ListDeliveries.Below": int64(100), "NthDelivery.Offset": int32(0), "NthFreshDelivery.Offset": int32(0), "CountFreshDeliveries.Above": int64(0), "CountFreshDeliveries.Top": int64(100), "NthFreshDelivery.Top": int64(100), "NthFreshDeliveryAbove.Offset": int32(0),
 	"TouchFlowText.MadeAt": int64(77), "SetFlowRunTimes.BeganAt": int64(77), "ListFlowTextsUnused.MadeBefore": int64(100), "DeleteFlowTexts.MadeBefore": int64(100),
 	"TakePulls.Ids": []string{"id1", "id2"}, "TakePulls.Pull": "new", "TakePulls.Now": int64(0), "TakePulls.Lost": []string{"pull1"}, "ListTakenPulls.Ids": []string{"id2"}, "DeletePulls": []string{"id1"},
 	"DeletePullAnswers": []string{"id1"}, "DeletePullsBefore": int64(100), "DeletePullSeenBefore": int64(100), "DeletePullAnswersBefore": int64(100),

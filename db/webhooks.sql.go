@@ -31,6 +31,24 @@ func (q *Queries) CountDeliveries(ctx context.Context, db DBTX, arg CountDeliver
 	return count, err
 }
 
+const countFreshDeliveries = `-- name: CountFreshDeliveries :one
+SELECT COUNT(*) FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at = 0 AND id > ? AND id <= ?
+`
+
+type CountFreshDeliveriesParams struct {
+	WebhookID int64
+	Above     int64
+	Top       int64
+}
+
+// What has come since one was the newest.
+func (q *Queries) CountFreshDeliveries(ctx context.Context, db DBTX, arg CountFreshDeliveriesParams) (int64, error) {
+	row := db.QueryRowContext(ctx, countFreshDeliveries, arg.WebhookID, arg.Above, arg.Top)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const delayDelivery = `-- name: DelayDelivery :exec
 UPDATE punctual_webhook_delivery
 SET tries = tries + 1, refusals = refusals + ?, next_at = ?, tried_at = ?, status = ?, reason = ?, answer = ?
@@ -775,6 +793,73 @@ type NthDeliveryParams struct {
 // The id of the n-th newest of a state.
 func (q *Queries) NthDelivery(ctx context.Context, db DBTX, arg NthDeliveryParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, nthDelivery, arg.WebhookID, arg.State, arg.Offset)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const nthFreshDelivery = `-- name: NthFreshDelivery :many
+SELECT id FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at = 0 AND id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?
+`
+
+type NthFreshDeliveryParams struct {
+	WebhookID int64
+	Top       int64
+	Offset    int32
+}
+
+// The n-th newest of those that wait and were there when top was the newest. It reads them all.
+func (q *Queries) NthFreshDelivery(ctx context.Context, db DBTX, arg NthFreshDeliveryParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, nthFreshDelivery, arg.WebhookID, arg.Top, arg.Offset)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const nthFreshDeliveryAbove = `-- name: NthFreshDeliveryAbove :many
+SELECT id FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = 0 AND next_at = 0 AND id > ? ORDER BY id LIMIT 1 OFFSET ?
+`
+
+type NthFreshDeliveryAboveParams struct {
+	WebhookID int64
+	Above     int64
+	Offset    int32
+}
+
+func (q *Queries) NthFreshDeliveryAbove(ctx context.Context, db DBTX, arg NthFreshDeliveryAboveParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, nthFreshDeliveryAbove, arg.WebhookID, arg.Above, arg.Offset)
 	if err != nil {
 		return nil, err
 	}

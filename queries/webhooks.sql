@@ -107,6 +107,17 @@ WHERE webhook_id = sqlc.arg(webhook_id) AND state = sqlc.arg(state) AND next_at 
 -- The id of the n-th newest of a state.
 SELECT id FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = ? AND next_at = 0 ORDER BY id DESC LIMIT 1 OFFSET ?;
 
+-- name: NthFreshDelivery :many
+-- The n-th newest of those that wait and were there when top was the newest. It reads them all.
+SELECT id FROM punctual_webhook_delivery WHERE webhook_id = sqlc.arg(webhook_id) AND state = 0 AND next_at = 0 AND id <= sqlc.arg(top) ORDER BY id DESC LIMIT 1 OFFSET ?;
+
+-- name: CountFreshDeliveries :one
+-- What has come since one was the newest.
+SELECT COUNT(*) FROM punctual_webhook_delivery WHERE webhook_id = sqlc.arg(webhook_id) AND state = 0 AND next_at = 0 AND id > sqlc.arg(above) AND id <= sqlc.arg(top);
+
+-- name: NthFreshDeliveryAbove :many
+SELECT id FROM punctual_webhook_delivery WHERE webhook_id = sqlc.arg(webhook_id) AND state = 0 AND next_at = 0 AND id > sqlc.arg(above) ORDER BY id LIMIT 1 OFFSET ?;
+
 -- name: DeleteDeliveriesUpTo :execrows
 DELETE FROM punctual_webhook_delivery WHERE webhook_id = ? AND state = ? AND next_at = 0 AND id <= ? LIMIT ?;
 

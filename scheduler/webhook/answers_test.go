@@ -423,6 +423,52 @@ func TestAFullQueueGrowsNoMore(t *testing.T) {
 	})
 }
 
+// TestAFullQueueIsNotReadAgain: that it still is full is seen by what has come, and by the oldest event that waits.
+func TestAFullQueueIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, r := newBench(t, pool, func(c *Config) { c.MaxWaiting = 9 }), newReceiver(t)
+		id := b.hook(r, nil)
+		for run := range int64(12) {
+			b.write(finished(run + 1))
+		}
+		var ids []int64
+		rows, err := db.New().ListDeliveries(t.Context(), pool, db.ListDeliveriesParams{WebhookID: id, State: Waiting, Below: 1 << 60, Limit: 100})
+		if err != nil || len(rows) != 12 {
+			t.Fatalf("%d wait, %v", len(rows), err)
+		}
+		for _, row := range rows {
+			ids = append(ids, row.ID)
+		}
+		slices.Sort(ids)
+		full := func(what string, want bool, beyond int64) {
+			t.Helper()
+			b.pass(countEvery)
+			if got, err := b.s.isFull(t.Context(), id); err != nil || got != want || got && b.s.counts[id].beyond != beyond {
+				t.Errorf("%s: full %v, beyond %d (of %v), %v", what, got, b.s.counts[id].beyond, ids, err)
+			}
+		}
+		take := func(taken ...int64) {
+			t.Helper()
+			for _, one := range taken {
+				if _, err := pool.ExecContext(t.Context(), "UPDATE punctual_webhook_delivery SET state = 1 WHERE id = ?", one); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		full("twelve of nine", true, ids[2])
+		full("the same", true, ids[2])
+		take(ids[0])
+		full("the first is gone", true, ids[2])
+		take(ids[4], ids[5], ids[6]) // as nothing does: who read all would find too few
+		full("what is between is not read", true, ids[2])
+		b.write(finished(13), finished(14))
+		full("two have come", true, ids[7])
+		take(ids[1], ids[2], ids[3], ids[7])
+		full("the oldest is newer", false, 0)
+	})
+}
+
 // TestWhatWaitsIsCountedSeldom, because that reads all of it.
 func TestWhatWaitsIsCountedSeldom(t *testing.T) {
 	t.Parallel()

@@ -100,10 +100,12 @@ type Service struct {
 	tidy   time.Time // when it was last tidied up, used by Run only
 }
 
-// count is whether too many events waited for a webhook when they were counted.
+// count is whether too many events waited for a webhook when they were counted. Of these beyond had as many newer ones as may wait, when top was the
+// newest.
 type count struct {
-	at   time.Time
-	full bool
+	at          time.Time
+	full        bool
+	beyond, top int64
 }
 
 // listener is a webhook as those who write events know it.
@@ -472,14 +474,40 @@ func (s *Service) isFull(ctx context.Context, id int64) (bool, error) {
 	if counted && now.Sub(last.at).Abs() < countEvery {
 		return last.full, nil
 	}
-	beyond, err := s.queries.NthDelivery(ctx, s.cfg.Pool, db.NthDeliveryParams{WebhookID: id, State: Waiting, Offset: int32(s.cfg.MaxWaiting)})
-	if err != nil {
-		return false, err
+	next := count{at: now, beyond: last.beyond, top: span.LastID}
+	if last.full {
+		if err := s.countOn(ctx, id, &next, last); err != nil {
+			return false, err
+		}
+		next.full = span.FirstID <= next.beyond
+	}
+	if !next.full {
+		beyond, err := s.queries.NthFreshDelivery(ctx, s.cfg.Pool, db.NthFreshDeliveryParams{WebhookID: id, Top: next.top, Offset: int32(s.cfg.MaxWaiting)})
+		if err != nil {
+			return false, err
+		}
+		if next.full = len(beyond) > 0; next.full {
+			next.beyond = beyond[0]
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts[id] = count{at: now, full: len(beyond) > 0}
-	return len(beyond) > 0, nil
+	s.counts[id] = next
+	return next.full, nil
+}
+
+// countOn moves beyond on by as many events as have come since the last count: all newer ones wait as long as an older one does, since the oldest go
+// first. So a queue that is full for hours is not read again and again.
+func (s *Service) countOn(ctx context.Context, id int64, next *count, last count) error {
+	came, err := s.queries.CountFreshDeliveries(ctx, s.cfg.Pool, db.CountFreshDeliveriesParams{WebhookID: id, Above: last.top, Top: next.top})
+	if err != nil || came == 0 {
+		return err
+	}
+	beyond, err := s.queries.NthFreshDeliveryAbove(ctx, s.cfg.Pool, db.NthFreshDeliveryAboveParams{WebhookID: id, Above: last.beyond, Offset: int32(came - 1)})
+	if len(beyond) > 0 {
+		next.beyond = beyond[0]
+	}
+	return err
 }
 
 // Words are the parts of a comma-separated column.
