@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
@@ -77,6 +78,7 @@ type exported struct {
 	Jobs    int    `json:"jobs" doc:"How many are in it."`
 	Scripts int    `json:"scripts_omitted" doc:"Jobs whose script is not in it, since the token may not read it."`
 	Orphans int    `json:"left_out" doc:"Jobs that are not in it, since their group does not exist."`
+	Next    string `json:"next,omitempty" doc:"The cursor of the file that follows, where jobs are asked for in several. There is none after the last."`
 }
 
 type exportQuery struct {
@@ -85,23 +87,57 @@ type exportQuery struct {
 	Text   string `query:"text" maxLength:"255" doc:"Only jobs with this in their description, or with this number."`
 	Tag    string `query:"tag" maxLength:"255" doc:"Only jobs with this tag."`
 	Format string `query:"format" enum:"yaml,json" default:"yaml" doc:"How the file is written."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"2000" doc:"Ask for the jobs in several files, each of so many at most and of no more than apply takes: the newest first. Without it all are in one file, or none."`
+	Cursor string `query:"cursor" maxLength:"20" doc:"What the file before said as next."`
+}
+
+// filter is which jobs are asked for.
+func (q *exportQuery) filter() (f manage.JobFilter, err error) {
+	f = manage.JobFilter{Group: q.Group, Status: jobStatus(q.State), Text: q.Text, Tag: q.Tag, Limit: q.Limit}
+	if f.Below, err = (Page{Cursor: q.Cursor}).after(); err == nil && f.Below != 0 && f.Limit == 0 {
+		f.Limit = jobfile.MaxJobs
+	}
+	return f, err
+}
+
+// export puts jobs into a file. One of several is no larger than what can be applied, unless a job alone is.
+func (a *API) export(ctx context.Context, p auth.Principal, in *exportQuery) (*struct{ Body exported }, error) {
+	f, err := in.filter()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		var out transfer.Export
+		next := int64(0)
+		if f.Limit > 0 {
+			out, next, err = a.Files.Page(ctx, p, f)
+		} else {
+			out, err = a.Files.Export(ctx, p, f, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		raw, err := jobfile.Write(out.File, jobfile.Format(in.Format))
+		if err != nil {
+			return nil, err
+		}
+		if all := out.Jobs + out.Orphans; f.Limit > 0 && all > 1 && len(raw) > jobfile.MaxBytes {
+			f.Limit = all / 2
+			continue
+		}
+		a.Manage.Audit.Exported(ctx, p, out.Jobs)
+		body := exported{Text: string(raw), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}
+		if next > 0 {
+			body.Next = strconv.FormatInt(next, 10)
+		}
+		return &struct{ Body exported }{body}, nil
+	}
 }
 
 func (a *API) jobFiles() {
 	const tag = "jobs"
-	add(a, op{method: http.MethodGet, path: "/jobs/export", id: "exportJobs", tag: tag, summary: "Get jobs as a file", text: "At most 2000 at once.", also: []int{http.StatusNotFound}},
-		func(ctx context.Context, p auth.Principal, in *exportQuery) (*struct{ Body exported }, error) {
-			out, err := a.Files.Export(ctx, p, manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Tag: in.Tag}, nil)
-			if err != nil {
-				return nil, err
-			}
-			raw, err := jobfile.Write(out.File, jobfile.Format(in.Format))
-			if err != nil {
-				return nil, err
-			}
-			a.Manage.Audit.Exported(ctx, p, out.Jobs)
-			return &struct{ Body exported }{exported{Text: string(raw), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}}, nil
-		})
+	add(a, op{method: http.MethodGet, path: "/jobs/export", id: "exportJobs", tag: tag, summary: "Get jobs as a file", text: "At most 2000 in one file: more are asked for in several, with limit.", also: []int{http.StatusNotFound, http.StatusConflict}},
+		a.export)
 	add(a, op{method: http.MethodPost, path: "/jobs/apply", id: "applyJobs", tag: tag, summary: "Make jobs be what files say", body: 16 << 20, also: []int{http.StatusConflict, http.StatusPreconditionFailed},
 		text: "At most 10,000 jobs and 12 MB at once, 2,000 and 3 MB of them in one file. Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why; a token that may only view is answered too, such as that of a merge request. Jobs are found by their group and description, or with by_id by their ids."},
 		func(ctx context.Context, p auth.Principal, in *struct {

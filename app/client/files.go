@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -29,8 +30,11 @@ type files struct {
 	CreateExecutors bool     `help:"Make groups of executors that do not exist; only administrators may."`
 }
 
-// maxJobFile bounds one file, as the admin does.
-const maxJobFile = 3 << 20
+// What bounds one file, as the admin does.
+const (
+	maxJobFile  = 3 << 20
+	maxFileJobs = 2000
+)
 
 type fileText struct {
 	Name string `json:"name"`
@@ -416,7 +420,7 @@ type jobsExport struct {
 	Executor groupRef `placeholder:"GROUP" complete:"groups" help:"Only the jobs of this group of executors: its number, or its app name."`
 	Tag      string   `help:"Only jobs with this tag."`
 	Format   string   `default:"yaml" enum:"yaml,json" help:"yaml or json."`
-	Dir      string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name. A file that is there is replaced. With --tag those of groups without such jobs are left alone."`
+	Dir      string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name, or several of one with more jobs than a file takes. A file that is there is replaced. With --tag those of groups without such jobs are left alone."`
 }
 
 // exportedJobs are jobs as a file, as the admin answers them.
@@ -425,6 +429,7 @@ type exportedJobs struct {
 	Jobs    int    `json:"jobs"`
 	Scripts int    `json:"scripts_omitted"`
 	Orphans int    `json:"left_out"`
+	Next    string `json:"next"` // where there are more
 }
 
 func (c jobsExport) Run(ctx context.Context, s Streams) error {
@@ -489,16 +494,11 @@ func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Va
 			continue
 		}
 		query.Set("group_id", id)
-		out, err := exportJobs(ctx, a, query)
-		if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Status == http.StatusNotFound {
-			continue // it has no such jobs
-		} else if err != nil {
+		written, err := c.groupIntoDir(ctx, a, maps.Clone(query), names[i], &sum)
+		if err != nil {
 			return fmt.Errorf("group %s: %w", plain(g.AppName), err)
 		}
-		if err := os.WriteFile(filepath.Join(c.Dir, names[i]+"."+c.Format), []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
-			return err
-		}
-		files, sum.Jobs, sum.Scripts, sum.Orphans = files+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts, sum.Orphans+out.Orphans
+		files += written
 	}
 	if files == 0 {
 		return errors.New("no job is there to export")
@@ -506,6 +506,43 @@ func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Va
 	sum.tell(s.Err)
 	fmt.Fprintf(s.Out, "%s in %s\n", countedJobs(sum.Jobs), counted(files, "file", "files"))
 	return nil
+}
+
+// groupIntoDir writes the file of a group, and says how many there are: several of more jobs than a file takes. What an earlier day wrote for
+// jobs that are in others now is taken away, since apply would find them twice. No files are no jobs.
+func (c jobsExport) groupIntoDir(ctx context.Context, a *api, query url.Values, name string, sum *exportedJobs) (files int, err error) {
+	file := func(n int) string {
+		if n == 0 {
+			return filepath.Join(c.Dir, name+"."+c.Format)
+		}
+		return filepath.Join(c.Dir, fmt.Sprintf("%s+%d.%s", name, n+1, c.Format)) // no app name has a plus
+	}
+	for more := true; more; {
+		out, err := exportJobs(ctx, a, query)
+		refused, ok := errors.AsType[*RefusedError](err)
+		switch all := query.Get("limit") == ""; {
+		case ok && refused.Status == http.StatusNotFound: // it has no such jobs, or the last of them is gone meanwhile
+			more = false
+			continue
+		case all && ok && refused.Code == "export.many", all && len(out.Text) > maxJobFile:
+			query.Set("limit", strconv.Itoa(maxFileJobs))
+			continue
+		case err != nil:
+			return files, err
+		}
+		if err := os.WriteFile(file(files), []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
+			return files, err
+		}
+		files, sum.Jobs, sum.Scripts, sum.Orphans = files+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts, sum.Orphans+out.Orphans
+		query.Set("cursor", out.Next)
+		more = out.Next != ""
+	}
+	for n := files; n > 0; n++ {
+		if err := os.Remove(file(n)); err != nil {
+			break
+		}
+	}
+	return files, nil
 }
 
 // exportedGroup is a group of executors with a file of its own.

@@ -57,18 +57,46 @@ type Export struct {
 // that have none. Jobs that the principal may not see
 // are left out as if they did not exist.
 func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilter, ids []int64) (Export, error) {
-	var out Export
-	whole := len(ids) == 0 && f == manage.JobFilter{Group: f.Group, Status: manage.AnyStatus, Typed: f.Typed}
+	whole := len(ids) == 0 && isWhole(f)
 	if len(ids) == 0 {
 		f.Limit, f.Offset = jobfile.MaxJobs+1, 0
 		var err error
 		if ids, err = s.cfg.Jobs.IDs(ctx, p, f); err != nil {
-			return out, err
+			return Export{}, err
 		}
 	}
 	if len(ids) > jobfile.MaxJobs {
-		return out, problem.New(problem.Conflict, "problem.export.many", "Max", jobfile.MaxJobs)
+		return Export{}, problem.New(problem.Conflict, "problem.export.many", "Max", jobfile.MaxJobs)
 	}
+	return s.export(ctx, p, f.Group, ids, whole)
+}
+
+// Page is Export for as many jobs as f.Limit says at most, the newest of those below f.Below. Next is what the page behind it is below; 0 after
+// the last.
+func (s *Service) Page(ctx context.Context, p auth.Principal, f manage.JobFilter) (out Export, next int64, err error) {
+	limit, first := min(f.Limit, jobfile.MaxJobs), f.Below == 0
+	f.Limit = limit + 1
+	ids, err := s.cfg.Jobs.IDs(ctx, p, f)
+	if err != nil {
+		return out, 0, err
+	}
+	if len(ids) > limit {
+		ids = ids[:limit]
+		next = ids[limit-1]
+	}
+	f.Limit = 0
+	out, err = s.export(ctx, p, f.Group, ids, first && isWhole(f))
+	return out, next, err
+}
+
+// isWhole says that a filter is of all jobs, or of all of a group.
+func isWhole(f manage.JobFilter) bool {
+	return f == manage.JobFilter{Group: f.Group, Status: manage.AnyStatus, Typed: f.Typed}
+}
+
+// export puts jobs into a file; whole are all of a group, or all of them.
+func (s *Service) export(ctx context.Context, p auth.Principal, ofGroup int64, ids []int64, whole bool) (Export, error) {
+	var out Export
 	stored, err := s.cfg.Jobs.Stored(ctx, ids)
 	if err != nil {
 		return out, err
@@ -118,7 +146,7 @@ func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilt
 				out.Scripts++
 			}
 		}
-		if out.Jobs += len(group.Jobs); len(group.Jobs) > 0 || whole && (f.Group == 0 || f.Group == g.ID) {
+		if out.Jobs += len(group.Jobs); len(group.Jobs) > 0 || whole && (ofGroup == 0 || ofGroup == g.ID) {
 			out.File.Groups = append(out.File.Groups, group)
 		}
 	}
