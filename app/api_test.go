@@ -163,6 +163,8 @@ func TestTheAPISaysWhichFieldIsWrong(t *testing.T) {
 			{"what is true or false", "DELETE", "/jobs/1?dry_run=x", "", 422, "invalid", []string{"query dry_run error.boolean"}},
 			{"a time to wait", "GET", "/runs/1?wait=2m", "", 422, "invalid", []string{"query wait error.wait"}},
 			{"a time to look", "GET", "/runs?text=x&look=11s", "", 422, "invalid", []string{"query look error.look"}},
+			{"an action that is none", "GET", "/audit?action=updated", "", 422, "invalid", []string{"query action error.choice"}},
+			{"a kind of thing that is none", "GET", "/audit?object_kind=jobs", "", 422, "invalid", []string{"query object_kind error.choice"}},
 			{"no time to look", "GET", "/audit?look=0s", "", 422, "invalid", []string{"query look error.look"}},
 			{"a time of day", "POST", "/alarms/channels", `{"name":"a","kind":"webhook","quiet_from":"25:00"}`, 422, "invalid", []string{"body quiet_from error.clock"}},
 			{"a cursor of somebody's own", "GET", "/runs?cursor=x", "", 422, "invalid", []string{"query cursor error.cursor"}},

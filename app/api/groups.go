@@ -157,13 +157,13 @@ func (a *API) listGroups(ctx context.Context, p auth.Principal, in Page) (*listO
 		return nil, err
 	}
 	slices.SortFunc(rows, func(x, y db.Group) int { return cmp.Compare(x.ID, y.ID) })
+	options, err := a.Manage.Groups.AllOptions(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var items []group
 	for _, row := range following(rows, after, in.Limit, func(g db.Group) int64 { return g.ID }) {
-		options, err := a.Manage.Groups.Options(ctx, row.AppName)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, a.readGroup(row, options))
+		items = append(items, a.readGroup(row, options(row.AppName)))
 	}
 	return cut(items, in.Limit, func(g group) int64 { return g.ID }), nil
 }

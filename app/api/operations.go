@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
@@ -36,17 +38,37 @@ type auditEntry struct {
 	ObjectName string     `json:"object_name"`
 }
 
+// auditAction and auditKind are what entries can be of: who mistypes one is not told that there are none.
+type (
+	auditAction string
+	auditKind   string
+)
+
+// Schema implements [huma.SchemaProvider].
+func (auditAction) Schema(huma.Registry) *huma.Schema { return oneOf(manage.Actions()) }
+
+// Schema implements [huma.SchemaProvider].
+func (auditKind) Schema(huma.Registry) *huma.Schema { return oneOf(manage.Objects()) }
+
+func oneOf[T ~string](values []T) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
+}
+
 type auditQuery struct {
 	Page
 	Looking
-	User   string    `query:"user" maxLength:"120" doc:"Only what this user did."`
-	Action string    `query:"action" maxLength:"40" doc:"Only this action; login_single: only logins without second factor."`
-	Kind   string    `query:"object_kind" maxLength:"40" doc:"Only what was done to objects of this kind."`
-	ID     int64     `query:"object_id" minimum:"1" doc:"Only what was done to the object with this number."`
-	Group  int64     `query:"group_id" minimum:"1" doc:"Only what is about this group."`
-	Text   string    `query:"text" maxLength:"255" doc:"Only entries with this in the name of the object, or in the address."`
-	Since  time.Time `query:"since" doc:"Only what was done at this moment or later."`
-	Until  time.Time `query:"until" doc:"Only what was done at this moment or before."`
+	User   string      `query:"user" maxLength:"120" doc:"Only what this user did."`
+	Action auditAction `query:"action" doc:"Only this action; login_single: only logins without second factor."`
+	Kind   auditKind   `query:"object_kind" doc:"Only what was done to objects of this kind."`
+	ID     int64       `query:"object_id" minimum:"1" doc:"Only what was done to the object with this number."`
+	Group  int64       `query:"group_id" minimum:"1" doc:"Only what is about this group."`
+	Text   string      `query:"text" maxLength:"255" doc:"Only entries with this in the name of the object, or in the address."`
+	Since  time.Time   `query:"since" doc:"Only what was done at this moment or later."`
+	Until  time.Time   `query:"until" doc:"Only what was done at this moment or before."`
 }
 
 // listAuditEntry is a page of the audit log, as a [list].
@@ -137,7 +159,7 @@ func (a *API) operations() {
 			if err != nil {
 				return nil, err
 			}
-			found, err := a.Manage.Audit.List(ctx, p, manage.AuditFilter{User: in.User, Action: in.Action, Kind: in.Kind, ID: in.ID, Group: in.Group, Text: in.Text,
+			found, err := a.Manage.Audit.List(ctx, p, manage.AuditFilter{User: in.User, Action: string(in.Action), Kind: string(in.Kind), ID: in.ID, Group: in.Group, Text: in.Text,
 				Since: in.Since, Until: in.Until, Before: before, Limit: in.Limit, Look: look})
 			out := &struct{ Body listAuditEntry }{listAuditEntry{Next: nextBelow(found.Older), SearchedTo: searchedTo(found.Searched, found.Reached), Items: madeOf(found.Entries, func(e db.AuditRow) auditEntry {
 				return auditEntry{ID: e.ID, At: momentOf(e.MadeAt), User: e.UserName, From: e.Address, Action: e.Action, Kind: e.ObjectKind, ObjectID: e.ObjectID, ObjectName: e.ObjectName}

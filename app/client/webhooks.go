@@ -27,6 +27,14 @@ func (c webhooksList) Run(ctx context.Context, s Streams) error {
 	})
 }
 
+// runOf is the run that an event is of; a test is of none.
+func runOf(i item) string {
+	if run := i.text("run_id"); run != "0" {
+		return run
+	}
+	return ""
+}
+
 // waitingOf is how many events wait, which the admin counts up to a bound.
 func waitingOf(i item) string {
 	const most = "10000"
@@ -84,7 +92,7 @@ type webhooksDeliveries struct {
 
 func (c webhooksDeliveries) Run(ctx context.Context, s Streams) error {
 	return c.get(ctx, s, fmt.Sprintf("/webhooks/%d/deliveries", c.ID), url.Values{"state": {c.State}}, int(c.Limit), []column{
-		field("ID", "id"), field("TYPE", "type"), field("JOB", "job"), field("RUN", "run_id"), field("HAPPENED", "happened_at"), field("TRIES", "tries"), field("STATUS", "status"), field("REASON", "reason"),
+		field("ID", "id"), field("TYPE", "type"), field("JOB", "job"), {title: "RUN", value: runOf}, field("HAPPENED", "happened_at"), field("TRIES", "tries"), field("STATUS", "status"), field("REASON", "reason"),
 		wideField("TRIED", "tried_at"), wideField("NEXT", "next_at"), wideField("ANSWER", "answer"),
 	})
 }

@@ -127,17 +127,32 @@ func (s *Groups) Options(ctx context.Context, appName string) (GroupOptions, err
 }
 
 func (s *Groups) options(ctx context.Context, on db.DBTX, appName string) (GroupOptions, error) {
+	all, err := s.allOptions(ctx, on)
+	if err != nil {
+		return GroupOptions{}, err
+	}
+	return all(appName), nil
+}
+
+// AllOptions are those of every group, by its app name, in one read.
+func (s *Groups) AllOptions(ctx context.Context) (func(appName string) GroupOptions, error) {
+	return s.allOptions(ctx, s.cfg.Pool)
+}
+
+func (s *Groups) allOptions(ctx context.Context, on db.DBTX) (func(appName string) GroupOptions, error) {
 	all, err := s.queries.ListGroupOptions(ctx, on)
 	if err != nil {
-		return GroupOptions{}, fmt.Errorf("read options of groups: %w", db.Error(err))
+		return nil, fmt.Errorf("read options of groups: %w", db.Error(err))
 	}
-	for _, o := range all {
-		if strings.EqualFold(o.AppName, appName) {
-			return GroupOptions{IdleIsLost: o.IdleIsLost != 0, TokenManages: o.TokenManages != 0, ScriptReview: o.ScriptReview != 0, KeepOutput: jobspec.Keep(o.KeepOutput),
-				MaxRunning: int(o.MaxRunning)}, nil
+	return func(appName string) GroupOptions {
+		for _, o := range all {
+			if strings.EqualFold(o.AppName, appName) {
+				return GroupOptions{IdleIsLost: o.IdleIsLost != 0, TokenManages: o.TokenManages != 0, ScriptReview: o.ScriptReview != 0, KeepOutput: jobspec.Keep(o.KeepOutput),
+					MaxRunning: int(o.MaxRunning)}
+			}
 		}
-	}
-	return GroupOptions{}, nil
+		return GroupOptions{}
+	}, nil
 }
 
 // setOptions keeps a row only of a group that differs from XXL-JOB, so that one which is left behind means nothing.
