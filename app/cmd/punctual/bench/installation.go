@@ -35,7 +35,6 @@ var (
 func installation(ctx context.Context, pool *db.Pool, jobs, runs int) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, fill := range []func(context.Context, *db.Pool, *rand.Rand) error{
-		addGroups,
 		func(ctx context.Context, pool *db.Pool, random *rand.Rand) error {
 			return addManyJobs(ctx, pool, random, jobs)
 		},
@@ -43,6 +42,7 @@ func installation(ctx context.Context, pool *db.Pool, jobs, runs int) error {
 			return addManyRuns(ctx, pool, random, jobs, runs)
 		},
 		addDays, addUsers, addAudit, addScripts, addDeliveries,
+		addGroups, // the last: by them a filled database is known
 	} {
 		if err := fill(ctx, pool, random); err != nil {
 			return err

@@ -42,6 +42,7 @@ func scenarios() []scenario {
 		{"joining", joining},
 		{"a big log", bigTable},
 		{"retention", retention},
+		{"upkeep", upkeepOfBig},
 		{"pages", pages},
 		{"receivers away", receiverDown},
 		{"receivers by turns", receiverRounds},
