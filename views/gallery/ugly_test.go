@@ -60,7 +60,7 @@ var uglyKinds = []uglyKind{
 		return string([]rune(strings.Repeat(text, most/len([]rune(text))+1))[:min(most, 64)])
 	}},
 	{"marks", locales.English, func(_ string, most int) string {
-		text := "👩🏽‍🚀🏴‍☠️<b onclick=alert(1)>&amp;</b>\n\n\u200b\u200d\ufeff\u2066الطلبات\u2069👨‍👩‍👧‍👦\t‮x"
+		text := "👩🏽‍🚀🏴‍☠️<b onclick=alert(1)>&amp;</b>\n\n\u200b\u200d\ufeff\u2066الطلبات\u2069👨‍👩‍👧‍👦\t\u202ex"
 		return string([]rune(strings.Repeat(text, most/len([]rune(text))+1))[:most])
 	}},
 }
