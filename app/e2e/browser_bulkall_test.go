@@ -19,7 +19,7 @@ func TestBrowserStopsAllOfAnExecutor(t *testing.T) {
 	for i := range many {
 		n.must(t, link.JobsPath, url.Values{
 			jobs.FieldGroup: {fmt.Sprint(n.group)}, jobs.FieldName: {fmt.Sprintf("Payment %d", i)}, jobs.FieldAuthor: {"ops"}, jobs.FieldScheduleType: {"CRON"},
-			jobs.FieldCron: {"0 0 3 1 1 ?"}, jobs.FieldMisfire: {"DO_NOTHING"}, jobs.FieldRoute: {"FIRST"}, jobs.FieldBlock: {"SERIAL_EXECUTION"},
+			jobs.FieldCron: {notSoon()}, jobs.FieldMisfire: {"DO_NOTHING"}, jobs.FieldRoute: {"FIRST"}, jobs.FieldBlock: {"SERIAL_EXECUTION"},
 			jobs.FieldGlue: {"GLUE_SHELL"}, jobs.FieldSource: {"true"},
 		})
 	}

@@ -41,7 +41,7 @@ func (d *clicks) task(name string, most int, do func()) {
 func TestBrowserCountsClicks(t *testing.T) {
 	works(t)
 	d := &clicks{night: startNight(t, desk)}
-	failing := d.schedule("Settle", "echo working\necho 'java.lang.IllegalStateException: ledger closed'\n[ \"$1\" = again ]", url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {"0 0 0 1 1 ?"}})
+	failing := d.schedule("Settle", "echo working\necho 'java.lang.IllegalStateException: ledger closed'\n[ \"$1\" = again ]", url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {notSoon()}})
 	d.must(t, fmt.Sprintf("/jobs/%d/start", failing), nil)
 	run := d.run(failing, "")
 	eventually(t, "the failure", func() error {

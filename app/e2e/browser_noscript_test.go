@@ -74,7 +74,7 @@ func TestBrowserWithoutScriptsMany(t *testing.T) {
 	n.must(t, link.ExecutorsPath, url.Values{groups.FieldAppName: {"reports"}, groups.FieldTitle: {"Reports"}, groups.FieldType: {groups.TypeAuto}})
 	_, body := n.get(t, link.ExecutorsPath)
 	reports := lastID(t, body, `/executors/(\d+)/edit`)
-	yearly := url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {"0 0 0 1 1 ?"}}
+	yearly := url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {notSoon()}}
 	n.do(emulation.SetScriptExecutionDisabled(true))
 	n.doesToMany(n.schedule("Settle", "echo settled", yearly), n.schedule("Archive", "echo archived", yearly), reports)
 	n.admin.noPanic(t)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -51,6 +52,11 @@ func startNight(t *testing.T, s screen, env ...string) *night {
 func (n *night) job(name, source string) int64 {
 	n.t.Helper()
 	return n.schedule(name, source, nil)
+}
+
+// notSoon is the cron text of a job that is due in half a year, whatever the day is: never while a test runs, nor in what it sees of the hours ahead.
+func notSoon() string {
+	return fmt.Sprintf("0 0 3 1 %d ?", (int(time.Now().UTC().Month())+5)%12+1)
 }
 
 // schedule makes a shell job.

@@ -24,9 +24,9 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 	k := typing{n.window}
 	const many = 60 // more than a page of the list
 	for i := range many {
-		n.schedule(fmt.Sprintf("Payment %d", i), "true", url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {"0 0 3 1 1 ?"}, jobs.FieldStart: {"1"}})
+		n.schedule(fmt.Sprintf("Payment %d", i), "true", url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {notSoon()}, jobs.FieldStart: {"1"}})
 	}
-	failing := n.schedule("Settle", "echo working\necho 'java.lang.IllegalStateException: ledger closed'\n[ \"$1\" = again ]", url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {"0 0 0 1 1 ?"}})
+	failing := n.schedule("Settle", "echo working\necho 'java.lang.IllegalStateException: ledger closed'\n[ \"$1\" = again ]", url.Values{jobs.FieldScheduleType: {"CRON"}, jobs.FieldCron: {notSoon()}})
 	n.must(t, fmt.Sprintf("/jobs/%d/start", failing), nil)
 	run := n.run(failing, "")
 	eventually(t, "the failure", func() error {
