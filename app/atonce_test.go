@@ -149,7 +149,7 @@ func contests() map[string]contested {
 			"replaceTeam": {"PUT", "", `{"name":"put %d","rights":[{"group_id":1,"rights":["run"]}]}`}, "deleteTeam": {"DELETE", "", ""},
 		}},
 		"user": {named("/users", `{"name":"user#","password":"`+testPassword+`"}`), map[string][3]string{
-			"patchUser": {"PATCH", "", `{"rights":[{"group_id":%d,"rights":["run"]}]}`}, "deleteUser": {"DELETE", "", ""},
+			"patchUser": {"PATCH", "", `{"rights":[{"group_id":1,"rights":["run"]}],"password":"` + testPassword + `%d"}`}, "deleteUser": {"DELETE", "", ""},
 		}},
 		"channel": {func(c *caller, n int) string {
 			return made(c, "/alarms/channels", fmt.Sprintf(`{"name":"chat %d","kind":"dingtalk","url":"http://127.0.0.1:1/robot","every_job":true}`, n))

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -355,27 +354,4 @@ func TestHowLongResultsWaitForEachOther(t *testing.T) {
 	if got := b.engine.finisher.patience(finishing{code: wire.CodeSuccess}); got != 10*time.Millisecond {
 		t.Errorf("an end that the engine makes up waits %v", got)
 	}
-}
-
-// TestAParentsResultWaitsForNobody, whether its schedule made the run or somebody started it: another job waits for it.
-func TestAParentsResultWaitsForNobody(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil, addressA)
-		child := b.addJob(nil)
-		for text, want := range map[db.Text]bool{"": false, db.Text(fmt.Sprint(child)): true} {
-			id := b.addJob(func(p *db.InsertJobParams) { p.ChildJobIDs = text })
-			row, err := db.New().GetJob(t.Context(), pool, id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := jobOf(&row, pool).parent; got != want {
-				t.Errorf("started by hand with children %q: %v", text, got)
-			}
-			due := db.ListDueJobsRow{ID: id, ChildJobIDs: text}
-			if got := b.engine.dueJob(&due).parent; got != want {
-				t.Errorf("due with children %q: %v", text, got)
-			}
-		}
-	})
 }

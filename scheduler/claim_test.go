@@ -450,6 +450,7 @@ func TestAClaimedJobIsTheJobThatIsTriggered(t *testing.T) {
 			p.ScheduleType, p.ScheduleConf, p.GlueType, p.GlueSource, p.TimeZone = jobspec.ScheduleFixDelay, "60", wire.GlueShell, "true", "Asia/Tokyo"
 			p.MaxConcurrent, p.ConcurrencyPolicy = 3, string(jobspec.ConcurrencyDiscard)
 			p.KeepOutput, p.WhenLost, p.Priority = string(jobspec.KeepFailed), string(jobspec.WhenLostAgain), string(jobspec.PriorityLow)
+			p.ChildJobIDs = "5"
 			p.GlueUpdateTime = nullTime(pool.Wall(time.Now().Truncate(time.Second)))
 		})
 		at := time.Now().Add(time.Hour)
