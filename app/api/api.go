@@ -294,6 +294,20 @@ func (o op) replaces() bool { return o.method == http.MethodPut || o.makes }
 // add registers an operation that does its work for the bearer of a token.
 func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, in *I) (*O, error)) {
 	_, matches := any(*new(I)).(matching)
+	huma.Register(a.huma, o.operation(matches), func(ctx context.Context, in *I) (*O, error) {
+		out, err := a.answer(ctx, o, in, func(ctx context.Context, p auth.Principal) (any, error) { return do(ctx, p, in) }, new(O))
+		if err != nil {
+			return nil, err
+		}
+		return out.(*O), nil
+	})
+	if matches && o.replaces() && !o.makes { // after huma, which would answer 422
+		a.needsMatch(o.path)
+	}
+}
+
+// operation is what huma is told of an operation. It and the next two are no part of add, of which the program has one for each.
+func (o op) operation(matches bool) huma.Operation {
 	operation := huma.Operation{
 		Method: o.method, Path: o.path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.text,
 		DefaultStatus: o.status, Errors: o.errors(matches), MaxBodyBytes: cmp.Or(o.body, maxBody), BodyReadTimeout: -1, // app sets one for every request
@@ -304,19 +318,24 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 	if o.media != "" {
 		operation.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{o.media: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	}
-	huma.Register(a.huma, operation, func(ctx context.Context, in *I) (*O, error) {
-		r := requestOf(ctx)
-		out, err := a.onceOnly(ctx, o, in, func(ctx context.Context) (any, error) { return do(ctx, r.principal, in) }, new(O))
-		if err != nil {
-			return nil, a.refusal(r, err, o.names)
-		}
-		return out.(*O), nil
-	})
-	if matches && o.replaces() && !o.makes { // after huma, which would answer 422
-		for _, p := range a.huma.OpenAPI().Paths[o.path].Put.Parameters {
-			if p.Name == ifMatch {
-				p.Required, p.Schema.MinLength = true, new(1)
-			}
+	return operation
+}
+
+// answer does an operation, and refuses it as its caller reads it.
+func (a *API) answer(ctx context.Context, o op, in any, do func(context.Context, auth.Principal) (any, error), empty any) (any, error) {
+	r := requestOf(ctx)
+	out, err := a.onceOnly(ctx, o, in, func(ctx context.Context) (any, error) { return do(ctx, r.principal) }, empty)
+	if err != nil {
+		return nil, a.refusal(r, err, o.names)
+	}
+	return out, nil
+}
+
+// needsMatch has the document say that nothing is replaced at a path without If-Match.
+func (a *API) needsMatch(path string) {
+	for _, p := range a.huma.OpenAPI().Paths[path].Put.Parameters {
+		if p.Name == ifMatch {
+			p.Required, p.Schema.MinLength = true, new(1)
 		}
 	}
 }

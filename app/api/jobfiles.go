@@ -88,7 +88,7 @@ type exportQuery struct {
 	Tag    string `query:"tag" maxLength:"255" doc:"Only jobs with this tag."`
 	Format string `query:"format" enum:"yaml,json" default:"yaml" doc:"How the file is written."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"2000" doc:"Ask for the jobs in several files, each of so many at most and of no more than apply takes: the newest first. Without it all are in one file, or none."`
-	Cursor string `query:"cursor" maxLength:"20" doc:"What the file before said as next."`
+	Cursor string `query:"cursor" pattern:"^([1-9][0-9]{0,17})?$" doc:"What the file before said as next."`
 }
 
 // filter is which jobs are asked for.
