@@ -155,9 +155,10 @@ func atOnce[T any](T) time.Duration { return 0 }
 func (b *batcher[T]) gather(first T, waits func(T) time.Duration) []T {
 	batch := make([]T, 0, 32)
 	var until time.Time
+	var over <-chan time.Time // nil: until is new
 	take := func(item T) {
 		if by := time.Now().Add(waits(item)); len(batch) == 0 || by.Before(until) {
-			until = by
+			until, over = by, nil
 		}
 		batch = append(batch, item)
 	}
@@ -169,14 +170,17 @@ func (b *batcher[T]) gather(first T, waits func(T) time.Duration) []T {
 			continue
 		default:
 		}
-		left := time.Until(until)
-		if left <= 0 {
-			return batch
+		if over == nil {
+			left := time.Until(until)
+			if left <= 0 {
+				return batch
+			}
+			over = time.After(left)
 		}
 		select {
 		case q := <-b.items:
 			take(q.item)
-		case <-time.After(left):
+		case <-over:
 			return batch
 		}
 	}

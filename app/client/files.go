@@ -538,8 +538,10 @@ func (c jobsExport) groupIntoDir(ctx context.Context, a *api, query url.Values, 
 		more = out.Next != ""
 	}
 	for n := files; n > 0; n++ {
-		if err := os.Remove(file(n)); err != nil {
+		if err := os.Remove(file(n)); errors.Is(err, fs.ErrNotExist) {
 			break
+		} else if err != nil {
+			return files, err
 		}
 	}
 	return files, nil
