@@ -709,7 +709,8 @@ type Querier interface {
 	ListJobsOfAuthor(ctx context.Context, db DBTX, arg ListJobsOfAuthorParams) ([]int64, error)
 	// The schedules of a group's jobs in one state, for what cannot be moved or given back.
 	ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg ListJobsOfGroupByStatusParams) ([]ListJobsOfGroupByStatusRow, error)
-	// What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source.
+	// What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source. And
+	// whether the job is one of ListHeededJobs, for the end of the step before.
 	ListJobsToRun(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToRunRow, error)
 	// Which of these jobs want a run that is lost to be run once more.
 	ListJobsToRunAgain(ctx context.Context, db DBTX, ids []int64) ([]int64, error)

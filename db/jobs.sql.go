@@ -1077,7 +1077,8 @@ func (q *Queries) ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedP
 const listJobsToRun = `-- name: ListJobsToRun :many
 SELECT id, job_group, schedule_type, misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy,
        executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime, time_zone, retry_backoff, max_concurrent, concurrency_policy,
-       keep_output, when_lost, priority
+       keep_output, when_lost, priority,
+       CASE WHEN child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '' OR glue_type = 'FLOW' THEN 1 ELSE 0 END AS heeded
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?)
 `
 
@@ -1101,9 +1102,11 @@ type ListJobsToRunRow struct {
 	KeepOutput             string
 	WhenLost               string
 	Priority               string
+	Heeded                 int64
 }
 
-// What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source.
+// What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source. And
+// whether the job is one of ListHeededJobs, for the end of the step before.
 func (q *Queries) ListJobsToRun(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToRunRow, error) {
 	query := listJobsToRun
 	var queryParams []interface{}
@@ -1143,6 +1146,7 @@ func (q *Queries) ListJobsToRun(ctx context.Context, db DBTX, ids []int64) ([]Li
 			&i.KeepOutput,
 			&i.WhenLost,
 			&i.Priority,
+			&i.Heeded,
 		); err != nil {
 			return nil, err
 		}

@@ -19,10 +19,12 @@ ORDER BY trigger_next_time, id
 LIMIT ?;
 
 -- name: ListJobsToRun :many
--- What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source.
+-- What a run needs to know of its job, for steps of flows that start: without what describes, plans and watches it, and without its source. And
+-- whether the job is one of ListHeededJobs, for the end of the step before.
 SELECT id, job_group, schedule_type, misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy,
        executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime, time_zone, retry_backoff, max_concurrent, concurrency_policy,
-       keep_output, when_lost, priority
+       keep_output, when_lost, priority,
+       CASE WHEN child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '' OR glue_type = 'FLOW' THEN 1 ELSE 0 END AS heeded
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
 
 -- name: GetJobSource :one

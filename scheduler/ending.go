@@ -27,11 +27,11 @@ type ending struct {
 	reread bool
 
 	// By the rows of the runs.
-	open    []db.ListRunsToEndRow             // had no result
-	lost    []db.ListRunsToEndRow             // were taken for lost
-	orphans []db.ListRunsToEndRow             // of those, the ones that succeeded: their children have not been started
-	seen    map[int64]db.ListFlowRevisionsRow // the runs of flows of steps
-	foreign map[*Caller][]int64               // not their reporters'
+	open    []db.ListRunsToEndRow // had no result
+	lost    []db.ListRunsToEndRow // were taken for lost
+	orphans []db.ListRunsToEndRow // of those, the ones that succeeded: their children have not been started
+	seen    flowsSeen
+	foreign map[*Caller][]int64 // not their reporters'
 
 	// For after the commit.
 	changed []int64 // runs
@@ -116,11 +116,11 @@ func (w *ending) write(ctx context.Context, tx *sql.Tx) ([]*dispatch, error) {
 // read finds out which of the results count, by the rows of their runs.
 func (w *ending) read(ctx context.Context, tx *sql.Tx) error {
 	e := w.e
-	rows, ids, err := w.readUnread(ctx, tx)
+	rows, ids, seen, err := w.readUnread(ctx, tx)
 	if err != nil {
 		return err
 	}
-	read, seen, err := e.runsToEnd(ctx, tx, ids)
+	read, err := e.runsToEnd(ctx, tx, ids, &seen)
 	if err != nil {
 		return err
 	}
@@ -328,22 +328,21 @@ func (w *ending) written(ctx context.Context) {
 }
 
 // runsToEnd reads the runs of a batch, and where steps are known to be among them the revisions of their runs of flows with them.
-func (e *Engine) runsToEnd(ctx context.Context, tx *sql.Tx, ids []int64) (rows []db.ListRunsToEndRow, seen map[int64]db.ListFlowRevisionsRow, err error) {
+func (e *Engine) runsToEnd(ctx context.Context, tx *sql.Tx, ids []int64, seen *flowsSeen) (rows []db.ListRunsToEndRow, err error) {
 	if len(ids) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if !e.flows.kept.has(ids) {
-		rows, err = e.queries.ListRunsToEnd(ctx, tx, ids)
-		return rows, nil, err
+		return e.queries.ListRunsToEnd(ctx, tx, ids)
 	}
 	steps, err := e.queries.ListStepsToEnd(ctx, tx, ids)
-	rows, seen = make([]db.ListRunsToEndRow, len(steps)), make(map[int64]db.ListFlowRevisionsRow)
+	rows = make([]db.ListRunsToEndRow, len(steps))
 	for i := range steps {
 		s := &steps[i]
 		rows[i] = db.ListRunsToEndRow(*s)
-		seen[s.FlowLogID] = db.ListFlowRevisionsRow{LogID: s.FlowLogID, Revision: s.FlowRevision, State: s.FlowState}
+		seen.add(db.ListFlowRevisionsRow{LogID: s.FlowLogID, Revision: s.FlowRevision, State: s.FlowState})
 	}
-	return rows, seen, err
+	return rows, err
 }
 
 // took is how long a run's executor worked on it; 0 where nobody knows, or somebody cut it short.

@@ -16,7 +16,7 @@ import (
 )
 
 // stepEnds are the ends of steps in a batch of results; nil when there are none, as of runs of no flow.
-func (fs *Flows) stepEnds(open []db.ListRunsToEndRow, seen map[int64]db.ListFlowRevisionsRow, byID map[int64]*finishing, killed map[int64]event.List, follow *following) *flowMove {
+func (fs *Flows) stepEnds(open []db.ListRunsToEndRow, seen flowsSeen, byID map[int64]*finishing, killed map[int64]event.List, follow *following) *flowMove {
 	var m *flowMove
 	for i := range open {
 		r := &open[i]

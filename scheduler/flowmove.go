@@ -41,7 +41,7 @@ type flowMove struct {
 	begun []*flowState
 	look  []int64 // runs to be decided about for a time that has come
 	deeds []flowDeed
-	seen  map[int64]db.ListFlowRevisionsRow // what the transaction has read of runs already; may be nil
+	seen  flowsSeen
 
 	// What is read and decided.
 	now    time.Time
@@ -54,6 +54,20 @@ type flowMove struct {
 	asks    []AlarmEvent // steps that begin to wait for a person
 
 	read, wrote int // rows of steps and items that it read, and all rows that it wrote: for [Flows.watched]
+}
+
+// flowsSeen is what a transaction knows before it decides about flows: what it has read already, or is kept in memory.
+type flowsSeen struct {
+	runs map[int64]db.ListFlowRevisionsRow // by their numbers; may be nil
+	jobs map[int64]*job                    // that steps may run, may be nil; of one that is not there nil
+}
+
+// add notes a run, in place of what was noted of it before.
+func (s *flowsSeen) add(r db.ListFlowRevisionsRow) {
+	if s.runs == nil {
+		s.runs = make(map[int64]db.ListFlowRevisionsRow)
+	}
+	s.runs[r.LogID] = r
 }
 
 func newFlowMove() *flowMove {
@@ -77,7 +91,10 @@ func (fs *Flows) move(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 	if err := fs.load(ctx, tx, m); err != nil || len(m.states) == 0 {
 		return err
 	}
-	m.now, m.starts = fs.cfg.Now(), starts{jobs: make(map[int64]*job), named: make(map[flow.JobRef]int64)}
+	m.now, m.starts = fs.cfg.Now(), starts{jobs: m.seen.jobs, named: make(map[flow.JobRef]int64)}
+	if m.starts.jobs == nil {
+		m.starts.jobs = make(map[int64]*job)
+	}
 	for i := range m.ends {
 		m.endStep(&m.ends[i])
 	}

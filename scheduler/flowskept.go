@@ -43,6 +43,26 @@ func (k *keptFlows) goes(run int64) bool {
 	return k.going[run]
 }
 
+// ahead notes the kept run that a step belongs to whose run this is, as the next decision would find it, and gives the jobs of steps that may
+// follow. It reports false where none is kept.
+func (k *keptFlows) ahead(step, run int64, seen *flowsSeen) (jobs []int64, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f := k.runs[k.steps[step]]
+	if f == nil || !k.going[run] {
+		return nil, false
+	}
+	seen.add(db.ListFlowRevisionsRow{LogID: f.row.LogID, Revision: f.row.Revision, State: f.row.State})
+	place := slices.IndexFunc(f.steps, func(s *flowStep) bool { return s.ID == step })
+	for _, s := range f.steps {
+		next := &f.plan.def.Steps[s.place]
+		if ref := next.Ref(); ref != nil && ref.ID != 0 && slices.Contains(next.Needs, f.steps[place].Step) {
+			jobs = append(jobs, ref.ID)
+		}
+	}
+	return jobs, true
+}
+
 // of gives the revisions of the kept runs that some steps belong to, and of others by their numbers.
 func (k *keptFlows) of(steps, logs []int64) map[int64]int64 {
 	found := make(map[int64]int64)
@@ -72,7 +92,7 @@ func (fs *Flows) findKept(ctx context.Context, tx *sql.Tx, m *flowMove, steps, l
 	var rows []db.ListFlowRevisionsRow
 	var ask []int64
 	for log := range found {
-		if r, seen := m.seen[log]; seen {
+		if r, seen := m.seen.runs[log]; seen {
 			rows = append(rows, r)
 		} else {
 			ask = append(ask, log)

@@ -15,7 +15,8 @@ import (
 // The row of a run is read before its result is written, for what follows from it. Of one that this admin has made, and sent only now, it knows
 // the row: nobody else writes to it but to take the run over or to have it ended, and the write makes sure that nobody did
 // (db.Finish.Unread). Under load these are nearly all, and reading them was a tenth of what the database did. Only what their jobs have to
-// do at their ends is read, which somebody may have changed since.
+// do at their ends is read, which somebody may have changed since. So it is with a step of a flow that is kept in memory: its revision, by which
+// the decision is guarded, is the one that is known here.
 
 // unread is the row of a run whose result came before it was written that the run was sent, as it was inserted; false where it is to be read.
 func (e *Engine) unread(f *finishing) (r db.ListRunsToEndRow, ok bool) {
@@ -23,42 +24,71 @@ func (e *Engine) unread(f *finishing) (r db.ListRunsToEndRow, ok bool) {
 		return r, false
 	}
 	d := f.sending.d
-	if d.owner <= 0 || d.claimed.IsZero() || d.read || d.taken || d.waited || d.waiting || d.recheck || d.step != 0 || d.trigger == jobspec.TriggerRetry {
+	if d.owner <= 0 || d.claimed.IsZero() || d.read || d.taken || d.waited || d.waiting || d.recheck || d.trigger == jobspec.TriggerRetry {
 		return r, false
 	}
 	return db.ListRunsToEndRow{
 		ID: d.id, JobGroup: d.job.group, JobID: d.job.id, ExecutorAddress: db.Text(d.stored), ExecutorHandler: db.Text(d.job.handler),
 		ExecutorParam: db.Text(d.param), ExecutorShardingParam: db.Text(d.shard.text(d.job.route)), ExecutorFailRetryCount: d.retries,
 		TriggerTime: nullTime(e.wall(d.planned)), PlannedAt: d.planned.UnixMilli(), PlannedFor: d.plannedFor(), OwnerNode: d.owner,
-		TriggerType: d.trigger, OriginLogID: d.origin,
+		TriggerType: d.trigger, OriginLogID: d.origin, FlowStep: d.step,
 	}, true
 }
 
-// readUnread takes the runs out of ids whose rows need not be read, and gives these.
-func (w *ending) readUnread(ctx context.Context, tx *sql.Tx) (rows []db.ListRunsToEndRow, ids []int64, err error) {
-	heeds := make(map[int64]bool) // by job, once it is known
+// readUnread takes the runs out of ids whose rows need not be read, and gives these, and what is known of their flows.
+func (w *ending) readUnread(ctx context.Context, tx *sql.Tx) (rows []db.ListRunsToEndRow, ids []int64, known flowsSeen, err error) {
+	jobs := make(map[int64]bool) // theirs, and those that steps after them may run
 	for _, id := range w.ids {
 		f := w.byID[id]
-		if r, ok := w.e.unread(f); ok && !w.reread {
-			rows, heeds[r.JobID], f.unread = append(rows, r), false, true
-		} else {
-			ids = append(ids, id)
+		r, ok := w.e.unread(f)
+		if ok = ok && !w.reread; ok && r.FlowStep != 0 {
+			var next []int64
+			if next, ok = w.e.flows.kept.ahead(r.FlowStep, id, &known); ok {
+				for _, job := range next {
+					jobs[job] = true
+				}
+			}
 		}
+		if !ok {
+			ids = append(ids, id)
+			continue
+		}
+		rows, jobs[r.JobID], f.unread = append(rows, r), true, true
 	}
 	if len(rows) == 0 {
-		return nil, ids, nil
+		return nil, ids, known, nil
 	}
-	heeded, err := w.e.queries.ListHeededJobs(ctx, tx, slices.Sorted(maps.Keys(heeds)))
+	heeded, err := w.heeded(ctx, tx, slices.Sorted(maps.Keys(jobs)), &known)
 	if err != nil {
-		return nil, nil, err
-	}
-	for _, id := range heeded {
-		heeds[id] = true
+		return nil, nil, known, err
 	}
 	for i := range rows {
-		if heeds[rows[i].JobID] {
+		if slices.Contains(heeded, rows[i].JobID) {
 			rows[i].HeededBy = rows[i].JobID
 		}
 	}
-	return rows, ids, nil
+	return rows, ids, known, nil
+}
+
+// heeded gives those of some jobs that have something to do at the ends of their runs. Where steps are among these, it reads the jobs, one of which is
+// run next.
+func (w *ending) heeded(ctx context.Context, tx *sql.Tx, jobs []int64, known *flowsSeen) (heeded []int64, err error) {
+	if len(known.runs) == 0 {
+		return w.e.queries.ListHeededJobs(ctx, tx, jobs)
+	}
+	rows, err := w.e.queries.ListJobsToRun(ctx, tx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	known.jobs = make(map[int64]*job, len(jobs))
+	for _, id := range jobs {
+		known.jobs[id] = nil
+	}
+	for i := range rows {
+		if r := &rows[i]; r.Heeded != 0 {
+			heeded = append(heeded, r.ID)
+		}
+		known.jobs[rows[i].ID] = jobToRun(&rows[i], w.e.cfg.Pool)
+	}
+	return heeded, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -45,6 +46,7 @@ func TestAnUnreadRowIsAsTheDatabaseHasIt(t *testing.T) {
 			{"by hand", plain, cause{trigger: jobspec.TriggerManual, user: "ops", param: "x"}},
 			{"by a program", plain, cause{trigger: jobspec.TriggerAPI}},
 			{"a child", plain, cause{trigger: jobspec.TriggerParent, origin: 77}},
+			{"a step of a flow", plain, cause{trigger: jobspec.TriggerFlow, origin: 78, step: 9, due: planned}},
 			{"of an earlier time", plain, cause{trigger: jobspec.TriggerMisfire, due: planned.Add(-time.Hour)}},
 			{"a broadcast", broadcast, cause{trigger: jobspec.TriggerCron}},
 			{"its executor is chosen at its sending", nobody, cause{trigger: jobspec.TriggerCron}},
@@ -90,7 +92,6 @@ func TestWhatMayHaveChangedIsRead(t *testing.T) {
 		"made of its row":         func(d *dispatch, _ *finishing) { d.read = true },
 		"claimed by nobody":       func(d *dispatch, _ *finishing) { d.claimed = time.Time{} },
 		"it waited for a slot":    func(d *dispatch, _ *finishing) { d.waited = true },
-		"a step of a flow":        func(d *dispatch, _ *finishing) { d.step = 3 },
 		"a retry":                 func(d *dispatch, _ *finishing) { d.trigger = jobspec.TriggerRetry },
 		"a retry after no answer": func(d *dispatch, _ *finishing) { d.recheck = true },
 	} {
@@ -131,5 +132,62 @@ func TestAResultHeedsWhatItsJobHasNow(t *testing.T) {
 		b.exec("UPDATE xxl_job_info SET child_jobid = ? WHERE id = ?", child, job)
 		b.finish(id, 200, "")
 		b.await("the child runs", func() bool { return len(b.runsOf(child)) == 1 })
+	})
+}
+
+// TestAStepThatWasQuickIsNotRead: nor is the run of the flow, as long as this admin has it in memory. The job that is run next is read as it is then.
+func TestAStepThatWasQuickIsNotRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := setup(t, pool, func(c *Config) { c.SweepEvery, c.CarryFor = time.Hour, time.Hour }, addressA)
+		job := func() int64 { return b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 0 }) }
+		second, third := job(), job()
+		whole := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", job()), step("second", second, "first"), step("third", third, "second")}}, nil)
+		run := b.trigger(whole)
+		quick := func(flowRun int64, id string) (of int64) { // whose sending is not on record yet
+			t.Helper()
+			b.await(id+" is sent", func() bool {
+				of = b.steps(flowRun)[id].RunID
+				return of != 0 && b.engine.flows.kept.goes(of) && b.engine.carrier.len() > 0
+			})
+			return of
+		}
+		end := func(id string) (statements []string) {
+			t.Helper()
+			of := quick(run, id)
+			before := len(sent.Transactions("ListJobsToRun"))
+			b.finish(of, 200, "")
+			b.await(id+" has ended", func() bool { return len(sent.Transactions("ListJobsToRun")) > before })
+			return sent.Transactions("ListJobsToRun")[before]
+		}
+		want := []string{"BEGIN", "ListJobsToRun", "UPDATE xxl_job_log", "UPDATE punctual_flow_run", "INSERT xxl_job_log", "UPDATE punctual_flow_step", "COMMIT"}
+		if diff := cmp.Diff(want, end("first")); diff != "" {
+			t.Errorf("a step that one follows (-want +got):\n%s", diff)
+		}
+		b.exec("UPDATE xxl_job_info SET executor_handler = 'changed', max_concurrent = 7 WHERE id = ?", third)
+		end("second")
+		if r := b.runsOf(third); len(r) != 1 || r[0].ExecutorHandler != "changed" {
+			t.Errorf("what runs next is not as it was changed: %+v", r)
+		}
+		b.exec("DELETE FROM xxl_job_info WHERE id = ?", third)
+		end("third")
+		if r := b.ended(run); r.Outcome != event.Succeeded {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, b.states(run))
+		}
+
+		// Another admin has decided meanwhile: what is in memory here is no ground for anything.
+		run = b.trigger(whole)
+		first := quick(run, "first")
+		b.exec("UPDATE punctual_flow_run SET revision = revision + 5 WHERE log_id = ?", run)
+		read := len(sent.Transactions("ListStepsToEnd"))
+		b.finish(first, 200, "")
+		quick(run, "second")
+		if len(sent.Transactions("ListStepsToEnd")) != read+1 {
+			t.Errorf("it was not read after another admin had decided")
+		}
+		if n := len(b.runsOf(second)); n != 2 {
+			t.Errorf("the second step ran %d times in two runs of the flow", n)
+		}
 	})
 }
