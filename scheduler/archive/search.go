@@ -97,39 +97,67 @@ func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 
 // page is what a search reads at a time.
 type page struct {
+	rows  []db.ListKeptOfJobRow
 	parts []part
 	err   error
 }
 
-// pages reads what is to be looked through, newest first, one page ahead of who looks through it: most of a search for what is rare is
-// reading where outputs are and which of them cannot have the text. After an error, or when ctx ends, there are no more.
+// pages reads what is to be looked through, newest first: most of a search for what is rare is reading where outputs are, and which of them cannot
+// have the text. So the next rows are read meanwhile, and the filters of those before them. After an error, or when ctx ends, there are no more.
 func (w *searching) pages(ctx context.Context) iter.Seq[page] {
-	return func(yield func(page) bool) {
+	return ahead(ctx, func(ctx context.Context) iter.Seq[page] { return w.sifted(ctx, ahead(ctx, w.rows)) })
+}
+
+// ahead has a sequence made by another goroutine, one value ahead of who takes them. It ends with ctx.
+func ahead[T any](ctx context.Context, values func(context.Context) iter.Seq[T]) iter.Seq[T] {
+	return func(yield func(T) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		pages := make(chan page)
-		var reading sync.WaitGroup
-		defer reading.Wait()
+		made := make(chan T)
+		var making sync.WaitGroup
+		defer making.Wait()
 		defer cancel()
-		reading.Go(func() {
-			defer close(pages)
-			for before, more := w.q.Before, true; more && before > w.q.From; {
-				rows, err := w.s.keptRows(ctx, w.q, before)
-				p := page{parts: partsOf(rows), err: err}
-				if err == nil {
-					p.err = w.sift(ctx, p.parts)
-				}
+		making.Go(func() {
+			defer close(made)
+			for v := range values(ctx) {
 				select {
-				case pages <- p:
+				case made <- v:
 				case <-ctx.Done():
 					return
 				}
-				if more = p.err == nil && len(rows) == searchRows; more {
-					before = rows[len(rows)-1].LogID
-				}
 			}
 		})
+		for v := range made {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// rows reads where the outputs are.
+func (w *searching) rows(ctx context.Context) iter.Seq[page] {
+	return func(yield func(page) bool) {
+		for before, more := w.q.Before, true; more && before > w.q.From; {
+			rows, err := w.s.keptRows(ctx, w.q, before)
+			if more = err == nil && len(rows) == w.s.pageRows; more {
+				before = rows[len(rows)-1].LogID
+			}
+			if !yield(page{rows: rows, err: err}) {
+				return
+			}
+		}
+	}
+}
+
+// sifted reads which of them cannot have the text.
+func (w *searching) sifted(ctx context.Context, pages iter.Seq[page]) iter.Seq[page] {
+	return func(yield func(page) bool) {
 		for p := range pages {
-			if !yield(p) {
+			p.parts = partsOf(p.rows)
+			if p.err == nil {
+				p.err = w.sift(ctx, p.parts)
+			}
+			if !yield(p) || p.err != nil {
 				return
 			}
 		}
@@ -139,12 +167,12 @@ func (w *searching) pages(ctx context.Context) iter.Seq[page] {
 // keptRows are the next rows of a search, newest first. Of each there is only where its output is: most are in objects that are left out.
 func (s *Service) keptRows(ctx context.Context, q Search, before int64) ([]db.ListKeptOfJobRow, error) {
 	if q.Job > 0 {
-		return s.queries.ListKeptOfJob(ctx, s.cfg.Pool, db.ListKeptOfJobParams{JobID: q.Job, FromID: q.From, BeforeID: before, Limit: searchRows})
+		return s.queries.ListKeptOfJob(ctx, s.cfg.Pool, db.ListKeptOfJobParams{JobID: q.Job, FromID: q.From, BeforeID: before, Limit: int32(s.pageRows)})
 	}
 	if len(q.Groups) != 1 {
 		return nil, errors.New("archive: a search is of a job or of one group")
 	}
-	found, err := s.queries.ListKeptOfGroup(ctx, s.cfg.Pool, db.ListKeptOfGroupParams{JobGroup: q.Groups[0], FromID: q.From, BeforeID: before, Limit: searchRows})
+	found, err := s.queries.ListKeptOfGroup(ctx, s.cfg.Pool, db.ListKeptOfGroupParams{JobGroup: q.Groups[0], FromID: q.From, BeforeID: before, Limit: int32(s.pageRows)})
 	rows := make([]db.ListKeptOfJobRow, len(found))
 	for i := range found {
 		rows[i] = db.ListKeptOfJobRow(found[i])
@@ -158,7 +186,7 @@ type searching struct {
 	q      Search
 	found  *Found
 	needle []byte
-	lacks  map[int64]bool // of objects whose filters were read, to which pages keeps: the text is certainly not in it
+	lacks  map[int64]bool // of objects whose filters were read, to which sifted keeps: the text is certainly not in it
 }
 
 // part is a number of runs next to each other whose outputs are in the same object, which are read together.

@@ -141,6 +141,52 @@ func TestASearchSaysWhatItCouldNotRead(t *testing.T) {
 	})
 }
 
+// TestASearchGoesOnPageAfterPage, whether or not the last one is full, and whatever of it lies in the same object.
+func TestASearchGoesOnPageAfterPage(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		runs := b.kept([]string{"needle 1"}, []string{"needle 2"}, []string{"needle 3"})
+		runs = append(runs, b.kept([]string{"needle 4"})...)
+		var want []string
+		for i, r := range slices.Backward(runs) {
+			want = append(want, fmt.Sprintf("%d: 1 needle %d", r.ID, i+1))
+		}
+		for rows := 1; rows <= 5; rows++ {
+			b.s.pageRows = rows
+			for _, q := range []Search{{Text: "needle"}, {Text: "needle", Groups: []int64{runs[0].Group}}} {
+				if f := b.search(q); hits(f) != strings.Join(want, "; ") || f.Looked != 4 || f.Reached != 0 {
+					t.Errorf("%d rows at a time: %s, %+v", rows, hits(f), f)
+				}
+			}
+			if f := b.search(Search{Text: "needle", Runs: 3}); hits(f) != strings.Join(want[:3], "; ") || f.Looked != 3 || f.Reached != runs[1].ID {
+				t.Errorf("%d rows at a time, three runs: %s, %+v", rows, hits(f), f)
+			}
+			if f := b.search(Search{Text: "needle", From: runs[2].ID}); hits(f) != strings.Join(want[:2], "; ") || f.Reached != runs[2].ID {
+				t.Errorf("%d rows at a time, from the third on: %s, %+v", rows, hits(f), f)
+			}
+		}
+	})
+}
+
+// TestASearchWhoseDatabaseFailsSaysSo: neither where outputs are nor what they cannot have is taken for nothing.
+func TestASearchWhoseDatabaseFailsSaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.kept([]string{"something"})
+		for _, table := range []string{"punctual_output_filter", "punctual_output"} {
+			if _, err := pool.ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
+				t.Fatal(err)
+			}
+			f, err := b.s.Search(t.Context(), Search{Job: 7, Text: "needle", Before: 1 << 40, Runs: 1, Lines: 1, Time: time.Minute})
+			if err == nil || f.Reached != 1<<40 {
+				t.Errorf("without %s: %v, %+v", table, err, f)
+			}
+		}
+	})
+}
+
 // An object that holds more than is read at a time is read in pieces, each once.
 func TestASearchReadsAnObjectInFewPieces(t *testing.T) {
 	t.Parallel()
