@@ -63,7 +63,7 @@ func TestListsAreSorted(t *testing.T) {
 			t.Errorf("an order that there is not: %s", doc.Find(".notice").Text())
 		}
 		for _, cursor := range []string{"17", "e30", "bm8"} {
-			program.json(409, new(refusal), "GET", "/jobs?sort=name&cursor="+cursor, "")
+			program.json(422, new(refusal), "GET", "/jobs?sort=name&cursor="+cursor, "")
 		}
 
 		var runs []string

@@ -326,7 +326,7 @@ func (a *API) answer(ctx context.Context, o op, in any, do func(context.Context,
 	r := requestOf(ctx)
 	out, err := a.onceOnly(ctx, o, in, func(ctx context.Context) (any, error) { return do(ctx, r.principal) }, empty)
 	if err != nil {
-		return nil, a.refusal(r, err, o.names)
+		return nil, a.refusal(r, err, o)
 	}
 	return out, nil
 }
@@ -341,13 +341,18 @@ func (a *API) needsMatch(path string) {
 }
 
 // refusal is an error of a use case as its caller reads it, noted where the console notes one.
-func (a *API) refusal(r *request, err error, names map[string]string) error {
+func (a *API) refusal(r *request, err error, o op) error {
 	p := problem.From(err)
 	problem.Log(a.Logger, p, r.echo.Request(), r.echo.Response().Header().Get(echo.HeaderXRequestID))
 	if p.Kind == problem.Forbidden {
 		a.Refused(r.echo)
 	}
-	doc := newProblem(r.printer, err, names)
+	doc := newProblem(r.printer, err, o.names)
+	if o.method == http.MethodGet { // which has no body
+		for i := range doc.Errors {
+			doc.Errors[i].In, doc.Errors[i].Pointer = "query", ""
+		}
+	}
 	switch {
 	case p.Key == onceRunning:
 		return huma.ErrorWithHeaders(doc, http.Header{"Retry-After": {"1"}})

@@ -80,7 +80,7 @@ type triggerAnswer struct {
 
 func (a *API) jobs() {
 	const tag = "jobs"
-	add(a, op{method: http.MethodGet, path: "/jobs", id: "listJobs", tag: tag, also: []int{http.StatusConflict}, summary: "List jobs, the newest first"},
+	add(a, op{method: http.MethodGet, path: "/jobs", id: "listJobs", tag: tag, summary: "List jobs, the newest first"},
 		a.listJobs)
 	add(a, op{method: http.MethodGet, path: "/jobs/{id}", id: "getJob", tag: tag, summary: "Get a job"},
 		func(ctx context.Context, p auth.Principal, in *JobID) (*jobAnswer, error) {
@@ -190,7 +190,7 @@ func placeOf(j manage.PlacedJob, order db.JobOrder) string {
 }
 
 // errOtherSort refuses a cursor that looks like one, and was made for a list in another order, if at all.
-var errOtherSort = &parameterError{"cursor", "api.error.cursor", problem.Conflict}
+var errOtherSort = newParameterError("cursor", "api.error.cursor")
 
 // order puts the order of a list into its filter, and where its page begins.
 func (q *jobQuery) order(f *manage.JobFilter) error {

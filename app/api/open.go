@@ -63,7 +63,7 @@ func (a *API) open(hc huma.Context, next func(huma.Context)) {
 		if problem.From(err).Kind == problem.Unauthenticated {
 			hc.SetHeader("WWW-Authenticate", `Bearer realm="punctual"`)
 		}
-		_ = huma.WriteErr(a.huma, hc, 0, "", a.refusal(r, err, nil)) // the client is gone if this fails
+		_ = huma.WriteErr(a.huma, hc, 0, "", a.refusal(r, err, op{})) // the client is gone if this fails
 		return
 	}
 	nullIsNoBody(ec.Request())

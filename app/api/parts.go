@@ -127,17 +127,14 @@ func byNumber[R, T any](in Page, rows []R, err error, id func(R) int64, read fun
 }
 
 // parameterError is a parameter of the query, or a header, that cannot be used.
-type parameterError struct {
-	name, key string
-	kind      problem.Kind
-}
+type parameterError struct{ name, key string }
 
-func newParameterError(name, key string) error { return &parameterError{name, key, problem.Invalid} }
+func newParameterError(name, key string) error { return &parameterError{name, key} }
 
 func (e *parameterError) Error() string { return e.name + ": " + e.key }
 
 // Unwrap makes it the problem that it is.
-func (e *parameterError) Unwrap() error { return &problem.Error{Kind: e.kind} }
+func (e *parameterError) Unwrap() error { return problem.InvalidFields() }
 
 // ifMatch is the header of [IfMatch].
 const ifMatch = "If-Match"

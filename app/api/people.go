@@ -133,6 +133,9 @@ type newTeam struct {
 	Rights  []groupRights `json:"rights,omitempty"`
 }
 
+// teamNames are what the fields of a team are called in JSON.
+var teamNames = map[string]string{manage.TeamMembers: "member_ids"}
+
 type teamAnswer struct {
 	ETag string `header:"ETag"`
 	Body team
@@ -327,7 +330,7 @@ func (a *API) teams() {
 		func(ctx context.Context, p auth.Principal, in *TeamID) (*teamAnswer, error) {
 			return a.teamAnswer(ctx, p, in.ID)
 		})
-	add(a, op{method: http.MethodPost, path: "/teams", id: "createTeam", tag: tag, summary: "Create a team", status: http.StatusCreated},
+	add(a, op{method: http.MethodPost, path: "/teams", id: "createTeam", tag: tag, summary: "Create a team", status: http.StatusCreated, names: teamNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			Once
 			Body newTeam
@@ -343,7 +346,7 @@ func (a *API) teams() {
 			}
 			return &teamCreated{Location: address("teams", id), ETag: answer.ETag, Body: answer.Body}, nil
 		})
-	add(a, op{method: http.MethodPut, path: "/teams/{id}", id: "replaceTeam", tag: tag, summary: "Replace a team's name, members and rights"},
+	add(a, op{method: http.MethodPut, path: "/teams/{id}", id: "replaceTeam", tag: tag, summary: "Replace a team's name, members and rights", names: teamNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			TeamID
 			IfMatch

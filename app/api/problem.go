@@ -184,6 +184,7 @@ var texts = map[string]struct{ key, arg string }{
 	validation.MsgExpectedMinItems:                     {"api.error.minitems", "Count"},
 	validation.MsgExpectedMaxItems:                     {"api.error.maxitems", "Count"},
 	"unknown query parameter":                          {"api.error.parameter", ""},
+	"required query parameter is missing":              {"job.error.required", ""},
 	"invalid integer":                                  {"api.error.integer", ""}, // of parameters, whose values are texts
 	"invalid boolean":                                  {"api.error.boolean", ""},
 	"invalid date/time for format " + time.RFC3339Nano: {"api.error.datetime", ""},

@@ -96,17 +96,13 @@ func (a *API) statistics() {
 			out := quarters{From: f.From.UTC(), AtLeast: !f.Ends.IsZero(), Until: moment(f.Ends), Quarters: f.Quarters[:min(in.Days*24*4, len(f.Quarters))]}
 			return &struct{ Body quarters }{out}, err
 		})
-	add(a, op{method: http.MethodGet, path: "/statistics/usage", id: "getUsage", tag: tag, also: []int{http.StatusConflict}, summary: "Get how many runs each group of executors had, and how long they took",
+	add(a, op{method: http.MethodGet, path: "/statistics/usage", id: "getUsage", tag: tag, summary: "Get how many runs each group of executors had, and how long they took",
 		text: "By the days that runs were planned for, of the last 100. A run counts for the group that ran it, that of a flow beside those of its steps. Time counts so too: of runs that took a second or more and succeeded, failed or timed out, with retries, and not of flows."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			From  string `query:"from" format:"date" doc:"The first day, in the zone of the installation; without it six days before the last."`
 			Until string `query:"until" format:"date" doc:"The last day, which counts too; without it today."`
 		}) (*listOf[usage], error) {
-			from, until := day(in.From), day(in.Until)
-			if !until.IsZero() && until.Before(from) {
-				return nil, newParameterError("until", "api.error.until")
-			}
-			rows, err := a.Manage.Dashboard.Usage(ctx, p, from, until)
+			rows, err := a.Manage.Dashboard.Usage(ctx, p, day(in.From), day(in.Until))
 			return listed(rows, err, func(u dashboard.Usage) usage {
 				return usage{u.ID, u.AppName, u.Title, u.Runs, u.Failed, u.Skipped, int64(u.Took.Seconds())}
 			})

@@ -24,8 +24,11 @@ type Teams struct {
 	audit   *Audit
 }
 
-// TeamName is the name of a team's field that can be wrong, beside [UserRights].
-const TeamName = "name"
+// What can be wrong of a team, beside [UserRights].
+const (
+	TeamName    = "name"
+	TeamMembers = "member"
+)
 
 const (
 	maxTeams    = 1000 // in all
@@ -323,16 +326,21 @@ func (s *Teams) write(ctx context.Context, tx *sql.Tx, id int64, in TeamInput) (
 	if _, err := s.queries.DeleteTeamMembersOf(ctx, tx, id); err != nil {
 		return 0, err
 	}
+	var missing []problem.Field
 	slices.Sort(in.Members)
 	for _, user := range slices.Compact(in.Members) {
 		if _, err := s.queries.GetUser(ctx, tx, user); errors.Is(db.Error(err), db.ErrNotFound) {
-			return 0, problem.New(problem.Conflict, "problem.user.gone")
+			missing = append(missing, problem.Field{Name: TeamMembers, Key: "team.error.member", Args: []any{"ID", strconv.FormatInt(user, 10)}})
+			continue
 		} else if err != nil {
 			return 0, err
 		}
 		if err := s.queries.InsertTeamMember(ctx, tx, db.InsertTeamMemberParams{TeamID: id, UserID: user}); err != nil {
 			return 0, err
 		}
+	}
+	if len(missing) > 0 {
+		return 0, problem.InvalidFields(missing...)
 	}
 	return id, nil
 }

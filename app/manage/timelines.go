@@ -70,9 +70,9 @@ type Timelines struct {
 func (s *Timelines) Look(ctx context.Context, p auth.Principal, f TimelineFilter) (Timeline, error) {
 	switch {
 	case !f.From.Before(f.Until):
-		return Timeline{}, problem.New(problem.Invalid, "problem.timeline.order")
+		return Timeline{}, problem.InvalidFields(problem.Field{Name: "until", Key: "problem.timeline.order"})
 	case f.Until.Sub(f.From) > TimelineDays*24*time.Hour:
-		return Timeline{}, problem.New(problem.Invalid, "problem.timeline.long", "Days", TimelineDays)
+		return Timeline{}, problem.InvalidFields(problem.Field{Name: "from", Key: "problem.timeline.long", Args: []any{"Days", TimelineDays}})
 	}
 	q := runQuery{s: s.runs}
 	if err := q.bounds(ctx, RunFilter{Since: f.From, Until: f.Until}); err != nil {

@@ -43,7 +43,7 @@ func (s *Dashboard) Usage(ctx context.Context, p auth.Principal, from, until tim
 		from = until.AddDate(0, 0, 1-usageDays)
 	}
 	if kept := today.AddDate(0, 0, 1-UsageKept); from.Before(kept) || until.Before(from) {
-		return nil, problem.New(problem.Conflict, "problem.usage.range", "Max", UsageKept, "Day", kept.Format(time.DateOnly))
+		return nil, problem.InvalidFields(problem.Field{Name: "from", Key: "problem.usage.range", Args: []any{"Max", UsageKept, "Day", kept.Format(time.DateOnly)}})
 	}
 	ids, everything := p.Groups()
 	if !everything && len(ids) == 0 {

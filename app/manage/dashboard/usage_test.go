@@ -83,7 +83,7 @@ func TestUsageOfGroups(t *testing.T) {
 			}
 		}
 		for what, days := range map[string][2]time.Time{"what is forgotten": {day(100), unsaid}, "an end before the beginning": {day(1), day(2)}} {
-			if got, err := b.Dashboard.Usage(t.Context(), b.admin, days[0], days[1]); err == nil || problem.From(err).Kind != problem.Conflict {
+			if got, err := b.Dashboard.Usage(t.Context(), b.admin, days[0], days[1]); err == nil || problem.From(err).Kind != problem.Invalid {
 				t.Errorf("%s: %+v, %v", what, got, err)
 			}
 		}
