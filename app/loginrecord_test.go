@@ -51,7 +51,7 @@ func TestHowSomebodyLoggedInIsOnRecord(t *testing.T) {
 			record(x.what, "anna", x.facts)
 		}
 		form := root.get("/profile/second/code").document(t)
-		secret, code := codeAt(t, form, 0)
+		secret, code := codeAt(t, form)
 		token, _ := form.Find(`input[name="token"]`).Attr("value")
 		recovery := root.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {testPassword}}).document(t).Find(".recovery-codes li").First().Text()
 		for _, x := range []struct{ what, code, facts string }{
@@ -69,7 +69,7 @@ func TestHowSomebodyLoggedInIsOnRecord(t *testing.T) {
 		jonas := open(t, a)
 		jonas.login("Jonas", directorytest.Password)
 		form = jonas.get("/login/setup").document(t)
-		_, code = codeAt(t, form, 0)
+		_, code = codeAt(t, form)
 		token, _ = form.Find(`input[name="token"]`).Last().Attr("value")
 		if got := jonas.post("/login/setup", url.Values{"token": {token}, "code": {code}}); got.status != http.StatusOK {
 			t.Fatalf("set up: %d", got.status)

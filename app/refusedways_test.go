@@ -35,7 +35,7 @@ ldap:
 func (b *browser) addSecond(password string) (secret string, recovery []string) {
 	b.t.Helper()
 	form := b.get("/profile/second/code").document(b.t)
-	secret, code := codeAt(b.t, form, 0)
+	secret, code := codeAt(b.t, form)
 	token, _ := form.Find(`input[name="token"]`).Attr("value")
 	added := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {password}})
 	if added.status != http.StatusOK {
@@ -257,7 +257,7 @@ func TestASecondFactorIsTheMatterOfWhoKnowsThePassword(t *testing.T) {
 			t.Fatalf("jonas: %d %.300s", got.status, got.body)
 		}
 		form := jonas.get("/profile/second/code").document(t)
-		_, code := codeAt(t, form, 0)
+		_, code := codeAt(t, form)
 		token, _ := form.Find(`input[name="token"]`).Attr("value")
 		if got := jonas.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {"wrong"}}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a wrong password of the directory's: %d", got.status)

@@ -12,14 +12,15 @@ import (
 	"github.com/pquerna/otp/totp"
 )
 
-// codeAt is the secret that a page shows, and its code in so many steps of half a minute. One of this step or the next is taken for half
-// a minute at least; one of the step before may be too old when it arrives.
-func codeAt(t *testing.T, page *goquery.Document, steps int) (secret, code string) {
+// codeAt is the secret that a page shows, and its code now.
+func codeAt(t *testing.T, page *goquery.Document) (secret, code string) {
 	t.Helper()
 	secret = strings.ReplaceAll(page.Find(".secret-text").Text(), " ", "")
-	return secret, codeOf(t, secret, steps)
+	return secret, codeOf(t, secret, 0)
 }
 
+// codeOf is the code of a secret in so many steps of half a minute. One of this step or the next is taken for half a minute at least; one of
+// the step before may be too old when it arrives.
 func codeOf(t *testing.T, secret string, steps int) string {
 	t.Helper()
 	code, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
@@ -36,7 +37,7 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 		a := start(t, o)
 		b := open(t, a).mustLogin()
 		form := b.get("/profile/second/code").document(t)
-		secret, code := codeAt(t, form, 0)
+		secret, code := codeAt(t, form)
 		token, _ := form.Find(`input[name="token"]`).Attr("value")
 		if path, _ := form.Find("svg.qr path").Attr("d"); len(path) < 500 {
 			t.Errorf("no QR code: %q", path)
@@ -142,7 +143,7 @@ func TestWhoNeedsASecondFactorIsLedToOne(t *testing.T) {
 			t.Fatalf("an administrator: %s", got.header.Get("Location"))
 		}
 		form := admin.get("/login/setup").document(t)
-		_, code := codeAt(t, form, 0)
+		_, code := codeAt(t, form)
 		token, _ := form.Find(`input[name="token"]`).Last().Attr("value")
 		if got := admin.post("/login/setup", url.Values{"token": {token}, "code": {"000000"}}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a wrong code: %d", got.status)

@@ -180,7 +180,7 @@ func TestALostSecretKeyShutsNobodyOut(t *testing.T) {
 		}
 		// An app that is added now works beside the one that does not.
 		fresh := b.get("/profile/second/code").document(t)
-		text, code := codeAt(t, fresh, 0)
+		text, code := codeAt(t, fresh)
 		token, _ := fresh.Find(`input[name="token"]`).Attr("value")
 		if got := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {testPassword}}); got.status != http.StatusSeeOther {
 			t.Fatalf("another app: %d", got.status)

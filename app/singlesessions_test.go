@@ -14,7 +14,7 @@ import (
 func (b *browser) giveCode(t *testing.T) {
 	t.Helper()
 	form := b.get("/profile/second/code").document(t)
-	_, code := codeAt(t, form, 0)
+	_, code := codeAt(t, form)
 	token, _ := form.Find(`input[name="token"]`).Attr("value")
 	if got := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {testPassword}}); got.status != http.StatusOK {
 		t.Fatalf("set up: %d %.300s", got.status, got.document(t).Find("main").Text())

@@ -155,9 +155,9 @@ func (b *historyBundle) tx(do func(tx *sql.Tx) error) {
 	b.now = b.now.Add(time.Second)
 }
 
-func (b *historyBundle) exec(query string, args ...any) {
+func (b *historyBundle) exec(query string) {
 	b.t.Helper()
-	if _, err := b.pool.ExecContext(b.t.Context(), query, args...); err != nil {
+	if _, err := b.pool.ExecContext(b.t.Context(), query); err != nil {
 		b.t.Fatal(err)
 	}
 }

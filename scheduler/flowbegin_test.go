@@ -25,12 +25,12 @@ func still(t *testing.T, pool *db.Pool) *bundle {
 }
 
 // made inserts runs of a flow that are to begin.
-func (b *bundle) made(n int, trigger jobspec.TriggerType) []*dispatch {
+func (b *bundle) made(n int) []*dispatch {
 	b.t.Helper()
 	j := &job{id: 3, group: 1, glue: jobspec.GlueFlow, block: wire.BlockSerial, timeoutSeconds: 90}
 	var runs []*dispatch
 	for range n {
-		runs = append(runs, b.engine.newRuns(j, cause{trigger: trigger, planned: time.UnixMilli(1_000_000)})...)
+		runs = append(runs, b.engine.newRuns(j, cause{trigger: jobspec.TriggerManual, planned: time.UnixMilli(1_000_000)})...)
 	}
 	for _, d := range runs {
 		d.owner = 5
@@ -77,7 +77,7 @@ func TestRunsOfFlowsThatMayNotBegin(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := still(t, pool)
-		runs := b.made(4, jobspec.TriggerManual)
+		runs := b.made(4)
 		for i, change := range []string{"owner_node = 6", "trigger_code = 200", "handle_code = 500"} {
 			b.exec("UPDATE xxl_job_log SET "+change+" WHERE id = ?", runs[i].id)
 		}
@@ -103,7 +103,7 @@ func TestARunWithGivenStepsBegins(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := still(t, pool)
-		runs := b.made(2, jobspec.TriggerManual)
+		runs := b.made(2)
 		b.flowRun(runs[0].id, b.definition("bad", "steps: 7"), flowGiven, "a", "b")
 		b.flowRun(runs[1].id, b.definition("good", waits), flowGiven, "a", "b")
 		b.exec("UPDATE punctual_flow_run SET revision = 4")

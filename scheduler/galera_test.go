@@ -141,7 +141,7 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 
 	fires, failing := 0, 0
 	for i, id := range ids {
-		n := b.checkFires(id, first, time.Second)
+		n := b.checkFires(id, first)
 		fires += n
 		if i%5 == 0 {
 			failing += n

@@ -78,7 +78,7 @@ func TestTheDatabaseGoesAwayAndComesBack(t *testing.T) {
 			b.haltJobs()
 			b.await("all are sent", func() bool { return b.unsettled() == 0 })
 			for _, id := range jobs {
-				b.checkFires(id, first, time.Second)
+				b.checkFires(id, first)
 			}
 			times := make(map[int64]int)
 			for _, r := range b.executors.received() {

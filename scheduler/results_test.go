@@ -18,7 +18,6 @@ import (
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
-	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 func TestWhatFailuresAreRetried(t *testing.T) {
@@ -362,7 +361,7 @@ func TestAResultThatSomebodyElseWroteMeanwhileIsRaced(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := still(t, pool)
-		runs := b.made(2, jobspec.TriggerManual)
+		runs := b.made(2)
 		batch := []finishing{{id: runs[0].id, code: 200}, {id: runs[1].id, code: 200}}
 		for _, meanwhile := range []bool{true, false} {
 			err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
@@ -399,7 +398,7 @@ func TestALostRunHasOneEndUntilItReports(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := still(t, pool)
-		run := b.made(1, jobspec.TriggerManual)[0].id
+		run := b.made(1)[0].id
 		b.exec("UPDATE xxl_job_log SET trigger_code = 200, handle_code = 500, outcome = ? WHERE id = ?", int64(event.Lost), run)
 		for given, want := range map[event.Outcome]int{event.Open: 1, event.Lost: 0, event.Killed: 0, event.Failed: 0} {
 			w := b.engine.newEnding([]finishing{{id: run, code: 200, given: given}})

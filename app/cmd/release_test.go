@@ -156,8 +156,8 @@ func newMachine(t *testing.T) *machine {
 	return &machine{release: r, home: t.TempDir()}
 }
 
-// run runs the go tool and returns what it printed.
-func (m *machine) run(t *testing.T, dir string, args ...string) string {
+// run runs the go tool.
+func (m *machine) run(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -173,7 +173,6 @@ func (m *machine) run(t *testing.T, dir string, args ...string) string {
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
 }
 
 func (m *machine) bin() string { return filepath.Join(m.home, "bin") }

@@ -23,7 +23,7 @@ func TestBrowserAdministration(t *testing.T) {
 			w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
 			admin := startAdmin(t, settings)
 			w.visit("/login")
-			w.logIn("admin", "correct-horse-lamp")
+			w.logIn("correct-horse-lamp")
 			w.do(holds(`location.pathname !== "/login"`))
 			w.expect("422") // a route of a job that does not exist
 

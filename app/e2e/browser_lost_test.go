@@ -59,7 +59,7 @@ func TestBrowserLosesNothing(t *testing.T) {
 	// A list that is narrowed without a session leads to the login, and back to where it was.
 	w.visit("/users")
 	w.do(loseSession, write("[name=q]", "x"), shows("/login"), holds(`location.search === "?next=%2Fusers"`))
-	w.logIn("admin", testPassword)
+	w.logIn(testPassword)
 	w.do(shows("/users"))
 
 	// The server ends while three people are at work in one window: in a form, in a dialog, in a list.

@@ -63,13 +63,13 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	account("lovelace", link.UserAdmin, link.UserActive)
 	d.user = account("mina", link.UserNormal, link.UserActive, view, fmt.Sprintf("%d.run", d.orders), fmt.Sprintf("%d.edit", d.orders), fmt.Sprintf("%d.view", d.own),
 		fmt.Sprintf("%d.edit", d.payments), fmt.Sprintf("%d.glue", d.payments))
-	d.mina = d.enterAs(t, "mina", viewerPassword)
+	d.mina = d.enterAs(t, "mina")
 	d.must(t, link.TeamsPath, url.Values{users.FieldName: {say("夜间值班", "Night shift")}, users.FieldMembers: {fmt.Sprint(d.user)}, users.FieldRights: {fmt.Sprintf("%d.schedule", d.orders)}})
 	_, teams := d.get(t, link.TeamsPath)
 	d.team = lastID(t, teams, `id="team-(\d+)"`)
-	d.viewer = d.enterAs(t, "watcher", viewerPassword)
+	d.viewer = d.enterAs(t, "watcher")
 	account("careful", link.UserNormal, link.UserActive, view)
-	d.careful = d.enterAs(t, "careful", viewerPassword)
+	d.careful = d.enterAs(t, "careful")
 	d.factor = d.careful.addSecond(t, viewerPassword)
 
 	// One channel is heard, the other's server says no to everything.
@@ -173,7 +173,7 @@ func (s *session) addSecond(t *testing.T, password string) string {
 }
 
 // enterAs opens a session of somebody else than the administrator.
-func (d *demo) enterAs(t *testing.T, name, password string) *session {
+func (d *demo) enterAs(t *testing.T, name string) *session {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -181,7 +181,7 @@ func (d *demo) enterAs(t *testing.T, name, password string) *session {
 	}
 	s := &session{url: d.admin.url}
 	s.Jar, s.CheckRedirect = jar, d.CheckRedirect
-	s.must(t, link.Login, url.Values{login.FieldName: {name}, login.FieldPassword: {password}})
+	s.must(t, link.Login, url.Values{login.FieldName: {name}, login.FieldPassword: {viewerPassword}})
 	return s
 }
 
@@ -251,8 +251,8 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "second-recovery", path: link.SecondRecovery, as: d.careful},
 		{name: "second-codes", path: link.SecondRecovery, as: d.careful, do: filled(".panel .primary", "[name=old_password]", viewerPassword), until: ".recovery-codes"},
 		{name: "second-remove", path: d.factor, as: d.careful},
-		{name: "login-second", path: link.LoginSecond, as: d.enterAs(t, "careful", viewerPassword)},
-		{name: "login-setup", path: link.LoginSetup, as: d.enterAs(t, "lovelace", viewerPassword)},
+		{name: "login-second", path: link.LoginSecond, as: d.enterAs(t, "careful")},
+		{name: "login-setup", path: link.LoginSetup, as: d.enterAs(t, "lovelace")},
 		{name: "glue-waiting", path: link.JobGlueWaiting(d.script)},
 		{name: "glue-waiting-own", path: link.JobGlueWaiting(d.script), as: d.mina},
 		{name: "audit", path: link.AuditPath},

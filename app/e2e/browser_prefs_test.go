@@ -36,7 +36,7 @@ func TestBrowserPreferences(t *testing.T) {
 			admin := startAdmin(t, settings)
 			enter := func() {
 				w.visit("/login")
-				w.logIn("admin", "correct-horse-lamp")
+				w.logIn("correct-horse-lamp")
 				w.do(holds(`location.pathname !== "/login"`))
 			}
 			enter()

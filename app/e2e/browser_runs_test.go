@@ -105,7 +105,7 @@ func TestBrowserOutput(t *testing.T) {
 			n.downloads()
 			n.killsAll(job, first)
 			n.runsAgain(first)
-			n.readsAFailure(s)
+			n.readsAFailure()
 			n.admin.noPanic(t)
 		})
 	}
@@ -199,7 +199,7 @@ exit 1
 
 // readsAFailure opens a failed run at 3 a.m.: what failed and the way on are in sight, the line is one click away, and has an address
 // that works for a colleague.
-func (n *night) readsAFailure(s screen) {
+func (n *night) readsAFailure() {
 	run := n.run(n.job("Fails", failing), "")
 	const line = `document.querySelector("[data-log-lines] .linked")`
 	inSight := `(() => { const l = ` + line + `?.getBoundingClientRect(), b = ` + outputBox + `.getBoundingClientRect(); return Boolean(l) && l.top >= b.top && l.bottom <= b.bottom; })()`

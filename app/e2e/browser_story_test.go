@@ -73,7 +73,7 @@ func (s *story) logsIn() {
 	s.visit("/")
 	s.do(shows("/login"), holds(`document.activeElement.name === "name"`))
 	s.expect("422") // a wrong password, and forms that are not accepted
-	s.logIn("admin", "not-"+s.password)
+	s.logIn("not-" + s.password)
 	s.do(holds(`document.querySelector(".notice.error") && document.querySelector("#name").value === "admin"`), holds(`document.activeElement.name === "password"`))
 	s.do(write("#password", s.password), click(".sign-in .primary"), shows("/"), click(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`document.querySelectorAll("tbody tr").length === 6`))
 }
@@ -196,7 +196,7 @@ func (s *story) leaves() {
 	// A session that has ended leads to the login from wherever one is, and back again.
 	s.visit("/jobs")
 	s.do(network.ClearBrowserCookies(), write("[name=q]", "slow"), shows("/login"), holds(`location.search.includes("next=")`))
-	s.logIn("admin", s.password)
+	s.logIn(s.password)
 	s.do(shows("/jobs"), click(".account-button"), click(`[action="/logout"] button`), shows("/login"))
 	s.visit("/runs")
 	s.do(shows("/login"), holds(fmt.Sprintf("location.search === %q", "?next=%2Fruns")))

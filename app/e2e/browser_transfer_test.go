@@ -19,7 +19,7 @@ func TestBrowserTransfer(t *testing.T) {
 	w := newWindow(t, a.url, desk)
 	w.expect("422")
 	w.visit("/login")
-	w.logIn("admin", testPassword)
+	w.logIn(testPassword)
 	w.do(shows("/"))
 
 	// By the keyboard: job 2 becomes a child of job 1.

@@ -316,7 +316,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-func (m *machine) write(t *testing.T, name, text string) string {
+func (m *machine) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(m.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -325,7 +325,6 @@ func (m *machine) write(t *testing.T, name, text string) string {
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 func (m *machine) link(t *testing.T, name, to string) {

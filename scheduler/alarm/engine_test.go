@@ -76,27 +76,23 @@ type system struct {
 	mails     *mailServer
 }
 
-func start(t *testing.T, pool *db.Pool, configure func(*scheduler.Config)) *system {
+func start(t *testing.T, pool *db.Pool) *system {
 	t.Helper()
-	return startLooking(t, pool, 0, configure)
+	return startLooking(t, pool, 0)
 }
 
 // startLooking is start with an alarmer that looks what there is to do by itself every so often, as it is told to besides.
-func startLooking(t *testing.T, pool *db.Pool, tick time.Duration, configure func(*scheduler.Config)) *system {
+func startLooking(t *testing.T, pool *db.Pool, tick time.Duration) *system {
 	t.Helper()
 	b := setup(t, pool, func(c *Config) { c.Now, c.Tick = nil, tick })
 	b.clock.set(time.Now())
 	s := &system{bundle: b, executors: &fakeExecutors{sent: make(chan int64, 1000)}, mails: newMailServer(t, mailServerOptions{})}
 	b.addChannel(b.mailChannel(s.mails, "a@example.com"), Causes()...)
-	cfg := scheduler.Config{
+	engine, err := scheduler.New(scheduler.Config{
 		Pool: pool, Executors: s.executors, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Alarms: b.a,
 		ClaimEvery: 20 * time.Millisecond, SweepEvery: 50 * time.Millisecond, RetryBackoff: 10 * time.Millisecond,
 		AskAfter: time.Millisecond, LostAfter: 200 * time.Millisecond, IdleAfter: time.Hour,
-	}
-	if configure != nil {
-		configure(&cfg)
-	}
-	engine, err := scheduler.New(cfg)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +172,7 @@ func (s *system) status(id, want int64) {
 func TestAMailLeavesWithItsFailure(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		s := startLooking(t, pool, time.Hour, nil)
+		s := startLooking(t, pool, time.Hour)
 		job := s.addJob("job", "")
 		s.trigger(job)
 		s.finish(s.sent(), 500, "boom")
@@ -187,7 +183,7 @@ func TestAMailLeavesWithItsFailure(t *testing.T) {
 func TestTheEngineRaisesWhatPeopleHear(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		s := start(t, pool, nil)
+		s := start(t, pool)
 		job := s.addJob("job", "")
 		s.exec("UPDATE xxl_job_info SET executor_fail_retry_count = 1 WHERE id = ?", job)
 
@@ -256,7 +252,7 @@ func TestTheEngineRaisesWhatPeopleHear(t *testing.T) {
 func TestHowALongRunEndsIsToldToo(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		s := start(t, pool, nil)
+		s := start(t, pool)
 		job := s.addJob("job", "")
 		s.exec("UPDATE xxl_job_info SET warn_after_seconds = 60 WHERE id = ?", job)
 		id := s.trigger(job)
@@ -280,7 +276,7 @@ func TestHowALongRunEndsIsToldToo(t *testing.T) {
 
 func TestARunSomebodyKilledIsNoAlarm(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.New(t, db.SQLite), nil)
+	s := start(t, dbtest.New(t, db.SQLite))
 	for i, reports := range []bool{false, true} { // whether the executor's own report is here first
 		job := s.addJob(fmt.Sprint("job ", i), "")
 		s.executors.onKill = nil
@@ -328,7 +324,7 @@ func (s *system) untilSent(id int64) {
 
 func TestWithoutAChannelNothingIsWritten(t *testing.T) {
 	t.Parallel()
-	s := start(t, dbtest.New(t, db.SQLite), nil)
+	s := start(t, dbtest.New(t, db.SQLite))
 	list, err := s.a.Channels(t.Context())
 	if err != nil {
 		t.Fatal(err)

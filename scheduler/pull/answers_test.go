@@ -34,9 +34,9 @@ func answersOf(answer json.RawMessage, ids ...string) wire.PullRequest {
 }
 
 // dying is an admin that makes calls, hands them over and never looks for their answers.
-func dying(t *testing.T, pool *db.Pool, now func() time.Time) (m *pull.Mailbox, makeCalls func(to wire.Target, n int) (ids []string)) {
+func dying(t *testing.T, pool *db.Pool, now func() time.Time) (makeCalls func(to wire.Target, n int) (ids []string)) {
 	t.Helper()
-	m = pull.New(pull.Config{Pool: pool, Logger: slog.New(slog.DiscardHandler), Others: func() bool { return true }, Now: now, Key: []byte("of all admins")})
+	m := pull.New(pull.Config{Pool: pool, Logger: slog.New(slog.DiscardHandler), Others: func() bool { return true }, Now: now, Key: []byte("of all admins")})
 	client := wire.NewExecutorClient(&http.Client{Transport: m})
 	ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 	var calls sync.WaitGroup
@@ -45,7 +45,7 @@ func dying(t *testing.T, pool *db.Pool, now func() time.Time) (m *pull.Mailbox, 
 		m.Close()
 		calls.Wait()
 	})
-	return m, func(to wire.Target, n int) (ids []string) {
+	return func(to wire.Target, n int) (ids []string) {
 		t.Helper()
 		for range n {
 			calls.Go(func() { _, _ = client.Beat(ctx, to) })
@@ -168,7 +168,7 @@ func TestWaitingAnswersAreBounded(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		var hand atomic.Int64
 		now := func() time.Time { return time.Now().Add(time.Duration(hand.Load())) }
-		_, makeCalls := dying(t, pool, now)
+		makeCalls := dying(t, pool, now)
 		living := newAdmin(t, pool, true, func(c *pull.Config) { c.Now = now })
 		ids := makeCalls(target, pull.MaxWaiting+200)
 		// At once, so that none sees what the others are about to write.
@@ -232,7 +232,7 @@ func TestWaitingAnswersAreBounded(t *testing.T) {
 func TestWaitingAnswersOfAllAreBounded(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		_, makeCalls := dying(t, pool, time.Now)
+		makeCalls := dying(t, pool, time.Now)
 		living := newAdmin(t, pool, true)
 		waiting := make([]db.PullAnswer, pull.MaxAllWaiting)
 		for i := range waiting {
