@@ -16,8 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
@@ -49,6 +52,24 @@ func TestStepsHaveTheirDay(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"23:59:59.000", "2026-11-26 00:00:01.000", "2026-11-28 00:59:59.000"}, at); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAPageIsDrawnInTheYearOfItsReader, which begins in Shanghai eight hours before that of the server: by it a list leaves out the year of a time.
+func TestAPageIsDrawnInTheYearOfItsReader(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Date(2027, 12, 31, 16, 2, 0, 0, time.UTC) }
+	service := manage.New(manage.Config{Pool: dbtest.New(t, db.SQLite), Now: now})
+	c := &frame{catalogue: locales.New(), zone: time.UTC, now: now, settings: service.Settings, channels: service.Channels, held: func() bool { return false }}
+	for zone, want := range map[string]string{"": "2027-12-31T16:02:00.000Z", "Asia/Shanghai": "2028-01-01T00:02:00.000+08:00"} {
+		req := httptest.NewRequest(http.MethodGet, link.JobsPath, nil)
+		p := auth.NewPrincipal(7, "ann", auth.RoleUser, "")
+		p.Zone = zone
+		answer := httptest.NewRecorder()
+		page := c.Page(echo.New().NewContext(req.WithContext(auth.NewContext(req.Context(), p)), answer))
+		if got := answer.Header().Get("Punctual-Time"); page.Drawn != want || got != want {
+			t.Errorf("in %q the page is drawn at %s, its parts at %s, want %s", zone, page.Drawn, got, want)
+		}
 	}
 }
 

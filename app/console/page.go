@@ -64,8 +64,8 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 		Home:    zoneName(c.zone, c.now()),
 		NoKeys:  p.Preferences.NoKeys,
 		Start:   p.Preferences.Start,
-		Drawn:   format.ISO(c.now()),
 	}
+	page.Drawn = format.ISO(c.now().In(c.timesOf(page)))    // in which it may be another year by now
 	ec.Response().Header().Set("Punctual-Time", page.Drawn) // for parts of a page, which are drawn anew
 	page.Zone = zoneName(page.Times, c.now())
 	if !p.Zero() {

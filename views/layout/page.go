@@ -138,7 +138,7 @@ type Page struct {
 	NoKeys  bool     // single keys do nothing
 	Start   string   // one of Starts; "": the dashboard
 	Parts   []Part   // far down the page
-	Drawn   string   // the time by which the page is drawn, as format.Time has it for scripts
+	Drawn   string   // the time by which the page is drawn, in its zone, as format.Time has it for scripts
 
 	// Times is the zone in which the page shows times and reads those of its filters; nil: the installation's. Zone names it,
 	// Home names the installation's, and Zones are those that are offered.
