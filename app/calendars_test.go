@@ -117,7 +117,7 @@ func TestACalendarThatKnowsTooLittleIsNamed(t *testing.T) {
 		}
 		b := open(t, a).mustLogin()
 		warns := func(path string) bool {
-			return strings.Contains(b.get(path).document(t).Find(".notice.warning").Text(), "knows no days of "+strconv.Itoa(time.Now().Year()))
+			return strings.Contains(b.get(path).document(t).Find(".notice.warning").Text(), "knows no days of "+strconv.Itoa(time.Now().UTC().Year())) // a calendar without a zone is of UTC
 		}
 		if !warns("/jobs/1") || warns("/jobs/2") {
 			t.Errorf("the job that keeps to it: %v, the other: %v", warns("/jobs/1"), warns("/jobs/2"))
@@ -240,7 +240,7 @@ func TestACalendarThatEndsIsSaidOnEveryPage(t *testing.T) {
 		}
 		return `{"week":["mon"],"days":[],"years":[` + strings.Join(known, ",") + `]}`
 	}
-	now := time.Now().Year()
+	now := time.Now().UTC().Year() // a calendar without a zone is of UTC
 	var one struct {
 		Missing int `json:"missing_year"`
 	}

@@ -106,7 +106,8 @@ func TestOneRequestWithAllKindsOfResults(t *testing.T) {
 		if err := b.engine.upkeep.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got, rows := reported(t, b.engine, b.today()), counted(t, b.engine, b.today()); got != rows {
+		today := b.today()
+		if got, rows := reported(t, b.engine, today), counted(t, b.engine, today); got != rows {
 			t.Errorf("counted %+v, by the rows %+v", got, rows)
 		}
 	})

@@ -64,7 +64,7 @@ func TestTwoNodesCountTogetherInWhateverOrderTheyWrite(t *testing.T) {
 		if err := s.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		days, _, err := Days(t.Context(), pool, time.Now(), time.Now())
+		days, _, err := Days(t.Context(), pool, pool.FromWall(day), pool.FromWall(day))
 		if err != nil || days[0].Running != 0 || days[0].Succeeded != 1 || days[0].Failed != 1 {
 			t.Errorf("days %+v, %v; want no running, one succeeded, one failed", days, err)
 		}
@@ -369,7 +369,7 @@ func TestWhatWasLeftOutOnPurposeIsNoFailureInTheCounters(t *testing.T) {
 		}
 		agree("after the recount of what an older version counted")
 
-		days, sum, err := Days(t.Context(), pool, time.Now(), time.Now())
+		days, sum, err := Days(t.Context(), pool, pool.FromWall(day), pool.FromWall(day))
 		if err != nil || days[0].Failed != 1 || days[0].Skipped != 2 || sum.Total() != 3 {
 			t.Errorf("days %+v, sum %+v, %v", days, sum, err)
 		}
