@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // TestAResultTakesItsSendingAlong finishes runs whose sendings are not written yet. The engine is not started: each write is made by hand.
@@ -27,19 +28,30 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 		trigger int64   // what the row then says of the sending
 		result  int64
 		carried float64
+		told    int  // how often a webhook is told that it was sent
 		quick   bool // the result came before the answer to the request
 	}{
-		{"an open run", "", nil, 200, 200, 1, false},
-		{"a quick one", "", nil, 200, 200, 1, true},
-		{"another admin has it", "owner_node = 77", nil, 0, 200, 0, false},
-		{"it is recorded as not sent", "trigger_code = 500", nil, 500, 200, 0, false},
-		{"the result is another group's", "", []int64{99}, 200, 0, 0, false},
-		{"it has a result already", "handle_code = 500, outcome = 2", nil, 200, 500, 0, false},
-		{"somebody wants it ended", "kill_asked_at = 5", nil, 200, 200, 1, false},
+		{"an open run", "", nil, 200, 200, 1, 1, false},
+		{"a quick one", "", nil, 200, 200, 1, 1, true},
+		{"another admin has it", "owner_node = 77", nil, 0, 200, 0, 0, false},
+		{"it is recorded as not sent", "trigger_code = 500", nil, 500, 200, 0, 0, false},
+		{"the result is another group's", "", []int64{99}, 200, 0, 0, 1, false},
+		{"it has a result already", "handle_code = 500, outcome = 2", nil, 200, 500, 0, 0, false},
+		{"somebody wants it ended", "kill_asked_at = 5", nil, 200, 200, 1, 1, false},
 	}
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		webhooks, err := webhook.New(webhook.Config{Pool: pool, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Key: make([]byte, 32)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.New().InsertWebhook(t.Context(), pool, db.InsertWebhookParams{Name: "sent", Types: string(webhook.RunSent), State: string(webhook.On)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := webhooks.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		for _, tt := range tests {
-			e, err := New(Config{Pool: pool, Executors: &fakeExecutors{}, Name: "admin-1", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+			e, err := New(Config{Pool: pool, Executors: &fakeExecutors{}, Name: "admin-1", Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Webhooks: webhooks})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,6 +97,10 @@ func TestAResultTakesItsSendingAlong(t *testing.T) {
 			}
 			if _, sent := event.Parse(string(row.Events)).Last(event.Sent); sent != (tt.trigger == 200) || sent != (row.SentAt > 0) {
 				t.Errorf("%s: sent at %d, and its events say: %s", tt.name, row.SentAt, row.Events)
+			}
+			var told int
+			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_webhook_delivery WHERE log_id = ?", d.id).Scan(&told); err != nil || told != tt.told {
+				t.Errorf("%s: a webhook is told %d times that it was sent, want %d, %v", tt.name, told, tt.told, err)
 			}
 			if n := counter(t, e, "record_carried_total", ""); n != tt.carried {
 				t.Errorf("%s: %v sendings went with results, want %v", tt.name, n, tt.carried)

@@ -285,6 +285,7 @@ func TestAnExecutorThatCannotBeAskedIsWaitedFor(t *testing.T) {
 		"nobody listens":                  {syscall.ECONNREFUSED, false},
 		"no connection is made in time":   {context.DeadlineExceeded, true},
 		"the name server does not answer": {&net.DNSError{Err: "i/o timeout", IsTimeout: true}, true},
+		"its name is nobody's":            {&net.DNSError{Err: "no such host", IsNotFound: true}, false},
 		"its certificate has expired":     {x509.CertificateInvalidError{Reason: x509.Expired}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -349,7 +350,7 @@ func TestARetryIsWithdrawnWhenItsRunSucceedsAfterAll(t *testing.T) {
 		b := setup(t, pool, func(c *Config) { clock.rule(c); c.RetryBackoff = 30 * time.Second }, addressA)
 		b.unanswered()
 		b.executors.log = func(string) error { return errors.New("it does not say") }
-		run := b.trigger(b.addJob(retried))
+		run := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 2 })) // of which the second is none either
 		b.await("there is a retry", func() bool {
 			clock.pass(20 * time.Millisecond)
 			return len(b.allRuns()) == 2
@@ -372,6 +373,62 @@ func TestARetryIsWithdrawnWhenItsRunSucceedsAfterAll(t *testing.T) {
 		}
 		if n := len(b.allRuns()); n != 2 {
 			t.Errorf("%d runs", n)
+		}
+	})
+}
+
+// TestARetryWaitsWhileNobodyKnowsWhetherItIsNeeded: the database is away for a moment when it is to leave.
+func TestARetryWaitsWhileNobodyKnowsWhetherItIsNeeded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		sent.Refuse("MarkLeaving", 1, errors.New("the database is away"))
+		clock, left := newHandClock(), make(chan time.Time, 10)
+		sent.Before("MarkLeaving", func() { left <- clock.now() })
+		b := setup(t, pool, func(c *Config) { clock.rule(c); c.RetryBackoff = time.Second }, addressA)
+		b.unanswered()
+		b.executors.log = func(string) error { return errors.New("it does not say") }
+		b.trigger(b.addJob(retried))
+		b.await("the retry is sent", func() bool {
+			b.passToNext(clock)
+			runs := b.allRuns()
+			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
+		})
+		first := <-left
+		if waited := (<-left).Sub(first); waited < time.Second || waited > 10*time.Second || !sent.Refused() {
+			t.Errorf("it left after %v", waited)
+		}
+	})
+}
+
+// TestARunThatIsEndedWhileItsExecutorCannotBeAsked is ended at once, and its executor is asked to end it too, should it have come there.
+func TestARunThatIsEndedWhileItsExecutorCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter, c.UnansweredFor = time.Hour, time.Hour }, addressA)
+		b.unanswered()
+		asked, goOn := make(chan struct{}), make(chan struct{})
+		var questions atomic.Int64
+		b.executors.log = func(string) error {
+			if questions.Add(1) == 1 {
+				close(asked)
+				<-goOn
+			}
+			return errSlow
+		}
+		var kills atomic.Int64
+		b.executors.kill = func(wire.KillRequest) (wire.Answer, error) { kills.Add(1); return wire.Answer{}, errSlow }
+		run := b.trigger(b.addJob(nil))
+		<-asked
+		done := b.killing(b.engine, run)
+		b.await("the wish is known", func() bool { _, ok := b.engine.pending.killed(run); return ok })
+		close(goOn)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		b.await("it ends", func() bool { return b.run(run).Outcome == event.Killed })
+		if kills.Load() == 0 {
+			t.Errorf("its executor was not asked to end it: %s", b.eventsOf(run))
 		}
 	})
 }
