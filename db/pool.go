@@ -67,14 +67,6 @@ func (p *Pool) String() string {
 	return text
 }
 
-// Host is the address of the server that was connected to last, and of how many; "" on SQLite.
-func (p *Pool) Host() (address string, of int) {
-	if p.connector == nil {
-		return "", 0
-	}
-	return p.connector.address(), len(p.connector.hosts)
-}
-
 // Product is the name and the version of the database, such as "MariaDB 11.4.2".
 func (p *Pool) Product() string { return p.product }
 

@@ -292,7 +292,7 @@ func TestASessionIsEnded(t *testing.T) {
 
 func TestSameToken(t *testing.T) {
 	t.Parallel()
-	if !SameToken("a", "a") || SameToken("a", "b") || SameToken("", "a") || SameToken("a", "aa") {
+	if !sameToken("a", "a") || sameToken("a", "b") || sameToken("", "a") || sameToken("a", "aa") {
 		t.Error("tokens are compared wrongly")
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"crypto/subtle"
 )
 
-// SameToken compares two secrets in a time that tells nothing about either, their lengths included.
-func SameToken(a, b string) bool {
+// sameToken compares two secrets in a time that tells nothing about either, their lengths included.
+func sameToken(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

@@ -241,7 +241,7 @@ func (t *Tokens) Check(appName, given string) (scope string, ok bool) {
 func anySame(tokens []string, given string) bool {
 	same := false
 	for _, token := range tokens {
-		same = SameToken(token, given) || same
+		same = sameToken(token, given) || same
 	}
 	return same
 }

@@ -75,7 +75,7 @@ func (s *Callbacks) Report(ctx context.Context, address, token string, body []by
 	if !s.guesses.Allowed(address, now) {
 		return &problem.Error{Kind: problem.TooMany}
 	}
-	r, err := ParseReport(body)
+	r, err := parseReport(body)
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (s *Callbacks) Report(ctx context.Context, address, token string, body []by
 	}
 }
 
-// ParseReport reads the body of a report: one JSON object with status and, if wanted, message and for how many seconds it has waited.
-func ParseReport(body []byte) (r scheduler.Report, err error) {
+// parseReport reads the body of a report: one JSON object with status and, if wanted, message and for how many seconds it has waited.
+func parseReport(body []byte) (r scheduler.Report, err error) {
 	if !utf8.Valid(body) {
 		return r, problem.New(problem.Malformed, "problem.callback.body")
 	}

@@ -15,15 +15,15 @@ func TestReportsAreRead(t *testing.T) {
 		`{"status":"success"}`: wire.CodeSuccess, `{"status":"failed","message":"disk full"}`: wire.CodeFail, ` {"message":"50 %","status":"progress"} `: 0,
 		``: -1, `{}`: -1, `[]`: -1, `null`: -1, `{"status":"done"}`: -1, `{"status":"success","waited":1.5}`: wire.CodeSuccess, `{"status":"success","waited":-1}`: -1, `{"status":"success","waited":1e9}`: -1, `{"status":"success","waited":"1"}`: -1, `{"status":1}`: -1, `{"status":"success"} {}`: -1, `{"status":"success","extra":1}`: -1, "{\"status\":\"success\",\"message\":\"\xff\"}": -1,
 	} {
-		r, err := ParseReport([]byte(body))
+		r, err := parseReport([]byte(body))
 		if (err != nil) != (want < 0) || err == nil && r.Code != want {
 			t.Errorf("%s: %+v, %v", body, r, err)
 		}
 	}
-	if r, err := ParseReport([]byte(`{"status":"failed","waited":1.5}`)); err != nil || r.Waited != 1500*time.Millisecond {
+	if r, err := parseReport([]byte(`{"status":"failed","waited":1.5}`)); err != nil || r.Waited != 1500*time.Millisecond {
 		t.Errorf("one that waited: %+v, %v", r, err)
 	}
-	r, err := ParseReport([]byte(`{"status":"progress","message":"` + strings.Repeat("页", 2000) + `"}`))
+	r, err := parseReport([]byte(`{"status":"progress","message":"` + strings.Repeat("页", 2000) + `"}`))
 	if err != nil || utf8.RuneCountInString(r.Message) != maxProgress {
 		t.Errorf("a long progress: %d characters, %v", utf8.RuneCountInString(r.Message), err)
 	}
@@ -34,7 +34,7 @@ func FuzzParseReport(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r, err := ParseReport(body)
+		r, err := parseReport(body)
 		if err != nil {
 			if r.Code != 0 || r.Message != "" {
 				t.Errorf("a refused report says %+v", r)

@@ -3,7 +3,7 @@
 // The program's queries are written once, in MySQL's dialect. A [Connector] stands between database/sql and
 // modernc's driver and makes up the difference, so that nothing above it knows which database it talks to:
 //
-//   - Statements are rewritten (see [Rewrite]) and the result is remembered.
+//   - Statements are rewritten (see newPlan) and the result is remembered.
 //   - Times go in as UTC text without a fraction and come back as UTC times; []byte goes in as text.
 //   - LastInsertId of a multi-row INSERT is the first id, and affected rows are the matched rows.
 //   - A transaction that SQLite rolled back by itself refuses everything that follows.

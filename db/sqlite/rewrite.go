@@ -8,28 +8,6 @@ import (
 	"strings"
 )
 
-// Rewrite turns one statement of MySQL's dialect into SQLite's. What it knows:
-//
-//	SELECT … FOR UPDATE [SKIP LOCKED], LOCK IN SHARE MODE   dropped: one writer at a time needs no row locks
-//	INSERT IGNORE, UPDATE IGNORE                            INSERT OR IGNORE, UPDATE OR IGNORE
-//	ON DUPLICATE KEY UPDATE c = VALUES(c)                   ON CONFLICT DO UPDATE SET c = excluded.c
-//	UPDATE/DELETE … [ORDER BY …] LIMIT n                    … WHERE rowid IN (SELECT rowid … LIMIT n)
-//	DATE_FORMAT(x, '%Y-%m')                                 strftime('%Y-%m', x)
-//	CAST(x AS SIGNED), GREATEST, LEAST, a <=> b             CAST(x AS INTEGER), MAX, MIN, a IS b
-//	x LIKE y                                                x LIKE y ESCAPE '\', MySQL's default
-//	FORCE/USE/IGNORE INDEX (…), # comments                  dropped
-//	LIMIT ?                                                 LIMIT ?+0: see keepPlan
-//	(SELECT … LIMIT n) UNION ALL (SELECT …)                 SELECT * FROM (SELECT … LIMIT n) UNION ALL SELECT * FROM (SELECT …)
-//
-// Placeholders keep their number and order. Literals and comments are never touched.
-func Rewrite(query string) (string, error) {
-	p, err := newPlan(query)
-	if err != nil {
-		return "", err
-	}
-	return p.text, nil
-}
-
 // edit replaces src[start:end].
 type edit struct {
 	start, end int
@@ -46,6 +24,20 @@ type rewriter struct {
 
 var errUnterminated = errors.New("sqlite: statement has a literal or comment without an end")
 
+// newPlan turns one statement of MySQL's dialect into SQLite's. What it knows:
+//
+//	SELECT … FOR UPDATE [SKIP LOCKED], LOCK IN SHARE MODE   dropped: one writer at a time needs no row locks
+//	INSERT IGNORE, UPDATE IGNORE                            INSERT OR IGNORE, UPDATE OR IGNORE
+//	ON DUPLICATE KEY UPDATE c = VALUES(c)                   ON CONFLICT DO UPDATE SET c = excluded.c
+//	UPDATE/DELETE … [ORDER BY …] LIMIT n                    … WHERE rowid IN (SELECT rowid … LIMIT n)
+//	DATE_FORMAT(x, '%Y-%m')                                 strftime('%Y-%m', x)
+//	CAST(x AS SIGNED), GREATEST, LEAST, a <=> b             CAST(x AS INTEGER), MAX, MIN, a IS b
+//	x LIKE y                                                x LIKE y ESCAPE '\', MySQL's default
+//	FORCE/USE/IGNORE INDEX (…), # comments                  dropped
+//	LIMIT ?                                                 LIMIT ?+0: see keepPlan
+//	(SELECT … LIMIT n) UNION ALL (SELECT …)                 SELECT * FROM (SELECT … LIMIT n) UNION ALL SELECT * FROM (SELECT …)
+//
+// Placeholders keep their number and order. Literals and comments are never touched.
 func newPlan(query string) (*plan, error) {
 	first, trigger, err := survey(query)
 	if err != nil {

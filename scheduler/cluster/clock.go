@@ -133,7 +133,7 @@ func (c *clock) join(ctx context.Context) error {
 	}
 	var leads []time.Duration
 	for _, n := range nodes {
-		f, ok := ParseTold(n.LoadFigures)
+		f, ok := parseTold(n.LoadFigures)
 		if !ok || n.State != 1 || f.Lead == nil {
 			continue
 		}

@@ -243,7 +243,7 @@ func (n *Node) look(ctx context.Context) error {
 		if other.State == 1 && !n.silent(other, now) {
 			// One that is stopping lives, but its share is claimed by the others: they look ahead further than they take to
 			// see it, so that nothing is late.
-			f, _ := ParseTold(other.LoadFigures)
+			f, _ := parseTold(other.LoadFigures)
 			told = append(told, f)
 			living = append(living, other.ID)
 			if !f.Draining {

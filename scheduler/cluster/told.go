@@ -16,7 +16,7 @@ type Told struct {
 	Own  time.Duration  `json:"clock_own,omitempty"`
 }
 
-// ParseTold reads what another admin tells; ok is false where it has written nothing.
-func ParseTold(text string) (t Told, ok bool) {
+// parseTold reads what another admin tells; ok is false where it has written nothing.
+func parseTold(text string) (t Told, ok bool) {
 	return t, text != "" && json.Unmarshal([]byte(text), &t) == nil
 }

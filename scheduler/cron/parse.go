@@ -100,9 +100,6 @@ func (e *Expression) build(parsed *[7]fieldParser, typed []string) error {
 	return nil
 }
 
-// Text is the expression as it was typed.
-func (e *Expression) Text() string { return e.text }
-
 // String is the expression as it was understood: ignored text is gone, weekdays have names (1 is Sunday, which surprises
 // people), 98 and 99 are the symbols they stand for. Parsing it gives the same times and no warning about its text,
 // unless it cannot be said better ("9#2", a field without a value).

@@ -139,7 +139,7 @@ func TestPartsOfTextsAreCharacters(t *testing.T) {
 		v := testValues()
 		v.Item = map[string]any{"name": "天地"}
 		value, err := p.Eval(v)
-		if got, _ := TextOf(value); err != nil || got != want {
+		if got, _ := textOf(value); err != nil || got != want {
 			t.Errorf("%s: %q %v, want %q", text, got, err, want)
 		}
 	}
@@ -207,7 +207,7 @@ func FuzzAttack(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if written, err := TextOf(value); err == nil && utf8.ValidString(text) && !utf8.ValidString(written) {
+		if written, err := textOf(value); err == nil && utf8.ValidString(text) && !utf8.ValidString(written) {
 			t.Errorf("%q gives bytes that are no text", text)
 		}
 	})

@@ -61,14 +61,14 @@ type step struct {
 	unit byte // one of y M w d h m s, or < and > for the first and the last day of the month
 }
 
-// IsPlanned says whether what stands in braces is this expression, well written or not.
-func IsPlanned(inside string) bool {
+// isPlanned says whether what stands in braces is this expression, well written or not.
+func isPlanned(inside string) bool {
 	rest, ok := strings.CutPrefix(inside, Word)
 	return ok && (rest == "" || strings.ContainsRune(blank+"|", rune(rest[0])))
 }
 
-// ParsePlanned reads what stands in braces.
-func ParsePlanned(inside string) (Planned, *Fault) {
+// parsePlanned reads what stands in braces.
+func parsePlanned(inside string) (Planned, *Fault) {
 	rest := strings.Trim(strings.TrimPrefix(inside, Word), blank)
 	if rest == "" {
 		return Planned{}, nil
@@ -109,8 +109,8 @@ func plannedOf(parts []string) (p Planned, fault *Fault) {
 // CheckPlanned is the first fault of a text's expressions, nil when there is none.
 func CheckPlanned(text string) (first *Fault) {
 	Each(text, func(inside string) {
-		if first == nil && IsPlanned(inside) {
-			_, first = ParsePlanned(inside)
+		if first == nil && isPlanned(inside) {
+			_, first = parsePlanned(inside)
 		}
 	})
 	return first
@@ -118,17 +118,17 @@ func CheckPlanned(text string) (first *Fault) {
 
 // HasPlanned says whether a text has such an expression.
 func HasPlanned(text string) (has bool) {
-	Each(text, func(inside string) { has = has || IsPlanned(inside) })
+	Each(text, func(inside string) { has = has || isPlanned(inside) })
 	return has
 }
 
 // PlannedValue is what stands for an expression of a run planned for a moment, of a job of a zone. One that cannot be read has none:
 // nobody wrote it in the console, so it means something to somebody else.
 func PlannedValue(inside string, at time.Time, zone *time.Location) (string, bool) {
-	if !IsPlanned(inside) {
+	if !isPlanned(inside) {
 		return "", false
 	}
-	p, fault := ParsePlanned(inside)
+	p, fault := parsePlanned(inside)
 	if fault != nil {
 		return "", false
 	}

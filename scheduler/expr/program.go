@@ -216,7 +216,7 @@ func (p *Program) List(v *Values) (list []any, text string, err error) {
 	if !ok {
 		return nil, "", &Error{Kind: KindValue, Expression: p.text, Reason: because("nolist", "Kind", kindOf(value)).Field}
 	}
-	if text, err = TextOf(list); err != nil {
+	if text, err = textOf(list); err != nil {
 		return nil, "", valueError(p.text, err)
 	}
 	return list, text, nil

@@ -337,8 +337,8 @@ func FuzzExpression(f *testing.F) {
 		v.Param, v.Steps["a"] = message, Step{State: "success", Message: message, Output: output}
 		got, err := p.Eval(v)
 		again, errAgain := p.Eval(v)
-		one, errOne := TextOf(got)
-		two, errTwo := TextOf(again)
+		one, errOne := textOf(got)
+		two, errTwo := textOf(again)
 		if (err == nil) != (errAgain == nil) || one != two || (errOne == nil) != (errTwo == nil) {
 			t.Errorf("%q: %q %v, then %q %v", text, one, err, two, errAgain)
 		}

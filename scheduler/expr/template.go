@@ -24,8 +24,8 @@ func ParseTemplate(text string, scope Scope, keep func(inside string) bool) (*Te
 		case wrong != nil || t.programs[inside] != nil:
 		case keep(inside):
 			t.kept = append(t.kept, inside)
-		case IsPlanned(inside):
-			if _, fault := ParsePlanned(inside); fault != nil {
+		case isPlanned(inside):
+			if _, fault := parsePlanned(inside); fault != nil {
 				wrong = fault
 			}
 		default:
@@ -66,7 +66,7 @@ func (t *Template) Fill(v *Values) (string, error) {
 		if wrong != nil || t.keep(inside) {
 			return "", false
 		}
-		if IsPlanned(inside) {
+		if isPlanned(inside) {
 			return PlannedValue(inside, v.Planned, zoneOr(v.Zone))
 		}
 		p, known := t.programs[inside]
@@ -78,7 +78,7 @@ func (t *Template) Fill(v *Values) (string, error) {
 			wrong = err
 			return "", false
 		}
-		text, err := TextOf(value)
+		text, err := textOf(value)
 		if size += len(text); err == nil && size > MaxResult {
 			err = errEffort
 		}
@@ -107,5 +107,5 @@ func valueError(expression string, err error) *Error {
 	return &Error{Kind: KindValue, Expression: expression, Reason: ReasonOf(err)}
 }
 
-// TextOf is a value as it stands in a text: a text as it is, nothing as nothing, lists and maps as JSON.
-func TextOf(value any) (string, error) { return new(effort).text(value) }
+// textOf is a value as it stands in a text: a text as it is, nothing as nothing, lists and maps as JSON.
+func textOf(value any) (string, error) { return new(effort).text(value) }

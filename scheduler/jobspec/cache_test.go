@@ -12,7 +12,7 @@ func TestExpressionCacheIsBounded(t *testing.T) {
 		text := fmt.Sprintf("%d * * * * ?", i)
 		for range 2 {
 			e, err := c.parse(text)
-			if err != nil || e.Text() != text {
+			if err != nil || e.String() != text {
 				t.Fatalf("got %v, %v, want %q", e, err, text)
 			}
 		}

@@ -224,12 +224,6 @@ const (
 	TriggerFlow TriggerType = "FLOW"
 )
 
-// AllTriggerTypes are the trigger types in display order.
-var AllTriggerTypes = []TriggerType{TriggerManual, TriggerCron, TriggerRetry, TriggerParent, TriggerAPI, TriggerMisfire, TriggerTrial, TriggerFlow}
-
-// Valid reports whether t is a known trigger type.
-func (t TriggerType) Valid() bool { return slices.Contains(AllTriggerTypes, t) }
-
 // TriggerStatus is xxl_job_info.trigger_status: whether the schedule is switched on.
 type TriggerStatus int
 
