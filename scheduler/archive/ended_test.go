@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -345,6 +347,67 @@ func TestWhatIsKnownToBeOverIsBounded(t *testing.T) {
 		b.write(b.s)
 		if b.s.settle(t.Context()) != nil || b.commits() != 0 || b.text(b.s, r.ID) != "kept" {
 			t.Errorf("%d commits are left, and kept is %q", b.commits(), b.text(b.s, r.ID))
+		}
+	})
+}
+
+// TestALookSettlesPageAfterPage, but only while the queue has room for what it finds.
+func TestALookSettlesPageAfterPage(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const queue, commits = 300, 2*commitPage + 1
+		for name, tt := range map[string]struct{ queued, left int }{
+			"all":                         {0, 0},
+			"half of the queue is taken":  {queue / 2, 0},
+			"more than half of it":        {queue/2 + 1, commits - commitPage},
+			"all, the last page is whole": {0, 0},
+		} {
+			b := newBench(t, pool, func(c *Config) { c.Queue = queue })
+			var rows []string
+			for id := range int64(commits) {
+				if name == "all, the last page is whole" && id == 0 {
+					continue
+				}
+				b.s.knowOver(-id-1, 1)
+				rows = append(rows, fmt.Sprintf("(1, 1, 1, '%d')", -id-1))
+			}
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO punctual_output_ended (node, ended_at, runs, ids) VALUES "+strings.Join(rows, ",")); err != nil {
+				t.Fatal(err)
+			}
+			for range tt.queued {
+				b.s.queue <- Ended{}
+			}
+			if err := b.s.settle(t.Context()); err != nil || b.commits() != tt.left {
+				t.Errorf("%s: %d commits are left, want %d (%v)", name, b.commits(), tt.left, err)
+			}
+			if _, err := pool.ExecContext(t.Context(), "DELETE FROM punctual_output_ended"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestASettlingThatFailsIsTriedAgain: what could not be read or written is none that is done.
+func TestASettlingThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := newBench(t, pool)
+		open, live := b.run("open"), b.run("live")
+		b.pushes(b.s, live, "live")
+		b.write(b.s)
+		b.ends(open, live)
+		b.now = b.now.Add(2 * soon)
+		for _, name := range []string{"ListEndedOutputs", "ListOutputStates", "EndPushedOutputs"} {
+			sent.Refuse(name, 1, errors.New("away"))
+			if err := b.s.settle(t.Context()); err == nil || b.commits() != 1 || len(b.s.queue) != 0 {
+				t.Errorf("without %s: %v, %d commits, %d runs are queued", name, err, b.commits(), len(b.s.queue))
+			}
+		}
+		b.step(b.s)
+		b.step(b.s)
+		if got := b.text(b.s, open.ID); got != "open" || b.commits() != 0 {
+			t.Errorf("kept is %q, %d commits are left", got, b.commits())
 		}
 	})
 }
