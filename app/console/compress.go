@@ -2,10 +2,10 @@ package console
 
 import (
 	"bytes"
-	"compress/gzip"
 	"strings"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 )
 
