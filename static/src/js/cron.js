@@ -5,7 +5,12 @@ import "cronstrue/locales/zh_TW";
 
 // What becomes of the library's words in a language. It keeps the English order, the time first and the year last, with words for
 // "only" that Chinese does not need.
-const orders = { en: (words) => words, "zh-CN": simplified, "zh-TW": traditional };
+const orders = { en: (words) => words, "zh-CN": (words) => months(simplified(words)), "zh-TW": (words) => months(traditional(words)) };
+
+// Months are numbers in both, as days are; and those of no year are of each.
+const names = ["一月", "二月", "三月", "四月", "五月", "六月", "七月", "八月", "九月", "十月", "十一月", "十二月"];
+const months = (words) => words.replace(/十?[一二三四五六七八九]月|十月/g, (name) => names.indexOf(name) + 1 + " 月").replace(/^(?=\d+ 月)/, "每年 ")
+  .replace(/月 ?[至到] ?(?=\d)/, "月至 ").replace(/月 的?(?=[最第])/, "月").replace(/月 (?=\d+:)/, "月 每天 ");
 
 function simplified(words) {
   return words
@@ -23,7 +28,8 @@ function simplified(words) {
     .replace(/^(?=[\d:、]+$)/, "每天 ")
     .replace("整点 第", "整点第")
     .replace("个 星期", "个星期")
-    .replace("每月的最", "每月最");
+    .replace("每月的最", "每月最")
+    .replace(/从(\d+)年至(\d+)年/, "$1 年至 $2 年");
 }
 
 function traditional(words) {
@@ -39,6 +45,7 @@ function traditional(words) {
     .replace(/(?<=星期.) 到 (?=星期)/g, "至")
     .replaceAll(" 號", " 日")
     .replace(/月 每月的? ?/, "月 ")
+    .replace(/每 (\d+) 月/, "每 $1 個月")
     .replace(/^(?=[\d:、]+$)/, "每天 ")
     .replace(/整點 (\d)/, "整點第 $1")
     .replace(/(:\d\d |每小時 |每分鐘 )(?=\d)/, "$1第 ")
