@@ -240,3 +240,27 @@ func TestLinksLeadFarDown(t *testing.T) {
 	do(t, chromedp.Navigate(server.URL+"/page/dashboard"), until(`document.querySelector(".heat-scroll").tabIndex === -1`), chromedp.Focus(`a.skip[href="#ahead"]`), chromedp.KeyEvent(kb.Enter), until(`location.hash === "#ahead"`),
 		chromedp.KeyEvent(kb.Tab), until(`document.activeElement.closest("section")?.querySelector("h2")?.id === "ahead"`))
 }
+
+// TestTheFormOfAJobCanBePointedAt: an address with a fragment leads to each part and each field of it.
+func TestTheFormOfAJobCanBePointedAt(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	for _, p := range []jobs.FormPage{f.jobForm(), f.jobEdit()} {
+		var buf bytes.Buffer
+		if err := jobs.Form(p).Render(t.Context(), &buf); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := goquery.NewDocumentFromReader(&buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := doc.Find("main .form-section:not(:has([data-curl])), main .form-section .field-control")
+		parts.Each(func(_ int, s *goquery.Selection) {
+			if s.AttrOr("id", "") == "" {
+				t.Errorf("no address leads to %s %s", s.AttrOr("name", ""), s.Find("h2").Text())
+			}
+		})
+		if parts.Length() < 20 {
+			t.Errorf("a form of %d parts and fields", parts.Length())
+		}
+	}
+}

@@ -990,7 +990,7 @@ func basics(p FormPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section(p.T("jobs.section.basics"), p.T("jobs.section.basics.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SectionAt("section-basics", p.T("jobs.section.basics"), p.T("jobs.section.basics.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1193,7 +1193,7 @@ func schedule(p FormPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section(p.T("jobs.section.schedule"), p.T("jobs.section.schedule.text", "Zone", p.Zone)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SectionAt("section-schedule", p.T("jobs.section.schedule"), p.T("jobs.section.schedule.text", "Zone", p.Zone)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1474,7 +1474,7 @@ func code(p FormPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section(p.T("jobs.section.code"), p.T("jobs.section.code.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var62), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SectionAt("section-code", p.T("jobs.section.code"), p.T("jobs.section.code.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var62), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1734,7 +1734,7 @@ func execution(p FormPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section(p.T("jobs.section.execution"), p.T("jobs.section.execution.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SectionAt("section-execution", p.T("jobs.section.execution"), p.T("jobs.section.execution.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var77), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1812,7 +1812,7 @@ func aftermath(p FormPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section(p.T("jobs.section.after"), p.T("jobs.section.after.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var79), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SectionAt("section-after", p.T("jobs.section.after"), p.T("jobs.section.after.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var79), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2052,7 +2052,7 @@ func advanced(p FormPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Section(p.T("jobs.section.advanced"), p.T("jobs.section.advanced.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var87), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SectionAt("section-advanced", p.T("jobs.section.advanced"), p.T("jobs.section.advanced.text")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var87), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
