@@ -114,6 +114,7 @@ func blind(p auth.Principal) bool {
 func (c *frame) pageOfList(ec echo.Context, address string) layout.Page {
 	page := c.pageWithFlash(ec)
 	page.Ignored = link.Ignored(ec.QueryParams(), address)
+	page.Parts = []layout.Part{{ID: "results", Name: page.T("layout.list")}} // past the filter
 	return page
 }
 

@@ -139,6 +139,9 @@ func TestBrowserTenTasksWithoutAMouse(t *testing.T) {
 	task("end a run that is stuck", func() {
 		row := strings.Replace(strings.TrimPrefix(hanging, "/"), "runs/", "run-", 1)
 		k.goes("r", link.RunsPath)
+		k.tab(`.skip[href="#results"]`) // past the filter
+		k.press(kb.Enter)
+		k.sees(`document.activeElement.matches("[data-results]")`)
 		k.tab(`tr[id="` + row + `"] [hx-get$="/kill"]`)
 		k.press(kb.Enter)
 		k.sees(`document.querySelector("dialog[open] .danger")`)
