@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -248,4 +250,33 @@ func TestBrowserReducedMotion(t *testing.T) {
 	if w.do(drawn(), chromedp.Evaluate(`document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime > 100).length`, &many)); many > 0 {
 		t.Error("a dialog moves")
 	}
+}
+
+// TestBrowserSendsAFormFromItsFields: Ctrl+Enter in a field of several lines is its form's button, also where single keys are off; a part of a form
+// that has a button of its own is meant by that. Where the form does what cannot be taken back, it does nothing before somebody stands in a field.
+func TestBrowserSendsAFormFromItsFields(t *testing.T) {
+	works(t)
+	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on", "PUNCTUAL_HTTP_JOBS=on"}})
+	k := typing{newWindow(t, a.url, desk)}
+	s := a.login(t, testPassword)
+	k.enter(s)
+	s.must(t, link.Preferences, url.Values{layout.FieldKeys: {"off"}})
+	send := func() { k.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(input.ModifierCtrl))) }
+
+	k.visit(link.JobNewPath)
+	k.do(click("[data-curl] summary"), write("#curl", "curl https://example.com/hook"))
+	send()
+	k.do(shows(link.JobCurlPath), holds(`document.querySelector("[name=call_url]").value === "https://example.com/hook"`))
+
+	_, list := s.get(t, link.JobsPath+"?q=slow")
+	job := lastID(t, list, `/jobs/(\d+)/edit`)
+	k.visit(link.Job(job))
+	k.do(click(fmt.Sprintf(`.page-head [hx-get="%s"]`, link.JobRun(job))), holds(`document.activeElement.id === "run-param"`))
+	k.press("600")
+	send()
+	k.sees(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector("#run-head .badge.sent")`)
+	k.do(click(`#run-head [hx-get$="/kill"]`), holds(`document.activeElement.matches("dialog [data-close]")`))
+	send()
+	k.sees(`!document.querySelector("#run-head .badge.killed")`)
+	a.noPanic(t)
 }

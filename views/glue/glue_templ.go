@@ -1006,7 +1006,7 @@ func trial(p layout.Page, jobID int64, t Trial, form string) templ.Component {
 			templ_7745c5c3_Var53 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "<section class=\"card box glue-run\" aria-labelledby=\"glue-try\"><h2 id=\"glue-try\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "<section class=\"card box glue-run\" aria-labelledby=\"glue-try\" data-part><h2 id=\"glue-try\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -51,7 +51,7 @@ var keys = []struct {
 	title string
 	keys  []key
 }{
-	{"keys.anywhere", []key{{"Ctrl K", "keys.palette"}, {"?", "keys.help"}, {"Esc", "keys.close"}}},
+	{"keys.anywhere", []key{{"Ctrl K", "keys.palette"}, {"?", "keys.help"}, {"Ctrl Enter", "keys.send"}, {"Esc", "keys.close"}}},
 	{"keys.go", []key{{"g d", "nav.dashboard"}, {"g j", "nav.jobs"}, {"g r", "nav.runs"}, {"g e", "nav.executors"}, {"g h", "help.title"}}},
 	{"keys.lists", []key{{"/", "keys.search"}, {"j", "keys.down"}, {"k", "keys.up"}, {"Enter", "keys.open"}, {"x", "keys.pick"}, {"r", "jobs.run"}, {"s", "keys.switch"}, {"e", "action.edit"}}},
 	{"keys.job", []key{{"r", "jobs.run"}, {"s", "keys.switch"}, {"e", "action.edit"}, {"f", "jobs.favourite"}}},

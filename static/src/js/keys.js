@@ -1,6 +1,6 @@
 // Keyboard: Ctrl+K opens the palette, "?" the list of keys; "/" goes to the search field, Escape leaves it; "g" and a letter
 // go to a place of the navigation; j and k walk through a list, Enter opens its row, x picks it, and what has a [data-key] is clicked by
-// it: in the current row, or else on the page. Whoever wants none of the single keys switches them off, and has Ctrl+K and Escape left.
+// it: in the current row, or else on the page. Whoever wants none of the single keys switches them off, and has Ctrl+K, Ctrl+Enter and Escape left.
 export function keys() {
   // The keyboards of phones have a key of their own for it, so the form's sending is what counts, not the Enter key.
   document.addEventListener("submit", (event) => {
@@ -32,7 +32,11 @@ export function keys() {
       else if (open.querySelector("[data-palette-box]")) open.close();
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) {
+      // Sends the form of a field, also of one of several lines, as its button does; or the part of it that has a button of its own.
+      if (event.key === "Enter") event.target.closest?.("input, textarea, select")?.closest("[data-part], form")?.querySelector("button:is(.primary, .danger:not(.aside), :scope[data-part] *)")?.click();
+      return;
+    }
     const palette = event.target.closest?.("[data-palette-box]");
     if (palette) {
       walkHits(palette, event);
