@@ -184,7 +184,8 @@ func (h *errorHandler) toLogin(c echo.Context) {
 		next = r.URL.RequestURI()
 	}
 	if r.Header.Get("HX-Request") != "" {
-		if at := r.Header.Get("HX-Current-URL"); at != "" {
+		// A list that is filtered has the address that was asked for, with what somebody has just typed.
+		if at := r.Header.Get("HX-Current-URL"); at != "" && (next == "" || r.Header.Get("HX-Target") != "results") {
 			next = localPath(at)
 		}
 		c.Response().Header().Set("HX-Redirect", link.LoginNext(next))
