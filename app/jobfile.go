@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -26,24 +27,29 @@ func (bystander) Load() scheduler.Load                { return scheduler.Load{} 
 func (bystander) GroupsChanged(context.Context) error { return nil }
 func (bystander) PausesChanged(context.Context) error { return nil }
 
-// ExportJobs puts all jobs into a file, or those of the executor with an app name.
-func ExportJobs(ctx context.Context, o Options, appName string) (out transfer.Export, err error) {
-	err = withPool(ctx, o, (*db.Pool).CheckCurrent, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
-		f := manage.JobFilter{Status: manage.AnyStatus}
-		if appName != "" {
-			groups, err := s.Groups.ByAppName(ctx, appName)
-			if err != nil {
-				return err
-			}
-			if len(groups) != 1 {
-				return wrong("%d executors have the app name %q; name one that is alone with it", len(groups), appName)
-			}
-			f.Group = groups[0].ID
+// JobTexts makes files of jobs.
+type JobTexts func(manage.JobFilter, jobfile.Format) (out transfer.Export, text []byte, next int64, err error)
+
+// ExportJobs has a command make files of the jobs of all executors, or of the one (only) with an app name.
+func ExportJobs(ctx context.Context, o Options, appName string, do func(groups []db.Group, only int64, texts JobTexts) error) error {
+	return withPool(ctx, o, (*db.Pool).CheckCurrent, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
+		groups, err := s.Groups.List(ctx, p)
+		if err != nil {
+			return err
 		}
-		out, err = jobFiles(s, pool).Export(ctx, p, f, nil)
-		return err
+		var only int64
+		if appName != "" {
+			named := slices.DeleteFunc(slices.Clone(groups), func(g db.Group) bool { return g.AppName != appName })
+			if len(named) != 1 {
+				return wrong("%d executors have the app name %q; name one that is alone with it", len(named), appName)
+			}
+			only = named[0].ID
+		}
+		files := jobFiles(s, pool)
+		return do(groups, only, func(f manage.JobFilter, format jobfile.Format) (transfer.Export, []byte, int64, error) {
+			return files.Text(ctx, p, f, format)
+		})
 	})
-	return out, err
 }
 
 // ImportJobs says what importing a file would do, and does it if apply is set.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
@@ -100,38 +99,17 @@ func (q *exportQuery) filter() (f manage.JobFilter, err error) {
 	return f, err
 }
 
-// export puts jobs into a file. One of several is no larger than what can be applied, unless a job alone is.
 func (a *API) export(ctx context.Context, p auth.Principal, in *exportQuery) (*struct{ Body exported }, error) {
 	f, err := in.filter()
 	if err != nil {
 		return nil, err
 	}
-	for {
-		var out transfer.Export
-		next := int64(0)
-		if f.Limit > 0 {
-			out, next, err = a.Files.Page(ctx, p, f)
-		} else {
-			out, err = a.Files.Export(ctx, p, f, nil)
-		}
-		if err != nil {
-			return nil, err
-		}
-		raw, err := jobfile.Write(out.File, jobfile.Format(in.Format))
-		if err != nil {
-			return nil, err
-		}
-		if all := out.Jobs + out.Orphans; f.Limit > 0 && all > 1 && len(raw) > jobfile.MaxBytes {
-			f.Limit = all / 2
-			continue
-		}
-		a.Manage.Audit.Exported(ctx, p, out.Jobs)
-		body := exported{Text: string(raw), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}
-		if next > 0 {
-			body.Next = strconv.FormatInt(next, 10)
-		}
-		return &struct{ Body exported }{body}, nil
+	out, text, next, err := a.Files.Text(ctx, p, f, jobfile.Format(in.Format))
+	if err != nil {
+		return nil, err
 	}
+	a.Manage.Audit.Exported(ctx, p, out.Jobs)
+	return &struct{ Body exported }{exported{Text: string(text), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans, Next: nextBelow(next)}}, nil
 }
 
 func (a *API) jobFiles() {
@@ -199,13 +177,7 @@ func oneFile(files []jobFile) (jobfile.File, error) {
 		for _, fault := range wrong[i] {
 			faults = append(faults, problem.Field{Name: fmt.Sprintf("files.%d:%d", i, fault.Line), Key: fault.Key, Args: fault.Args})
 		}
-		for _, g := range one.Groups {
-			for n := range g.Jobs {
-				g.Jobs[n].From = files[i].Name
-			}
-			jobs += len(g.Jobs)
-			all.Groups = append(all.Groups, g)
-		}
+		jobs += all.Add(one, files[i].Name)
 	}
 	switch {
 	case len(faults) > 0:

@@ -9,9 +9,9 @@ import (
 // another group, also where capitals do not count.
 func TestEachGroupHasAFileOfItsOwn(t *testing.T) {
 	t.Parallel()
-	var groups []exportedGroup
+	var groups []ExportedGroup
 	for i, app := range []string{"stock", "Stock", "stock-2", "../x", "group-4", "..", "com1", "LPT9.x", "orders", "com10", ".git", "a/b", `a\b`, "", "订单"} {
-		groups = append(groups, exportedGroup{int64(i + 1), app})
+		groups = append(groups, ExportedGroup{int64(i + 1), app})
 	}
 	got := fileNames(groups)
 	want := []string{"stock-1", "Stock-2-2", "stock-2", "group-4-4", "group-4", "group-6", "group-7", "group-8", "orders", "com10", "group-11", "group-12", "group-13", "group-14", "group-15"}

@@ -36,14 +36,15 @@ const (
 	maxFileJobs = 2000
 )
 
-type fileText struct {
+// FileText is a file of jobs.
+type FileText struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// read reads them, those of folders in the order of their names.
-func (f files) read(in io.Reader) ([]fileText, error) {
-	var texts []fileText
+// ReadFiles reads files of jobs, those of folders in the order of their names.
+func ReadFiles(paths []string, in io.Reader) ([]FileText, error) {
+	var texts []FileText
 	add := func(name string, from io.Reader) error {
 		raw, err := io.ReadAll(io.LimitReader(from, maxJobFile+1))
 		if err != nil {
@@ -55,10 +56,10 @@ func (f files) read(in io.Reader) ([]fileText, error) {
 		if !utf8.Valid(raw) {
 			return fmt.Errorf("%s is not in UTF-8", name)
 		}
-		texts = append(texts, fileText{filepath.ToSlash(name), strings.ReplaceAll(string(raw), "\r\n", "\n")})
+		texts = append(texts, FileText{filepath.ToSlash(name), strings.ReplaceAll(string(raw), "\r\n", "\n")})
 		return nil
 	}
-	for _, path := range f.Files {
+	for _, path := range paths {
 		if path == "-" {
 			if err := add("-", in); err != nil {
 				return nil, err
@@ -91,7 +92,7 @@ func (f files) read(in io.Reader) ([]fileText, error) {
 		}
 	}
 	if len(texts) == 0 {
-		return nil, fmt.Errorf("no file of jobs in %s", strings.Join(f.Files, ", "))
+		return nil, fmt.Errorf("no file of jobs in %s", strings.Join(paths, ", "))
 	}
 	return texts, nil
 }
@@ -204,7 +205,7 @@ func (p plan) missing() string {
 func (p plan) work() int { return p.count("create") + p.count("change") + p.count("delete") }
 
 // ask sends files to the admin, with the digest of the plan that is meant, or for a plan.
-func (f files) ask(ctx context.Context, a *api, texts []fileText, digest string, dry bool) (p plan, err error) {
+func (f files) ask(ctx context.Context, a *api, texts []FileText, digest string, dry bool) (p plan, err error) {
 	query := make(url.Values)
 	if dry {
 		query.Set("dry_run", "true")
@@ -222,7 +223,7 @@ func (f files) ask(ctx context.Context, a *api, texts []fileText, digest string,
 }
 
 // inFiles names the files that a refusal is about, which the admin counts.
-func inFiles(err error, texts []fileText) error {
+func inFiles(err error, texts []FileText) error {
 	refused, ok := errors.AsType[*RefusedError](err)
 	if !ok {
 		return err
@@ -343,7 +344,7 @@ func (c ApplyCmd) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return c.failed(err, c.files, s)
 	}
-	texts, err := c.read(s.In)
+	texts, err := ReadFiles(c.Files, s.In)
 	if err != nil {
 		return c.failed(err, c.files, s)
 	}
@@ -355,7 +356,7 @@ func (c ApplyCmd) Run(ctx context.Context, s Streams) error {
 // maxPlans is how often apply plans anew when something is changed between a plan and its doing, as by another pipeline at the same time.
 const maxPlans = 5
 
-func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []fileText) error {
+func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []FileText) error {
 	for plans := 1; ; plans++ {
 		p, err := c.ask(ctx, a, texts, "", true)
 		if err != nil {
@@ -393,7 +394,7 @@ func (c DiffCmd) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return &ExitError{codeRefused, c.failed(err, c.files, s)}
 	}
-	texts, err := c.read(s.In)
+	texts, err := ReadFiles(c.Files, s.In)
 	if err != nil {
 		return &ExitError{codeRefused, c.failed(err, c.files, s)}
 	}
@@ -423,8 +424,8 @@ type jobsExport struct {
 	Dir      string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name, or several of one with more jobs than a file takes. A file that is there is replaced. With --tag those of groups without such jobs are left alone."`
 }
 
-// exportedJobs are jobs as a file, as the admin answers them.
-type exportedJobs struct {
+// ExportedJobs are jobs as a file, as the admin answers them.
+type ExportedJobs struct {
 	Text    string `json:"text"`
 	Jobs    int    `json:"jobs"`
 	Scripts int    `json:"scripts_omitted"`
@@ -456,13 +457,13 @@ func (c jobsExport) Run(ctx context.Context, s Streams) error {
 	return err
 }
 
-func exportJobs(ctx context.Context, a *api, query url.Values) (out exportedJobs, err error) {
+func exportJobs(ctx context.Context, a *api, query url.Values) (out ExportedJobs, err error) {
 	err = a.ask(ctx, &out, http.MethodGet, "/jobs/export", query, nil)
 	return out, err
 }
 
 // tell says what is not in the file.
-func (e exportedJobs) tell(w io.Writer) {
+func (e ExportedJobs) tell(w io.Writer) {
 	if e.Scripts > 0 {
 		fmt.Fprintln(w, counted(e.Scripts, "job is without its script, which the token may not read", "jobs are without their scripts, which the token may not read"))
 	}
@@ -477,85 +478,114 @@ func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Va
 	if err != nil {
 		return err
 	}
-	groups := make([]exportedGroup, len(items))
+	groups := make([]ExportedGroup, len(items))
 	for i, raw := range items {
 		if err := json.Unmarshal(raw, &groups[i]); err != nil {
 			return fmt.Errorf("read what the admin said: %w", err)
 		}
 	}
-	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+	only := query.Get("group_id")
+	query.Set("limit", strconv.Itoa(maxFileJobs))
+	return IntoDir(s, c.Dir, c.Format, groups, func(group int64, cursor string) (out ExportedJobs, err error) {
+		id := strconv.FormatInt(group, 10)
+		if only != "" && only != id {
+			return out, ErrNoJobs
+		}
+		query := maps.Clone(query)
+		query.Set("group_id", id)
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		out, err = exportJobs(ctx, a, query)
+		if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Status == http.StatusNotFound {
+			return out, ErrNoJobs
+		}
+		return out, err
+	})
+}
+
+// ErrNoJobs is said of a group without the jobs that are asked for, or behind the last of them, which may be gone meanwhile.
+var ErrNoJobs = errors.New("no job is there to export")
+
+// IntoDir writes the file of each group into a folder: several of one with more jobs than a file takes, which page answers. They are put there
+// when all are whole, so that a full disk leaves what an earlier day wrote. Of that, what is of jobs that are in others now is taken away, since
+// apply would find them twice.
+func IntoDir(s Streams, dir, format string, groups []ExportedGroup, page func(group int64, cursor string) (ExportedJobs, error)) (err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	var sum exportedJobs
-	files, only, names := 0, query.Get("group_id"), fileNames(groups)
+	var sum ExportedJobs
+	var files, stale []string
+	defer func() {
+		for _, file := range files { // those that are not in their places
+			if left := os.Remove(file + unfinished); !errors.Is(left, fs.ErrNotExist) {
+				err = errors.Join(err, left)
+			}
+		}
+	}()
+	names := fileNames(groups)
 	for i, g := range groups {
-		id := strconv.FormatInt(g.ID, 10)
-		if only != "" && only != id {
-			continue
+		file := func(n int) string {
+			if n == 0 {
+				return filepath.Join(dir, names[i]+"."+format)
+			}
+			return filepath.Join(dir, fmt.Sprintf("%s+%d.%s", names[i], n+1, format)) // no app name has a plus
 		}
-		query.Set("group_id", id)
-		written, err := c.groupIntoDir(ctx, a, maps.Clone(query), names[i], &sum)
-		if err != nil {
-			return fmt.Errorf("group %s: %w", plain(g.AppName), err)
+		n := 0
+		for cursor, more := "", true; more; {
+			out, err := page(g.ID, cursor)
+			if errors.Is(err, ErrNoJobs) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("group %s: %w", plain(g.AppName), err)
+			}
+			files = append(files, file(n))
+			if err := os.WriteFile(file(n)+unfinished, []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
+				return err
+			}
+			n, sum.Jobs, sum.Scripts, sum.Orphans = n+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts, sum.Orphans+out.Orphans
+			cursor, more = out.Next, out.Next != ""
 		}
-		files += written
+		for ; n > 0; n++ {
+			if _, err := os.Lstat(file(n)); err != nil {
+				break
+			}
+			stale = append(stale, file(n))
+		}
 	}
-	if files == 0 {
-		return errors.New("no job is there to export")
+	written := len(files)
+	if written == 0 {
+		return ErrNoJobs
+	}
+	for len(files) > 0 {
+		if err := os.Rename(files[0]+unfinished, files[0]); err != nil {
+			return err
+		}
+		files = files[1:]
+	}
+	for _, file := range stale {
+		if err := os.Remove(file); err != nil {
+			return fmt.Errorf("%w; take it away: its jobs are in other files now", err)
+		}
 	}
 	sum.tell(s.Err)
-	fmt.Fprintf(s.Out, "%s in %s\n", countedJobs(sum.Jobs), counted(files, "file", "files"))
-	return nil
+	_, err = fmt.Fprintf(s.Out, "%s in %s\n", countedJobs(sum.Jobs), counted(written, "file", "files"))
+	return err
 }
 
-// groupIntoDir writes the file of a group, and says how many there are: several of more jobs than a file takes. What an earlier day wrote for
-// jobs that are in others now is taken away, since apply would find them twice. No files are no jobs.
-func (c jobsExport) groupIntoDir(ctx context.Context, a *api, query url.Values, name string, sum *exportedJobs) (files int, err error) {
-	file := func(n int) string {
-		if n == 0 {
-			return filepath.Join(c.Dir, name+"."+c.Format)
-		}
-		return filepath.Join(c.Dir, fmt.Sprintf("%s+%d.%s", name, n+1, c.Format)) // no app name has a plus
-	}
-	for more := true; more; {
-		out, err := exportJobs(ctx, a, query)
-		refused, ok := errors.AsType[*RefusedError](err)
-		switch all := query.Get("limit") == ""; {
-		case ok && refused.Status == http.StatusNotFound: // it has no such jobs, or the last of them is gone meanwhile
-			more = false
-			continue
-		case all && ok && refused.Code == "export.many", all && len(out.Text) > maxJobFile:
-			query.Set("limit", strconv.Itoa(maxFileJobs))
-			continue
-		case err != nil:
-			return files, err
-		}
-		if err := os.WriteFile(file(files), []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
-			return files, err
-		}
-		files, sum.Jobs, sum.Scripts, sum.Orphans = files+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts, sum.Orphans+out.Orphans
-		query.Set("cursor", out.Next)
-		more = out.Next != ""
-	}
-	for n := files; n > 0; n++ {
-		if err := os.Remove(file(n)); errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
-			return files, err
-		}
-	}
-	return files, nil
-}
+// unfinished ends the name of a file that is written; apply reads none that is called so.
+const unfinished = ".unfinished"
 
-// exportedGroup is a group of executors with a file of its own.
-type exportedGroup struct {
+// ExportedGroup is a group of executors with a file of its own.
+type ExportedGroup struct {
 	ID      int64  `json:"id"`
 	AppName string `json:"app_name"`
 }
 
 // fileNames are the names of the files of groups, each of which is another: the app name where it is one, or with the number. Folders of some
 // systems know no capitals.
-func fileNames(groups []exportedGroup) []string {
+func fileNames(groups []ExportedGroup) []string {
 	taken := make(map[string]int)
 	for _, g := range groups {
 		taken[strings.ToLower(g.AppName)]++

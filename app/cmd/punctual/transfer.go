@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/app/client"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 )
 
@@ -19,15 +22,16 @@ type exportCmd struct {
 	database
 	Executor string `placeholder:"APP-NAME" help:"Only the jobs of this executor."`
 	Format   string `default:"yaml" enum:"yaml,json" help:"yaml or json."`
+	Dir      string `placeholder:"DIR" help:"Write a file for each executor into this folder, or several of one with more jobs than a file takes."`
 }
 
 type importCmd struct {
 	database
-	File            string `arg:"" help:"The file, as docs/jobfile.md describes it."`
-	Apply           bool   `help:"Import it; otherwise only what would be done is printed."`
-	ByID            bool   `help:"Find jobs by their ids: for the installation that the file came from."`
-	States          bool   `help:"Start and stop jobs as the file says."`
-	CreateExecutors bool   `help:"Create executors that do not exist."`
+	Files           []string `arg:"" name:"file" help:"A file, as docs/jobfile.md describes it, or a folder with such files."`
+	Apply           bool     `help:"Import it; otherwise only what would be done is printed."`
+	ByID            bool     `help:"Find jobs by their ids: for the installation that the file came from."`
+	States          bool     `help:"Start and stop jobs as the file says."`
+	CreateExecutors bool     `help:"Create executors that do not exist."`
 }
 
 func (c *exportCmd) Run(s streams) error {
@@ -35,19 +39,50 @@ func (c *exportCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	out, err := app.ExportJobs(context.Background(), o, c.Executor)
-	if err != nil {
-		return inWords(err)
-	}
-	raw, err := jobfile.Write(out.File, jobfile.Format(c.Format))
-	if err != nil {
+	return app.ExportJobs(context.Background(), o, c.Executor, func(groups []db.Group, only int64, texts app.JobTexts) error {
+		if c.Dir != "" {
+			return c.intoDir(s, groups, only, texts)
+		}
+		out, text, _, err := texts(manage.JobFilter{Status: manage.AnyStatus, Group: only}, jobfile.Format(c.Format))
+		if p, ok := errors.AsType[*problem.Error](err); ok && p.Key == "problem.export.many" {
+			return fmt.Errorf("a file has no more than %d jobs: --dir FOLDER writes as many files as it takes", jobfile.MaxJobs)
+		}
+		if err != nil {
+			return inWords(err)
+		}
+		if out.Orphans > 0 {
+			fmt.Fprintf(s.err, "punctual: left out %s whose executor does not exist\n", app.Counted("%d {job|jobs}", out.Orphans))
+		}
+		_, err = s.out.Write(text)
 		return err
+	})
+}
+
+func (c *exportCmd) intoDir(s streams, groups []db.Group, only int64, texts app.JobTexts) error {
+	named := make([]client.ExportedGroup, len(groups))
+	for i, g := range groups {
+		named[i] = client.ExportedGroup{ID: g.ID, AppName: g.AppName}
 	}
-	if out.Orphans > 0 {
-		fmt.Fprintf(s.err, "punctual: left out %s whose executor does not exist\n", app.Counted("%d {job|jobs}", out.Orphans))
-	}
-	_, err = s.out.Write(raw)
-	return err
+	return client.IntoDir(client.Streams{Out: s.out, Err: s.err}, c.Dir, c.Format, named, func(group int64, cursor string) (page client.ExportedJobs, err error) {
+		if only != 0 && only != group {
+			return page, client.ErrNoJobs
+		}
+		f := manage.JobFilter{Status: manage.AnyStatus, Group: group, Limit: jobfile.MaxJobs}
+		if cursor != "" {
+			if f.Below, err = strconv.ParseInt(cursor, 10, 64); err != nil {
+				return page, err
+			}
+		}
+		out, text, next, err := texts(f, jobfile.Format(c.Format))
+		if err != nil {
+			return page, inWords(err)
+		}
+		if next > 0 {
+			page.Next = strconv.FormatInt(next, 10)
+		}
+		page.Text, page.Jobs, page.Scripts, page.Orphans = string(text), out.Jobs, out.Scripts, out.Orphans
+		return page, nil
+	})
 }
 
 func (c *importCmd) Run(s streams) error {
@@ -55,40 +90,33 @@ func (c *importCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	raw, err := readJobFile(c.File)
+	texts, err := client.ReadFiles(c.Files, os.Stdin)
 	if err != nil {
-		return err
+		return setting("file", err)
 	}
 	words := locales.New().Printer(locales.English)
-	file, err := jobfile.Parse(raw)
-	if faults, ok := errors.AsType[jobfile.Faults](err); ok {
-		for _, f := range faults {
-			fmt.Fprintf(s.out, "line %d: %s\n", f.Line, f.Text(words))
-		}
-		return fmt.Errorf("%s cannot be used; nothing was imported", c.File)
+	raws := make([][]byte, len(texts))
+	for i, t := range texts {
+		raws[i] = []byte(t.Text)
 	}
-	if err != nil {
-		return err
+	var file jobfile.File
+	parts, wrong := jobfile.ParseTogether(raws...)
+	faults := 0
+	for i, part := range parts {
+		file.Add(part, texts[i].Name)
+		for _, f := range wrong[i] {
+			fmt.Fprintf(s.out, "%s:%d: %s\n", texts[i].Name, f.Line, f.Text(words))
+			faults++
+		}
+	}
+	if faults > 0 {
+		return fmt.Errorf("%s cannot be used; nothing was imported", strings.Join(c.Files, ", "))
 	}
 	plan, err := app.ImportJobs(context.Background(), o, file, transfer.Options{ByID: c.ByID, FileStates: c.States, CreateGroups: c.CreateExecutors}, c.Apply)
 	if err != nil {
 		return inWords(err)
 	}
 	return printPlan(s, words, plan, c.Apply)
-}
-
-// readJobFile reads as much of a file as can be one of jobs; more is refused by its size.
-func readJobFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, setting("file", err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, jobfile.MaxBytes+1))
-	if err != nil {
-		return nil, setting("file", err)
-	}
-	return []byte(strings.ReplaceAll(string(raw), "\r\n", "\n")), nil
 }
 
 // printPlan prints a line for each job that does not stay as it is, and the counts. What was refused is an error.
@@ -104,7 +132,7 @@ func printPlan(s streams, words *locales.Printer, plan transfer.Plan, applied bo
 		switch {
 		case item.Outcome == transfer.Refuse:
 			for _, f := range item.Faults {
-				where := fmt.Sprintf("line %d", f.Line)
+				where := fmt.Sprintf("%s:%d", item.From, f.Line)
 				if strings.HasPrefix(f.Key, "job.error.") { // these leave it to the form to say of which field
 					where += ", " + f.Name
 				}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,15 +58,15 @@ executors:
 	}
 	write(strings.ReplaceAll(text, "cron:", "crom:"))
 	out, said := do(1, "import", file, "--apply")
-	says(out, "line 10: There is no field “crom”. Did you mean “cron”?")
+	says(out, file+":10: There is no field “crom”. Did you mean “cron”?")
 	says(said, "cannot be used; nothing was imported")
 
 	write(text)
 	out, said = do(1, "import", file)
-	says(out, `refuse order-service: "Close the day", line 6: There is no executor order-service`)
+	says(out, `refuse order-service: "Close the day", `+file+`:6: There is no executor order-service`)
 	says(said, "2 of 2 jobs cannot be imported")
 	out, _ = do(1, "import", file, "--create-executors")
-	says(out, "create executor order-service\ncreate order-service: \"Close the day\"\nrefuse order-service: \"Broken\", line 12, author: Fill this in.")
+	says(out, "create executor order-service\ncreate order-service: \"Close the day\"\nrefuse order-service: \"Broken\", "+file+":12, author: Fill this in.")
 	says(out, "1 created, 0 changed, 0 as they are, 1 refused: would be done; --apply does it")
 	do(1, "export") // since nothing was done
 
@@ -101,4 +102,54 @@ executors:
 	says(said, `"ghost"`)
 	_, said = do(2, "import", filepath.Join(dir, "nothing.yaml"))
 	says(said, "nothing.yaml")
+}
+
+// TestManyJobsTravelAsAFolder: where no admin runs, more jobs than a file takes go into several files, and these into a database together.
+func TestManyJobsTravelAsAFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := filepath.Join(dir, "jobs")
+	if err := os.Mkdir(files, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	do := func(wantCode int, args ...string) string {
+		t.Helper()
+		var said bytes.Buffer
+		if code := run(append(args, "--data-dir", filepath.Join(dir, "data"), "--log-level", "error"), &said, &said); code != wantCode {
+			t.Fatalf("%v: exit code %d, want %d\n%.2000s", args, code, wantCode, said.String())
+		}
+		return said.String()
+	}
+	for part, from := range []int{0, 1000} {
+		var text strings.Builder
+		text.WriteString("punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    title: Orders\n    jobs:\n")
+		for i := range 1001 - part {
+			fmt.Fprintf(&text, "      - {description: job %d, author: ann, schedule: NONE, handler: work, children: [{app_name: orders, description: last}]}\n", part+from+i)
+		}
+		if part == 1 {
+			text.WriteString("      - {description: last, author: ann, schedule: NONE, handler: work}\n")
+		}
+		if err := os.WriteFile(filepath.Join(files, fmt.Sprintf("part%d.yaml", part)), []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(0, "migrate", "up")
+	if said := do(0, "import", files, "--create-executors", "--apply"); !strings.Contains(said, "2002 created, 0 changed, 0 as they are, 0 refused: done") {
+		t.Fatalf("import says %.2000s", said)
+	}
+	for _, args := range [][]string{{"export"}, {"export", "--executor", "orders"}} {
+		if said := do(1, args...); !strings.Contains(said, "--dir FOLDER") || strings.Contains(said, "jobs export") {
+			t.Errorf("%v says %s", args, said)
+		}
+	}
+	out := filepath.Join(dir, "out")
+	if said := do(0, "export", "--dir", out); !strings.Contains(said, "2002 jobs in 2 files") {
+		t.Errorf("export says %s", said)
+	}
+	if said := do(0, "import", out); !strings.Contains(said, "0 created, 0 changed, 2002 as they are") {
+		t.Errorf("what was exported is other than it was: %.2000s", said)
+	}
+	if said := do(2, "export", "--dir", out, "--executor", "ghost"); !strings.Contains(said, "ghost") {
+		t.Errorf("of no executor: %s", said)
+	}
 }

@@ -43,6 +43,18 @@ type File struct {
 	Groups   []Group
 }
 
+// Add takes the groups of a file that is applied together with this one, and says how many jobs they have.
+func (f *File) Add(one File, name string) (jobs int) {
+	for _, g := range one.Groups {
+		for n := range g.Jobs {
+			g.Jobs[n].From = name
+		}
+		jobs += len(g.Jobs)
+		f.Groups = append(f.Groups, g)
+	}
+	return jobs
+}
+
 // Group is an executor and its jobs.
 type Group struct {
 	Line    int

@@ -89,6 +89,28 @@ func (s *Service) Page(ctx context.Context, p auth.Principal, f manage.JobFilter
 	return out, next, err
 }
 
+// Text is Export as a file; with a limit it is Page, and the file no larger than what can be applied, unless a job alone is.
+func (s *Service) Text(ctx context.Context, p auth.Principal, f manage.JobFilter, format jobfile.Format) (out Export, text []byte, next int64, err error) {
+	for {
+		if f.Limit > 0 {
+			out, next, err = s.Page(ctx, p, f)
+		} else {
+			out, err = s.Export(ctx, p, f, nil)
+		}
+		if err != nil {
+			return out, nil, 0, err
+		}
+		if text, err = jobfile.Write(out.File, format); err != nil {
+			return out, nil, 0, err
+		}
+		all := out.Jobs + out.Orphans
+		if f.Limit == 0 || all <= 1 || len(text) <= jobfile.MaxBytes {
+			return out, text, next, nil
+		}
+		f.Limit = all / 2
+	}
+}
+
 // isWhole says that a filter is of all jobs, or of all of a group.
 func isWhole(f manage.JobFilter) bool {
 	return f == manage.JobFilter{Group: f.Group, Status: manage.AnyStatus, Typed: f.Typed}
