@@ -102,42 +102,72 @@ func TestARunOfAFlowOutlivesThoseOfItsSteps(t *testing.T) {
 	})
 }
 
-// TestAFlowIsMadeSeenAndSteeredInTheConsole goes the way of an operator: write it, with its picture and faults beside it, run it, answer its
-// approval, leave out and repeat steps.
-func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
+// consoleOfFlows is a console with two jobs, for the steps of flowText, and the executor of both.
+type consoleOfFlows struct {
+	a      *App
+	admin  *browser
+	mended chan struct{} // closed: the job that fails does no longer
+}
+
+func openConsoleOfFlows(t *testing.T, o Options) consoleOfFlows {
+	t.Helper()
+	a := start(t, o)
+	admin := open(t, a).mustLogin()
+	mended := make(chan struct{})
+	ex := executortest.New(t, admin.base, executortest.Handlers{
+		"work": func(_ context.Context, r *executor.Run) error {
+			if strings.HasPrefix(r.Param, "day") {
+				r.SetResult(`{"rows": 412, "list": ["north", "south", "east"]}`)
+			}
+			return nil
+		},
+		"broken": func(context.Context, *executor.Run) error {
+			select {
+			case <-mended:
+				return nil
+			default:
+				return fmt.Errorf("EUR/CNY missing")
+			}
+		},
+	}, func(c *executor.Config) { c.Token, c.AppName = o.AccessToken, "orders" })
+	admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {ex.URL}})
+	for _, handler := range []string{"work", "broken"} {
+		if got := admin.post("/jobs", form(url.Values{"name": {"the " + handler}, "handler": {handler}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+	}
+	return consoleOfFlows{a, admin, mended}
+}
+
+// flowDefined is the form of a flow.
+func flowDefined(source string) url.Values {
+	return form(url.Values{"name": {"end of day"}, "glue": {"FLOW"}, "handler": {""}, "source": {source}, "schedule_type": {"NONE"}, "cron": {""}})
+}
+
+// create makes the flow of flowText.
+func (c consoleOfFlows) create(t *testing.T) {
+	t.Helper()
+	if got := c.admin.post("/jobs", flowDefined(flowText)); got.status != http.StatusSeeOther {
+		t.Fatalf("create the flow: %d %s", got.status, got.body)
+	}
+}
+
+// somebody makes a user with some rights, and logs them in.
+func (c consoleOfFlows) somebody(t *testing.T, name string, rights ...string) *browser {
+	t.Helper()
+	c.admin.post("/users", url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": rights})
+	b := open(t, c.a)
+	b.login(name, testPassword)
+	return b
+}
+
+// TestAFlowIsMadeInTheConsole: while it is written there are its picture and its plan, or what is wrong and where.
+func TestAFlowIsMadeInTheConsole(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a := start(t, o)
-		admin := open(t, a).mustLogin()
-		mended := make(chan struct{})
-		ex := executortest.New(t, admin.base, executortest.Handlers{
-			"work": func(_ context.Context, r *executor.Run) error {
-				if strings.HasPrefix(r.Param, "day") {
-					r.SetResult(`{"rows": 412, "list": ["north", "south", "east"]}`)
-				}
-				return nil
-			},
-			"broken": func(context.Context, *executor.Run) error {
-				select {
-				case <-mended:
-					return nil
-				default:
-					return fmt.Errorf("EUR/CNY missing")
-				}
-			},
-		}, func(c *executor.Config) { c.Token, c.AppName = o.AccessToken, "orders" })
-		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {ex.URL}})
-		for _, handler := range []string{"work", "broken"} {
-			if got := admin.post("/jobs", form(url.Values{"name": {"the " + handler}, "handler": {handler}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
-				t.Fatalf("create: %d %s", got.status, got.body)
-			}
-		}
-		definition := func(source string) url.Values {
-			return form(url.Values{"name": {"end of day"}, "glue": {"FLOW"}, "handler": {""}, "source": {source}, "schedule_type": {"NONE"}, "cron": {""}})
-		}
-
-		// While it is written: the picture and the plan, or what is wrong and where.
-		preview := admin.post("/jobs/flow-preview", definition(flowText))
+		c := openConsoleOfFlows(t, o)
+		admin := c.admin
+		preview := admin.post("/jobs/flow-preview", flowDefined(flowText))
 		doc := preview.document(t)
 		if n := doc.Find("svg.flow-wide .flow-step").Length(); preview.status != http.StatusOK || n != 5 || doc.Find(".notice.error").Length() != 0 {
 			t.Fatalf("the picture: %d, %d steps: %s", preview.status, n, preview.body)
@@ -149,18 +179,16 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 			}
 		}
 		wrong := strings.Replace(flowText, "needs: [ask]", "needs: [aks]", 1)
-		doc = admin.post("/jobs/flow-preview", definition(wrong)).document(t)
+		doc = admin.post("/jobs/flow-preview", flowDefined(wrong)).document(t)
 		if text := doc.Find(".notice.error").Text(); !strings.Contains(text, "pay") || !strings.Contains(text, "line 19") || doc.Find("svg.flow-wide .flow-step.wrong").Length() != 1 {
 			t.Errorf("a step that there is not: %q", text)
 		}
-		refused := admin.post("/jobs", definition(wrong))
+		refused := admin.post("/jobs", flowDefined(wrong))
 		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "needs: [aks]") || !strings.Contains(refused.body, "flow-step wrong") {
 			t.Errorf("saved although wrong, or what was typed is lost: %d", refused.status)
 		}
 
-		if got := admin.post("/jobs", definition(flowText)); got.status != http.StatusSeeOther {
-			t.Fatalf("create the flow: %d %s", got.status, got.body)
-		}
+		c.create(t)
 		for _, at := range []string{"/jobs/3", "/jobs/3/edit", "/jobs"} { // it has no script
 			if got := strings.TrimSpace(admin.get(at).document(t).Find(`.actions a[href="/jobs/3/glue"], .row-actions a[href="/jobs/3/glue"]`).First().Text()); got != "Edit the definition" {
 				t.Errorf("on %s %q leads to the definition", at, got)
@@ -174,6 +202,27 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 			t.Error("the editor of the definition is that of a script")
 		}
 
+		// The palette offers the editor of the definition to whom it is open: who may edit jobs, whatever they may do to scripts.
+		for b, want := range map[*browser]int{c.somebody(t, "edda", "1.view", "1.edit"): 1, c.somebody(t, "jonas", "1.view"): 0, admin: 1} {
+			hit := b.get("/palette?q=end+of+day").document(t).Find(`main a[href="/jobs/3/glue"]`)
+			offered := hit.Length()
+			if offered == 1 && !strings.Contains(hit.Text(), "Edit the definition") {
+				t.Errorf("the hit says %q", hit.Text())
+			}
+			if opens := b.get("/jobs/3/glue").status == http.StatusOK; offered != want || opens != (want == 1) {
+				t.Errorf("the editor is offered %d times, want %d; it opens: %v", offered, want, opens)
+			}
+		}
+	})
+}
+
+// TestAFlowIsSeenAndSteeredInTheConsole runs one that fails, whose approval somebody gives, and what failed of it once more.
+func TestAFlowIsSeenAndSteeredInTheConsole(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		c := openConsoleOfFlows(t, o)
+		admin := c.admin
+		c.create(t)
 		path := admin.runOnce("/jobs/3", url.Values{"param": {"2026-03-03"}})
 		step := func(path, id string) string { // the class of a step in the list
 			return admin.get(path).document(t).Find("#step-"+id).AttrOr("class", "")
@@ -190,7 +239,7 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		until(path, "ask", "at-approval")
 		until(path, "broken", "at-failed")
 		page := admin.get(path)
-		doc = page.document(t)
+		doc := page.document(t)
 		for _, want := range []string{"Let 412 rows go?", "day 2026-03-03", "3 of 3 items", `data-live-every`, "EUR/CNY missing"} {
 			if !strings.Contains(page.body, want) {
 				t.Errorf("the page of the run does not tell %q", want)
@@ -213,29 +262,12 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 		}
 
 		// Somebody who may only look is shown no button, and refused.
-		admin.post("/users", url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}})
-		jonas := open(t, a)
-		jonas.login("jonas", testPassword)
+		jonas := c.somebody(t, "jonas", "1.view")
 		if doc := jonas.get(path).document(t); doc.Find(".flow-deeds").Length() != 0 || doc.Find("#step-ask").Length() != 1 {
 			t.Error("somebody who may not run it sees what to do, or no steps")
 		}
 		if got := jonas.post(path+"/steps/ask/approve", url.Values{}); got.status != http.StatusForbidden {
 			t.Errorf("approved without the right: %d", got.status)
-		}
-
-		// The palette offers the editor of the definition to whom it is open: who may edit jobs, whatever they may do to scripts.
-		admin.post("/users", url.Values{"name": {"edda"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view", "1.edit"}})
-		edda := open(t, a)
-		edda.login("edda", testPassword)
-		for b, want := range map[*browser]int{edda: 1, jonas: 0, admin: 1} {
-			hit := b.get("/palette?q=end+of+day").document(t).Find(`main a[href="/jobs/3/glue"]`)
-			offered := hit.Length()
-			if offered == 1 && !strings.Contains(hit.Text(), "Edit the definition") {
-				t.Errorf("the hit says %q", hit.Text())
-			}
-			if opens := b.get("/jobs/3/glue").status == http.StatusOK; offered != want || opens != (want == 1) {
-				t.Errorf("the editor is offered %d times, want %d; it opens: %v", offered, want, opens)
-			}
 		}
 
 		// What cannot be done is not asked for either.
@@ -290,7 +322,7 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 				t.Errorf("%s is asked for after the answer: %d", deed, got.status)
 			}
 		}
-		close(mended)
+		close(c.mended)
 		got := admin.post(path+"/rerun", url.Values{})
 		again := got.header.Get("Location")
 		if got.status != http.StatusSeeOther || !runInPath.MatchString(again) || again == path {
@@ -306,7 +338,7 @@ func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
 			return strings.Join(strings.Fields(jonas.get(path).document(t).Find("#run-side .timeline").Text()), " ")
 		}
 		before := happened()
-		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 99 WHERE id = 3"); err != nil {
+		if _, err := c.a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 99 WHERE id = 3"); err != nil {
 			t.Fatal(err)
 		}
 		if after := happened(); !strings.Contains(after, "Ended") || after != before {

@@ -12,73 +12,89 @@ import (
 
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/views/link"
 )
+
+// seenRuns are runs of a job, of which one failed and was retried twice, beside those of another job.
+type seenRuns struct {
+	a                                 *App
+	admin                             *browser
+	good, failed, retry, third, after int64
+}
+
+// set changes the row of a run.
+func (r *seenRuns) set(t *testing.T, id int64, set string, args ...any) {
+	t.Helper()
+	if _, err := r.a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeSeenRuns(t *testing.T, o Options) *seenRuns {
+	t.Helper()
+	a := start(t, o)
+	admin := open(t, a).mustLogin()
+	r := &seenRuns{a: a, admin: admin}
+	admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+	for _, name := range []string{"nightly", "other"} {
+		if got := admin.post("/jobs", form(url.Values{"name": {name}, "group": {"1"}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+	}
+	at := func(ago time.Duration) int64 { return time.Now().Add(-ago).UnixMilli() }
+	run := func(job int64, ago, took time.Duration, code int64) int64 {
+		id := oldRun(t, a, 1, job, ago, 200, code, nil)
+		r.set(t, id, "planned_at = ?, sent_at = ?, finished_at = ?, executor_param = ?, executor_address = ''", at(ago), at(ago), at(ago)+took.Milliseconds(), "--day 1")
+		return id
+	}
+	for i := range 20 {
+		run(1, time.Duration(100-i)*time.Minute, 1400*time.Millisecond, 200)
+		run(2, time.Duration(100-i)*time.Minute, time.Hour, 500)
+	}
+	r.good = run(1, 50*time.Minute, 1400*time.Millisecond, 200)
+	r.failed = run(1, 40*time.Minute, 8820*time.Millisecond, 500)
+	r.retry = run(1, 39*time.Minute, time.Second, 500)
+	r.third = run(1, 38*time.Minute, time.Second, 500)
+	r.after = run(1, 30*time.Minute, 1400*time.Millisecond, 200)
+	r.set(t, r.failed, "outcome = ?, handle_msg = ?, executor_param = ?, events = ?", int64(event.Failed), "java.io.IOException: <gone>\n\tat x", "--day <2>",
+		event.List{event.New(time.UnixMilli(at(39*time.Minute)), event.Retry, 1, r.retry)}.Stored())
+	r.set(t, r.retry, "trigger_type = 'RETRY', origin_log_id = ?, events = ?", r.failed, event.List{event.New(time.UnixMilli(at(38*time.Minute)), event.Retry, 1, r.third)}.Stored())
+	r.set(t, r.third, "trigger_type = 'RETRY', origin_log_id = ?", r.retry)
+	if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_audit SET made_at = ? WHERE object_kind = 'job' AND object_id = 1", at(45*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
 // TestThePageOfARun has a fire that failed twice after good runs, and runs of another job between them.
 func TestThePageOfARun(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		a := start(t, o)
-		admin := open(t, a).mustLogin()
-		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
-		for _, name := range []string{"nightly", "other"} {
-			if got := admin.post("/jobs", form(url.Values{"name": {name}, "group": {"1"}})); got.status != http.StatusSeeOther {
-				t.Fatalf("create: %d %s", got.status, got.body)
-			}
-		}
-		set := func(id int64, set string, args ...any) {
-			t.Helper()
-			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		at := func(ago time.Duration) int64 { return time.Now().Add(-ago).UnixMilli() }
-		run := func(job int64, ago, took time.Duration, code int64) int64 {
-			id := oldRun(t, a, 1, job, ago, 200, code, nil)
-			set(id, "planned_at = ?, sent_at = ?, finished_at = ?, executor_param = ?, executor_address = ''", at(ago), at(ago), at(ago)+took.Milliseconds(), "--day 1")
-			return id
-		}
-		for i := range 20 {
-			run(1, time.Duration(100-i)*time.Minute, 1400*time.Millisecond, 200)
-			run(2, time.Duration(100-i)*time.Minute, time.Hour, 500)
-		}
-		good := run(1, 50*time.Minute, 1400*time.Millisecond, 200)
-		failed := run(1, 40*time.Minute, 8820*time.Millisecond, 500)
-		retry := run(1, 39*time.Minute, time.Second, 500)
-		third := run(1, 38*time.Minute, time.Second, 500)
-		after := run(1, 30*time.Minute, 1400*time.Millisecond, 200)
-		set(failed, "outcome = ?, handle_msg = ?, executor_param = ?, events = ?", int64(event.Failed), "java.io.IOException: <gone>\n\tat x", "--day <2>",
-			event.List{event.New(time.UnixMilli(at(39*time.Minute)), event.Retry, 1, retry)}.Stored())
-		set(retry, "trigger_type = 'RETRY', origin_log_id = ?, events = ?", failed, event.List{event.New(time.UnixMilli(at(38*time.Minute)), event.Retry, 1, third)}.Stored())
-		set(third, "trigger_type = 'RETRY', origin_log_id = ?", retry)
-		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_audit SET made_at = ? WHERE object_kind = 'job' AND object_id = 1", at(45*time.Minute)); err != nil {
-			t.Fatal(err)
-		}
-
-		page := admin.get(fmt.Sprintf("/runs/%d", failed))
+		r := makeSeenRuns(t, o)
+		admin := r.admin
+		page := admin.get(link.Run(r.failed))
 		doc := page.document(t)
 		text := func(of *goquery.Document, selector string) string {
 			return strings.Join(strings.Fields(of.Find(selector).Text()), " ")
 		}
-		path := func(id int64) string { return fmt.Sprintf("/runs/%d", id) }
 		if got := text(doc, ".run-failure.error .why"); got != "java.io.IOException: <gone>" {
 			t.Errorf("first is said: %q", got)
 		}
 		if got := text(doc, ".run-failure .note"); got != "at x" || strings.Count(page.body, "java.io.IOException") != 1 {
 			t.Errorf("said more than once, or not to its end: %q", got)
 		}
-		if got := text(doc, ".attempts"); got != "Attempt 1FailedAttempt 2FailedAttempt 3Failed" || doc.Find(`.attempts [aria-current]`).AttrOr("href", "") != path(failed) {
+		if got := text(doc, ".attempts"); got != "Attempt 1FailedAttempt 2FailedAttempt 3Failed" || doc.Find(`.attempts [aria-current]`).AttrOr("href", "") != link.Run(r.failed) {
 			t.Errorf("attempts: %q", got)
 		}
-		for selector, want := range map[string]int64{`[rel=prev]`: good, `[rel=next]`: after, `.run-ways .beside a:last-child`: good} {
-			if got := doc.Find(selector).AttrOr("href", ""); got != path(want) {
-				t.Errorf("%s leads to %s, want %s", selector, got, path(want))
+		for selector, want := range map[string]int64{`[rel=prev]`: r.good, `[rel=next]`: r.after, `.run-ways .beside a:last-child`: r.good} {
+			if got := doc.Find(selector).AttrOr("href", ""); got != link.Run(want) {
+				t.Errorf("%s leads to %s, want %s", selector, got, link.Run(want))
 			}
 		}
 		if got := text(doc, ".summary"); !strings.Contains(got, "8.8 s ×6.3 usually 1.4 s, p95 1.4 s") {
 			t.Errorf("usual: %q", got)
 		}
-		if n := doc.Find(".run-bars svg a").Length(); n != 25 || doc.Find(".run-bars svg a.this").AttrOr("href", "") != path(failed) {
+		if n := doc.Find(".run-bars svg a").Length(); n != 25 || doc.Find(".run-bars svg a.this").AttrOr("href", "") != link.Run(r.failed) {
 			t.Errorf("%d bars, or another one is marked", n)
 		}
 		if doc.Find(".run-bars svg a.this rect.mark").Length() != 1 || doc.Find(".run-bars svg rect.mark").Length() != 1 {
@@ -94,45 +110,52 @@ func TestThePageOfARun(t *testing.T) {
 			t.Error("what others wrote is markup")
 		}
 
-		doc = admin.get(path(retry)).document(t)
-		if got := doc.Find(`.attempts [aria-current]`).AttrOr("href", ""); got != path(retry) || doc.Find(`[rel=prev]`).AttrOr("href", "") != path(good) {
+		doc = admin.get(link.Run(r.retry)).document(t)
+		if got := doc.Find(`.attempts [aria-current]`).AttrOr("href", ""); got != link.Run(r.retry) || doc.Find(`[rel=prev]`).AttrOr("href", "") != link.Run(r.good) {
 			t.Errorf("the second attempt: %s, before it %s", got, doc.Find(`[rel=prev]`).AttrOr("href", ""))
 		}
-		doc = admin.get(path(third)).document(t)
-		if got := doc.Find(`[rel=prev]`).AttrOr("href", ""); got != path(good) || doc.Find(`[rel=next]`).AttrOr("href", "") != path(after) {
+		doc = admin.get(link.Run(r.third)).document(t)
+		if got := doc.Find(`[rel=prev]`).AttrOr("href", ""); got != link.Run(r.good) || doc.Find(`[rel=next]`).AttrOr("href", "") != link.Run(r.after) {
 			t.Errorf("another attempt is taken for the run before the third: %s", got)
 		}
-		doc = admin.get(path(after)).document(t)
+		doc = admin.get(link.Run(r.after)).document(t)
 		if doc.Find(".attempts, [rel=next], .run-failure, .against[open]").Length() != 0 || doc.Find(".against").Length() != 1 {
 			t.Error("a good run is drawn as a bad one, or has attempts or a next run")
 		}
+	})
+}
 
-		// The job belonged to another group when it last went well, and belongs to it again.
+// TestThePageOfARunKeepsOtherGroupsToThem: the job belonged to another group when it last went well, and belongs to it again.
+func TestThePageOfARunKeepsOtherGroupsToThem(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		r := makeSeenRuns(t, o)
+		admin := r.admin
 		admin.post("/executors", url.Values{"app_name": {"stock"}, "title": {"stock"}, "type": {"auto"}})
-		set(good, "job_group = 2, executor_param = ?", secret)
-		set(retry, "job_group = 2, handle_msg = ?", secret)
-		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_msg = ? WHERE job_group = 2", secret); err != nil {
+		r.set(t, r.good, "job_group = 2, executor_param = ?", secret)
+		r.set(t, r.retry, "job_group = 2, handle_msg = ?", secret)
+		if _, err := r.a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_msg = ? WHERE job_group = 2", secret); err != nil {
 			t.Fatal(err)
 		}
-		if page := admin.get(path(failed)); !strings.Contains(page.body, secret) || !strings.Contains(page.body, path(retry)) {
+		if page := admin.get(link.Run(r.failed)); !strings.Contains(page.body, secret) || !strings.Contains(page.body, link.Run(r.retry)) {
 			t.Error("an administrator does not see the runs of both groups")
 		}
 		user := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}
 		if got := admin.post("/users", user); got.status != http.StatusSeeOther {
 			t.Fatalf("create user: %d %s", got.status, got.body)
 		}
-		jonas := open(t, a)
+		jonas := open(t, r.a)
 		jonas.login("jonas", testPassword)
-		for _, at := range []string{path(failed), "/jobs/1", "/runs?job=1"} {
+		for _, at := range []string{link.Run(r.failed), "/jobs/1", "/runs?job=1"} {
 			page := jonas.get(at)
-			if page.status != http.StatusOK || strings.Contains(page.body, secret) || strings.Contains(page.body, path(good)+`"`) || strings.Contains(page.body, path(retry)+`"`) {
+			if page.status != http.StatusOK || strings.Contains(page.body, secret) || strings.Contains(page.body, link.Run(r.good)+`"`) || strings.Contains(page.body, link.Run(r.retry)+`"`) {
 				t.Errorf("%s: %d, and shows runs of a group that is not theirs", at, page.status)
 			}
 		}
-		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 2 WHERE id = 1"); err != nil {
+		if _, err := r.a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 2 WHERE id = 1"); err != nil {
 			t.Fatal(err)
 		}
-		if page := jonas.get(path(failed)); page.status != http.StatusOK || strings.Contains(page.body, "Changed in between") {
+		if page := jonas.get(link.Run(r.failed)); page.status != http.StatusOK || strings.Contains(page.body, "Changed in between") {
 			t.Errorf("changes of a job that is not theirs are shown: %d", page.status)
 		}
 	})
