@@ -56,18 +56,8 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 		return ec.Redirect(http.StatusSeeOther, start)
 	}
 	page := dashboard.Page{Page: c.pageWithFlash(ec)}
-	titles, err := c.groupTitles(ec)
+	titles, counts, err := c.dashboardState(ec, &page)
 	if err != nil {
-		return err
-	}
-	counts, err := c.figures.JobCounts(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
-		return err
-	}
-	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
 		return err
 	}
 	approvals, err := c.jobs.Approvals(ctx, p)
@@ -103,6 +93,21 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, dashboard.Whole(page), dashboard.FragmentBody)
+}
+
+// dashboardState adds what the wall board shows too: what is wrong, and what is paused. It gives what both have read for that.
+func (c *dashboardPages) dashboardState(ec echo.Context, page *dashboard.Page) (titles groupTitles, counts map[int64]figures.JobCount, err error) {
+	ctx, p := ec.Request().Context(), who(ec)
+	if titles, err = c.groupTitles(ec); err != nil {
+		return titles, nil, err
+	}
+	if counts, err = c.figures.JobCounts(ctx, p); err != nil {
+		return titles, nil, err
+	}
+	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
+		return titles, nil, err
+	}
+	return titles, counts, c.dashboardTroubles(ctx, page, p, titles, counts)
 }
 
 // dashboardSteps adds what a new installation still needs, until it is done or nobody wants to see it.

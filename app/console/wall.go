@@ -21,24 +21,13 @@ const wallRuns = 8
 func (c *dashboardPages) wall(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	page := dashboard.Page{Page: c.Page(ec)}
-	titles, err := c.groupTitles(ec)
-	if err != nil {
-		return err
-	}
-	counts, err := c.figures.JobCounts(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
+	if _, _, err := c.dashboardState(ec, &page); err != nil {
 		return err
 	}
 	for i := range page.Troubles { // nobody stands at it, and it has no dialog to open
 		for j := range page.Troubles[i].Items {
 			page.Troubles[i].Items[j].Ack.URL, page.Troubles[i].Items[j].Again = "", ""
 		}
-	}
-	if page.Paused, err = c.widePauses(ctx, page.Page, p); err != nil {
-		return err
 	}
 	// Runs are written down some seconds ahead; these do not run yet, and are not to take the places of those that do.
 	list, err := c.runs.List(ctx, p, manage.RunFilter{Result: manage.Open, Until: c.now(), Limit: wallRuns})
