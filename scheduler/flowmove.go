@@ -59,7 +59,7 @@ type flowMove struct {
 // flowsSeen is what a transaction knows before it decides about flows: what it has read already, or is kept in memory.
 type flowsSeen struct {
 	runs map[int64]db.ListFlowRevisionsRow // by their numbers; may be nil
-	jobs map[int64]*job                    // that steps may run, may be nil; of one that is not there nil
+	jobs map[int64]*job                    // that steps may run; may be nil
 }
 
 // add notes a run, in place of what was noted of it before.

@@ -80,15 +80,13 @@ func (w *ending) heeded(ctx context.Context, tx *sql.Tx, jobs []int64, known *fl
 	if err != nil {
 		return nil, err
 	}
-	known.jobs = make(map[int64]*job, len(jobs))
-	for _, id := range jobs {
-		known.jobs[id] = nil
-	}
+	known.jobs = make(map[int64]*job, len(rows))
 	for i := range rows {
-		if r := &rows[i]; r.Heeded != 0 {
+		r := &rows[i]
+		if r.Heeded != 0 {
 			heeded = append(heeded, r.ID)
 		}
-		known.jobs[rows[i].ID] = jobToRun(&rows[i], w.e.cfg.Pool)
+		known.jobs[r.ID] = jobToRun(r, w.e.cfg.Pool)
 	}
 	return heeded, nil
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"database/sql"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,8 +143,9 @@ func TestAStepThatWasQuickIsNotRead(t *testing.T) {
 		sent := dbtest.Watch(t, pool)
 		b := setup(t, pool, func(c *Config) { c.SweepEvery, c.CarryFor = time.Hour, time.Hour }, addressA)
 		job := func() int64 { return b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 0 }) }
+		first := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent, p.ExecutorParam = 0, "of the first" })
 		second, third := job(), job()
-		whole := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", job()), step("second", second, "first"), step("third", third, "second")}}, nil)
+		whole := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", first), step("second", second, "first"), step("third", third, "second")}}, nil)
 		run := b.trigger(whole)
 		quick := func(flowRun int64, id string) (of int64) { // whose sending is not on record yet
 			t.Helper()
@@ -165,8 +167,14 @@ func TestAStepThatWasQuickIsNotRead(t *testing.T) {
 		if diff := cmp.Diff(want, end("first")); diff != "" {
 			t.Errorf("a step that one follows (-want +got):\n%s", diff)
 		}
-		b.exec("UPDATE xxl_job_info SET executor_handler = 'changed', max_concurrent = 7 WHERE id = ?", third)
-		end("second")
+		if r := b.steps(run)["first"]; r.Param != "of the first" || r.State != int64(flow.Success) {
+			t.Errorf("what stood in the row of the step is gone: %+v", r)
+		}
+		b.exec("UPDATE xxl_job_info SET executor_handler = 'changed' WHERE id = ?", third)
+		b.exec("UPDATE xxl_job_info SET max_concurrent = 7 WHERE id = ?", second)
+		if got := end("second"); !slices.Contains(got, "ListJobsWithConsequences") {
+			t.Errorf("what its job has to do at the end of its run was not looked at: %v", got)
+		}
 		if r := b.runsOf(third); len(r) != 1 || r[0].ExecutorHandler != "changed" {
 			t.Errorf("what runs next is not as it was changed: %+v", r)
 		}
@@ -175,13 +183,25 @@ func TestAStepThatWasQuickIsNotRead(t *testing.T) {
 		if r := b.ended(run); r.Outcome != event.Succeeded {
 			t.Errorf("the flow ended as %v: %s", r.Outcome, b.states(run))
 		}
+		b.await("nothing of it is kept", func() bool {
+			kept := b.engine.flows.kept
+			kept.mu.Lock()
+			defer kept.mu.Unlock()
+			return len(kept.runs)+len(kept.steps)+len(kept.going) == 0
+		})
 
 		// Another admin has decided meanwhile: what is in memory here is no ground for anything.
 		run = b.trigger(whole)
-		first := quick(run, "first")
+		of := quick(run, "first")
+		if jobs, ok := b.engine.flows.kept.ahead(b.steps(run)["first"].ID, of, new(flowsSeen)); !ok || !slices.Equal(jobs, []int64{second}) {
+			t.Errorf("after the first step comes %v, %t", jobs, ok)
+		}
+		if _, ok := b.engine.flows.kept.ahead(b.steps(run)["first"].ID, of-1, new(flowsSeen)); ok {
+			t.Error("another run is taken for the step's")
+		}
 		b.exec("UPDATE punctual_flow_run SET revision = revision + 5 WHERE log_id = ?", run)
 		read := len(sent.Transactions("ListStepsToEnd"))
-		b.finish(first, 200, "")
+		b.finish(of, 200, "")
 		quick(run, "second")
 		if len(sent.Transactions("ListStepsToEnd")) != read+1 {
 			t.Errorf("it was not read after another admin had decided")
