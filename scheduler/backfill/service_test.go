@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // TestWhatAServiceIsMadeOf: three things it cannot do without, and for the rest there are defaults.
@@ -133,6 +134,100 @@ func TestBackfillsThatHaveBeenOverForLongAreDeleted(t *testing.T) {
 		go func() { leads <- false }()
 		if err := s.Stop(t.Context()); err != nil {
 			t.Errorf("started and stopped once more: %v", err)
+		}
+	})
+}
+
+// TestWhatBecomesOfAPlannedTime that was sent: its runs are followed through their retries, also those of a broadcast, until all have ended.
+func TestWhatBecomesOfAPlannedTime(t *testing.T) {
+	t.Parallel()
+	type run struct {
+		sent, result int64
+		outcome      event.Outcome
+		retries      []int64 // that came in its place
+	}
+	good, bad, goesOn := run{200, 200, event.Succeeded, nil}, run{200, 500, event.Failed, nil}, run{200, 0, event.Open, nil}
+	again := func(retries ...int64) run { return run{200, 500, event.Failed, retries} }
+	tests := []struct {
+		name              string
+		runs              map[int64]run
+		ids               []int64
+		succeeded, failed int64
+		open              []int64 // the runs that are looked at the next time
+	}{
+		{"it succeeds", map[int64]run{1: good}, []int64{1}, 1, 0, nil},
+		{"it fails", map[int64]run{1: bad}, []int64{1}, 0, 1, nil},
+		{"it goes on", map[int64]run{1: goesOn}, []int64{1}, 0, 0, []int64{1}},
+		{"its record is gone, and nobody can say that it succeeded", nil, []int64{1}, 0, 1, nil},
+		{"the record of one of its shards is gone, and the others go on", map[int64]run{2: goesOn}, []int64{1, 2}, 0, 0, []int64{1, 2}},
+		{"one of its shards fails", map[int64]run{1: bad, 2: good}, []int64{1, 2}, 0, 1, nil},
+		{"its retry goes on, and is what is looked at from now on", map[int64]run{1: again(2), 2: goesOn}, []int64{1}, 0, 0, []int64{2}},
+		{"its second retry succeeds", map[int64]run{1: again(2), 2: again(3), 3: good}, []int64{1}, 1, 0, nil},
+		{"one of the shards of its retry fails", map[int64]run{1: again(2, 3), 2: good, 3: bad}, []int64{1}, 0, 1, nil},
+		{"one of the shards of its retry goes on", map[int64]run{1: again(2, 3), 2: good, 3: goesOn}, []int64{1}, 0, 0, []int64{2, 3}},
+	}
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		s, err := New(Config{Pool: pool, Logger: slog.New(slog.DiscardHandler), Send: func(context.Context, Request) error { t.Error("sent"); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, now := db.New(), time.UnixMilli(1_000_000)
+		made, open := make([]int64, len(tests)), 0
+		from := func(i int, ids []int64) (moved []int64) { // ids of its own for each case
+			for _, id := range ids {
+				moved = append(moved, int64(10*i)+id)
+			}
+			return moved
+		}
+		for i, tt := range tests {
+			for id, r := range tt.runs {
+				events := event.List{event.New(now, event.Asked, "", 1_000_000)} // a number that is no retry's
+				for n, retry := range from(i, r.retries) {
+					events = append(events, event.New(now, event.Retry, n+1, retry))
+				}
+				if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code, outcome, events) VALUES (?, 1, 1, ?, ?, ?, ?)",
+					int64(10*i)+id, r.sent, r.result, int64(r.outcome), events.Stored()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			id, err := q.InsertBackfill(t.Context(), pool, db.InsertBackfillParams{JobID: 1, Kind: OfSchedule, AtOnce: 1, State: Running, Total: 1, MadeBy: "ann"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			made[i] = id
+			if err := db.InsertBackfillRuns(t.Context(), pool, []db.BackfillRun{{BackfillID: id, PlannedFor: 1}}); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := q.MoveBackfill(t.Context(), pool, db.MoveBackfillParams{ID: id, State: Running}); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+			if n, err := q.SendBackfillRun(t.Context(), pool, db.SendBackfillRunParams{BackfillID: id, LogIds: db.Text(db.IDList(from(i, tt.ids)))}); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+			if tt.open != nil {
+				open++
+			}
+		}
+		for range 2 { // the second finds no more to count
+			if n, err := s.Round(t.Context()); n != open || err != nil {
+				t.Errorf("%d are open, %v, want %d", n, err, open)
+			}
+		}
+		for i, tt := range tests {
+			b, err := q.GetBackfill(t.Context(), pool, made[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Succeeded != tt.succeeded || b.Failed != tt.failed || (b.State == Done) != (tt.open == nil) || (b.EndedAt > 0) != (tt.open == nil) {
+				t.Errorf("%s: %+v", tt.name, b)
+			}
+			r, err := q.GetBackfillRun(t.Context(), pool, db.GetBackfillRunParams{BackfillID: made[i]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ids := db.ReadIDs(string(r.LogIds)); tt.open != nil && !slices.Equal(ids, from(i, tt.open)) {
+				t.Errorf("%s: %v are looked at, want %v", tt.name, ids, from(i, tt.open))
+			}
 		}
 	})
 }
