@@ -129,8 +129,8 @@ func TestATimelineShowsWhatWasAndWillBe(t *testing.T) {
 		}
 		for key, f := range map[string]TimelineFilter{
 			"until:problem.timeline.order": with(func(f *TimelineFilter) { f.Until = f.From }),
-			"from:problem.timeline.long": with(func(f *TimelineFilter) { f.Until = f.From.AddDate(0, 0, TimelineDays).Add(time.Second) }),
-			"problem.job.gone":       with(func(f *TimelineFilter) { f.Job = hidden }),
+			"from:problem.timeline.long":   with(func(f *TimelineFilter) { f.Until = f.From.AddDate(0, 0, TimelineDays).Add(time.Second) }),
+			"problem.job.gone":             with(func(f *TimelineFilter) { f.Job = hidden }),
 		} {
 			if _, err := b.Timelines.Look(t.Context(), b.user, f); err == nil || !strings.Contains(problem.From(err).Error(), key) {
 				t.Errorf("%s: %v", key, err)
