@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -236,6 +237,11 @@ func (b *browser) version(path string) string {
 	b.t.Helper()
 	v, _ := b.get(path).document(b.t).Find(`input[name="version"]`).Attr("value")
 	return v
+}
+
+// notSoon is the cron text of a job that is due in half a year, whatever the day is: never while a test runs.
+func notSoon() string {
+	return fmt.Sprintf("0 0 3 1 %d ?", (int(time.Now().UTC().Month())+5)%12+1)
 }
 
 // form is a job's form with every field a browser would send.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -10,7 +11,7 @@ func TestWhatATokenDidIsSaidInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	a, c := apiCaller(t, testOptions(t))
 	root := open(t, a).mustLogin()
-	c.json(201, &map[string]any{}, "POST", "/jobs", `{"group_id":1,"description":"close","author":"ann","handler":"x","schedule":"CRON","cron":"0 0 0 1 1 ?"}`)
+	c.json(201, &map[string]any{}, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"close","author":"ann","handler":"x","schedule":"CRON","cron":%q}`, notSoon()))
 	c.json(200, &map[string]any{}, "POST", "/jobs/1/start", "")
 	c.json(201, &map[string]any{}, "POST", "/pauses", `{"scope":"all","strategy":"skip","reason":"the move"}`)
 	c.json(201, &map[string]any{}, "POST", "/pauses", `{"scope":"job","target":1,"strategy":"skip","reason":"ended soon"}`)

@@ -18,7 +18,7 @@ func TestTheWallBoardShowsWhatItsReaderMaySee(t *testing.T) {
 		a, c := apiCaller(t, o)
 		b := open(t, a).mustLogin()
 		var made struct{ ID int }
-		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"settle the day","author":"a","handler":"nobody","schedule":"CRON","cron":"0 0 0 1 1 ?"}`)
+		c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"settle the day","author":"a","handler":"nobody","schedule":"CRON","cron":%q}`, notSoon()))
 		if wall := b.get("/wall").document(t); wall.Find("#wall[data-live-every]").Length() != 1 || wall.Find(".trouble.failing.quiet").Length() != 1 || wall.Find(".trouble.running.quiet").Length() != 1 {
 			t.Errorf("a quiet one: %s", wall.Find("main").Text())
 		}
@@ -72,7 +72,7 @@ func TestAlarmsThatAreNoFailuresAreShown(t *testing.T) {
 		jobs := make(map[string]int)
 		for _, name := range []string{"silent", "stopped", "long ago", "failing"} {
 			var made struct{ ID int }
-			c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":%q,"author":"a","handler":"nobody","schedule":"CRON","cron":"0 0 0 1 1 ?"}`, name))
+			c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":%q,"author":"a","handler":"nobody","schedule":"CRON","cron":%q}`, name, notSoon()))
 			if jobs[name] = made.ID; name == "silent" {
 				c.json(200, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/start", made.ID), "")
 			}

@@ -208,7 +208,7 @@ func TestProgramsAreToldOfDeedsOnAJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		var answer struct{ ID int64 }
-		admin.json(http.StatusCreated, &answer, "POST", "/jobs", fmt.Sprintf(`{"group_id":%d,"description":"pay","author":"ann","handler":"pay","schedule":"CRON","cron":"0 0 0 1 1 ?"}`, group))
+		admin.json(http.StatusCreated, &answer, "POST", "/jobs", fmt.Sprintf(`{"group_id":%d,"description":"pay","author":"ann","handler":"pay","schedule":"CRON","cron":%q}`, group, notSoon()))
 		pay := "/jobs/" + strconv.FormatInt(answer.ID, 10)
 		for _, deed := range []string{"start", "stop"} {
 			if got := admin.do("POST", pay+"/"+deed, ""); got.status >= 300 {
