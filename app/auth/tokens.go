@@ -385,30 +385,34 @@ func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration
 	if appName == "" && t.fixed != "" {
 		return "", ErrTokenFixed
 	}
-	token := newToken()
+	made := db.Token{AppName: appName, Token: newToken()}
 	err := t.pool.InTurn(ctx, "token", func(ctx context.Context, tx *sql.Tx) error {
 		if err := t.load(ctx); err != nil { // another admin may have rotated it a moment ago
 			return err
 		}
 		now := t.now()
-		row := db.SetTokenParams{AppName: appName, Token: t.closed(appName, token), UpdatedAt: now.UnixMilli()}
+		made.UpdatedAt = now.UnixMilli()
+		row := db.SetTokenParams{AppName: appName, Token: t.closed(appName, made.Token), UpdatedAt: made.UpdatedAt}
 		if old := t.For(appName); old != "" && grace > 0 {
-			row.Previous, row.PreviousUntil = t.closed(appName, old), now.Add(grace).UnixMilli()
+			made.Previous, made.PreviousUntil = old, now.Add(grace).UnixMilli()
 			if appName != "" && t.current(appName) == "" {
-				row.Handover = 1
+				made.Handover = 1
 			}
+			row.Previous, row.PreviousUntil, row.Handover = t.closed(appName, old), made.PreviousUntil, made.Handover
 		}
 		return t.queries.SetToken(ctx, tx, row)
 	})
 	if err != nil {
 		return "", fmt.Errorf("keep access token: %w", db.Error(err))
 	}
-	t.pool.AfterCommit(ctx, t.changed)
-	return token, nil
+	t.pool.AfterCommit(ctx, func(ctx context.Context) { t.changed(ctx, appName, &made) })
+	return made.Token, nil
 }
 
-// changed has this admin go by tokens that were changed. That it could not is no reason to do again what is done: they are read anew soon.
-func (t *Tokens) changed(ctx context.Context) {
+// changed has this admin go by a token that was made, or dropped (nil), and by what others have changed. That these could not be read is no reason to do
+// again what is done: they are read anew soon.
+func (t *Tokens) changed(ctx context.Context, appName string, made *db.Token) {
+	t.put(appName, made)
 	if err := t.Load(context.WithoutCancel(ctx)); err != nil {
 		t.logger.Warn("go by access tokens that were changed", "error", err)
 	}
@@ -422,6 +426,19 @@ func (t *Tokens) Drop(ctx context.Context, appName string) error {
 	if _, err := t.queries.DeleteToken(ctx, t.pool, appName); err != nil {
 		return fmt.Errorf("drop access token: %w", db.Error(err))
 	}
-	t.pool.AfterCommit(ctx, t.changed)
+	t.pool.AfterCommit(ctx, func(ctx context.Context) { t.changed(ctx, appName, nil) })
 	return nil
+}
+
+func (t *Tokens) put(appName string, made *db.Token) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := strings.ToLower(appName)
+	if made == nil {
+		delete(t.byApp, key)
+		return
+	}
+	if t.byApp[key].UpdatedAt <= made.UpdatedAt { // not a later one
+		t.byApp[key], t.prints[made.Token] = *made, Fingerprint(made.Token)
+	}
 }

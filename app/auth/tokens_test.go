@@ -112,6 +112,36 @@ func TestTwoAdminsRotateOneToken(t *testing.T) {
 	})
 }
 
+// TestAChangedTokenCountsThoughItCannotBeRead: what is committed is gone by, and shown to who made it, whatever becomes of the look at the others.
+func TestAChangedTokenCountsThoughItCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		tokens := NewTokens(TokensConfig{Pool: pool, Logger: slog.New(slog.DiscardHandler)})
+		if err := tokens.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		sent.Before("SetToken", func() { sent.Refuse("ListTokens", 1, errors.New("away")) })
+		for _, app := range []string{"", "Orders"} {
+			old := tokens.For(app)
+			token, err := tokens.Rotate(t.Context(), app, time.Hour)
+			if err != nil || !sent.Refused() {
+				t.Fatal(err, sent.Refused())
+			}
+			state := tokens.State(app)
+			_, works := tokens.Check(app, token)
+			_, before := tokens.Check(app, old)
+			if state.Token != token || state.PreviousUntil.IsZero() || state.Handover != (app != "") || !works || !before {
+				t.Errorf("%q: %+v, it works: %t, the one before: %t", app, state, works, before)
+			}
+		}
+		sent.Refuse("ListTokens", 1, errors.New("away"))
+		if err := tokens.Drop(t.Context(), "Orders"); err != nil || !sent.Refused() || tokens.State("orders").Own {
+			t.Errorf("a token that was dropped counts still: %v, %+v", err, tokens.State("orders"))
+		}
+	})
+}
+
 // TestARotatedTokenHolds at once: who reads the tokens meanwhile, as each admin does every few seconds, does not bring the old one back.
 func TestARotatedTokenHolds(t *testing.T) {
 	t.Parallel()
