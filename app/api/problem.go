@@ -11,9 +11,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
-	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
 const problemType = "application/problem+json"
@@ -47,7 +47,7 @@ type InFlow struct {
 
 // faultOf is the code of a fault, and where it is in a flow.
 func faultOf(f problem.Field) (string, InFlow) {
-	if in, ok := manage.FlowFaultOf(f); ok {
+	if in, ok := flow.ToldFault(f); ok {
 		return codeOf(in.Key), InFlow{Step: in.Step, Part: in.Name, At: in.Line}
 	}
 	return codeOf(f.Key), InFlow{}

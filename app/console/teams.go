@@ -24,7 +24,7 @@ type teamPages struct {
 
 func (c *teamPages) routes(g *echo.Group) {
 	g.GET("/teams", c.teamList)
-	g.GET("/teams/new", c.teamNew)
+	g.GET("/teams/new", c.teamEdit)
 	g.POST("/teams", c.teamSave)
 	g.GET("/teams/:id/edit", c.teamEdit)
 	g.POST("/teams/:id", c.teamSave)
@@ -71,8 +71,6 @@ func (c *teamPages) team(ec echo.Context) (manage.Team, error) {
 	}
 	return c.teams.Get(ec.Request().Context(), who(ec), teamID)
 }
-
-func (c *teamPages) teamNew(ec echo.Context) error { return c.teamEdit(ec) }
 
 func (c *teamPages) teamEdit(ec echo.Context) error {
 	t, err := c.team(ec)

@@ -29,11 +29,6 @@ const (
 	BulkDelete BulkDo = "delete"
 )
 
-// bulkDeeds lists the deeds in the order they are offered. BulkResume is none that is offered.
-func bulkDeeds() []BulkDo {
-	return []BulkDo{BulkStart, BulkStop, BulkPause, BulkResume, BulkMove, BulkTag, BulkEdit, BulkSpread, BulkDelete}
-}
-
 // BulkFields are the fields that BulkEdit changes.
 func BulkFields() []string {
 	return []string{jobspec.FieldTimeout, jobspec.FieldRetries, jobspec.FieldAuthor, jobspec.FieldAlarmEmail, jobspec.FieldCalendar, jobspec.FieldPriority}
@@ -135,7 +130,7 @@ func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 type jobReader func(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.Job, error)
 
 func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int, read jobReader) ([]BulkItem, map[int64]db.Job, error) {
-	if !slices.Contains(bulkDeeds(), b.Do) || len(b.IDs) == 0 {
+	if !slices.Contains([]BulkDo{BulkStart, BulkStop, BulkPause, BulkResume, BulkMove, BulkTag, BulkEdit, BulkSpread, BulkDelete}, b.Do) || len(b.IDs) == 0 {
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
 	}
 	if b.Do == BulkEdit && b.Field != "" && !slices.Contains(BulkFields(), b.Field) {

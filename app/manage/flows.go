@@ -32,9 +32,6 @@ func FlowFault(f flow.Fault) problem.Field {
 	return told
 }
 
-// FlowFaultOf is the other way: the fault that a fault of a job tells; ok is false of one that is none of a definition.
-func FlowFaultOf(field problem.Field) (f flow.Fault, ok bool) { return flow.ToldFault(field) }
-
 // MaxFlowFaults is how many faults of a definition are told at a time.
 const MaxFlowFaults = 20
 
