@@ -38,7 +38,7 @@ func TestTypedAddressesStandTheSameEverywhere(t *testing.T) {
 		var made struct{ ID int64 }
 		c.json(http.StatusCreated, &made, "POST", "/groups", fmt.Sprintf(`{"app_name":"typed","title":"Typed","type":"manual","addresses":[%q,%q]}`, alive, dead))
 		group := made.ID
-		c.json(http.StatusCreated, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":%d,"description":"of typed","author":"ann","handler":"h","schedule":"CRON","cron":"0 0 2 * * ?"}`, group))
+		c.json(http.StatusCreated, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":%d,"description":"of typed","author":"ann","handler":"h","schedule":"CRON","cron":%q}`, group, notSoon()))
 		job := "/jobs/" + strconv.FormatInt(made.ID, 10)
 		c.json(http.StatusOK, &struct{}{}, "POST", job+"/start", "")
 
