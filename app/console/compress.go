@@ -12,7 +12,13 @@ import (
 // compressFrom is the size from which compressing a page is worth it: below, it would not save a packet.
 const compressFrom = 1400
 
-var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+// compressLevel is the first at which pages are as small as the standard library makes them, in two thirds of its time.
+const compressLevel = 7
+
+var zippers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, compressLevel) // fails for levels that there are not
+	return z
+}}
 
 // writeHTML sends a page, compressed if the browser takes that: a long list is ten times smaller, for its icons are
 // markup. No page shows a secret beside text that came with the request, which compression would let a listener guess.

@@ -110,11 +110,17 @@ func blind(p auth.Principal) bool {
 	return !all && len(groups) == 0
 }
 
-// pageOfList is pageWithFlash with what the query has that the list at an address does not know.
+// pageOfList is pageWithFilter of a list, with a link to it.
 func (c *frame) pageOfList(ec echo.Context, address string) layout.Page {
+	page := c.pageWithFilter(ec, address)
+	page.Parts = []layout.Part{{ID: "results", Name: page.T("layout.list")}}
+	return page
+}
+
+// pageWithFilter is pageWithFlash with what the query has that the page at an address does not know.
+func (c *frame) pageWithFilter(ec echo.Context, address string) layout.Page {
 	page := c.pageWithFlash(ec)
 	page.Ignored = link.Ignored(ec.QueryParams(), address)
-	page.Parts = []layout.Part{{ID: "results", Name: page.T("layout.list")}} // past the filter
 	return page
 }
 

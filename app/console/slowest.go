@@ -25,7 +25,7 @@ var slowBy = map[string]manage.SlowBy{link.SlowLongest: manage.SlowLongest, link
 // slowest shows which jobs took longest in the last days.
 func (c *jobPages) slowest(ec echo.Context) error {
 	f := link.SlowFrom(ec.QueryParams())
-	page := jobs.SlowPage{Page: c.pageOfList(ec, link.Slowest(f)), Filter: f, Days: manage.SlowDays}
+	page := jobs.SlowPage{Page: c.pageWithFilter(ec, link.Slowest(f)), Filter: f, Days: manage.SlowDays}
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err

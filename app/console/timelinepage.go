@@ -49,7 +49,7 @@ func (c *timePages) timeline(ec echo.Context) error {
 	}
 	f := link.TimelineFrom(ec.QueryParams())
 	f.Group = groups.known(f.Group)
-	page := timeline.Page{Page: c.pageOfList(ec, link.Timeline(f)), Filter: f, Grid: timeline.Grid{Now: -1}}
+	page := timeline.Page{Page: c.pageWithFilter(ec, link.Timeline(f)), Filter: f, Grid: timeline.Grid{Now: -1}}
 	page.Groups = groups.options(f.Group)
 	if f.Job != 0 {
 		j, err := c.jobs.Get(ctx, p, f.Job)

@@ -56,11 +56,11 @@ func TestBrowserLosesNothing(t *testing.T) {
 	w.enter(a.login(t, testPassword))
 	w.do(click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname) && document.body.textContent.includes("typed")`))
 
-	// A list that is narrowed without a session leads to the login, and back to where it was.
+	// A list that is narrowed without a session leads to the login, and back to what was typed.
 	w.visit("/users")
-	w.do(loseSession, write("[name=q]", "x"), shows("/login"), holds(`location.search === "?next=%2Fusers"`))
+	w.do(loseSession, write("[name=q]", "x"), shows("/login"), holds(`location.search === "?next=%2Fusers%3Fq%3Dx"`))
 	w.logIn(testPassword)
-	w.do(shows("/users"))
+	w.do(shows("/users"), holds(`document.querySelector("[name=q]").value === "x"`))
 
 	// The server ends while three people are at work in one window: in a form, in a dialog, in a list.
 	w.visit("/jobs/new")
