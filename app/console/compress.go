@@ -12,7 +12,7 @@ import (
 // compressFrom is the size from which compressing a page is worth it: below, it would not save a packet.
 const compressFrom = 1400
 
-// compressLevel is the first at which pages are as small as the standard library makes them, in two thirds of its time.
+// compressLevel is the one at which large pages are about as small as the standard library makes them, in three quarters of its time.
 const compressLevel = 7
 
 var zippers = sync.Pool{New: func() any {

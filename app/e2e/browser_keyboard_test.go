@@ -273,6 +273,9 @@ func TestBrowserSendsAFormFromItsFields(t *testing.T) {
 	k.visit(link.Job(job))
 	k.do(click(fmt.Sprintf(`.page-head [hx-get="%s"]`, link.JobRun(job))), holds(`document.activeElement.id === "run-param"`))
 	k.press("600")
+	k.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(input.ModifierAlt))) // no key for it, and part of others: AltGr is Ctrl+Alt
+	k.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(input.ModifierCtrl|input.ModifierAlt)))
+	k.sees(`!document.querySelector("dialog .htmx-request, dialog.htmx-request") && document.querySelector("dialog[open] #run-param")`)
 	send()
 	k.sees(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector("#run-head .badge.sent")`)
 	k.do(click(`#run-head [hx-get$="/kill"]`), holds(`document.activeElement.matches("dialog [data-close]")`))

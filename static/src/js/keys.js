@@ -34,7 +34,7 @@ export function keys() {
     }
     if (event.ctrlKey || event.metaKey || event.altKey) {
       // Sends the form of a field, also of one of several lines, as its button does; or the part of it that has a button of its own.
-      if (event.key === "Enter") event.target.closest?.("input, textarea, select")?.closest("[data-part], form")?.querySelector("button:is(.primary, .danger:not(.aside), :scope[data-part] *)")?.click();
+      if (event.key === "Enter" && !event.altKey) event.target.closest?.("input, textarea, select")?.closest("[data-part], form")?.querySelector("button:is(.primary, .danger:not(.aside), :scope[data-part] *)")?.click();
       return;
     }
     const palette = event.target.closest?.("[data-palette-box]");
