@@ -276,7 +276,7 @@ func (b *building) web() {
 	b.protocols = openapi.New(openapi.Config{
 		Engine: b.engine, Outputs: b.engine.Outputs(), Tokens: b.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: b.pulls, Resume: b.back.give,
 		Declared: declare.New(declare.Config{Pool: b.pool, Jobs: service.Jobs, Now: b.now}),
-		Refuses:  func(address string) bool { return !b.http.is(address) && b.rule.Refuses(address) }, Printer: b.catalogue.Printer(locales.English), Logger: b.logger,
+		Refuses:  func(address string) bool { return !b.http.is(address) && b.rule.Refuses(address) }, Catalogue: b.catalogue, Logger: b.logger,
 		Settle: b.settle,
 	})
 	old := legacy.New(legacy.Config{

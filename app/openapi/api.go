@@ -86,7 +86,7 @@ type Config struct {
 	Refuses   func(address string) bool // addresses at which no executor is called; nil: none
 	Settle    func(context.Context)     // takes in what another admin decided, before a job is changed; nil: nothing is
 	Resume    func(net.Conn)            // serves what comes next on a connection that was taken from the server; nil: none may be
-	Printer   *locales.Printer          // of what the job methods refuse: programs do not say their language
+	Catalogue *locales.Catalogue        // of what the job methods refuse, in English: programs do not say their language
 	Logger    *slog.Logger
 }
 
@@ -168,7 +168,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		w.Header().Set("Retry-After", "5")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		answer(w, wire.CodeFail, a.Printer.T(problem.Stopping), nil)
+		answer(w, wire.CodeFail, a.printer().T(problem.Stopping), nil)
 		return
 	}
 	answerAs(w, a.outcome(r.URL.Path, r.RemoteAddr, data, err))

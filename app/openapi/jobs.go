@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -309,6 +310,9 @@ func (a *API) turn(ctx context.Context, scope string) bool {
 	return bucket.Wait(ctx) == nil
 }
 
+// printer is not kept: its words are read when somebody asks for them first.
+func (a *API) printer() *locales.Printer { return a.Catalogue.Printer(locales.English) }
+
 // said is an error of a use case in words for the caller; our own faults and outages stay as they are.
 func (a *API) said(err error) error {
 	p := problem.From(err)
@@ -316,14 +320,14 @@ func (a *API) said(err error) error {
 		return err
 	}
 	if len(p.Fields) == 0 {
-		if text := p.Text(a.Printer); text != "" {
+		if text := p.Text(a.printer()); text != "" {
 			return refusal(text)
 		}
 		return refusal(msgIllegal)
 	}
 	var texts []string
 	for _, f := range p.Fields {
-		texts = append(texts, cmp.Or(fieldNames[f.Name], f.Name)+": "+f.Text(a.Printer))
+		texts = append(texts, cmp.Or(fieldNames[f.Name], f.Name)+": "+f.Text(a.printer()))
 	}
 	return refusal(strings.Join(texts, " "))
 }
