@@ -94,7 +94,7 @@ type commands struct {
 
 	Doctor     doctorCmd     `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions, mail servers, proxies; changes nothing. Exit code 4: there is something to look at, 5: something cannot work."`
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags and names: source <(punctual completion bash)."`
-	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what a word can become; the scripts of completion ask it."`
+	Complete   completeCmd   `cmd:"" hidden:"" whole:"" help:"Print what a word can become; the scripts of completion ask it."`
 	Health     healthCmd     `cmd:"" help:"Ask the admin on this machine how it is."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Licences   licencesCmd   `cmd:"" help:"Print the licences of what this program is made of."`
@@ -235,7 +235,7 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c.MCP.Version = buildVersion()
 	environ.DropEmpty("PUNCTUAL_", "OTEL_")
 	code := -1
-	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
+	parser, err := kong.New(narrowed(&c, args), words, kong.Name("punctual"), kong.Writers(stdout, stderr),
 		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Settings can be given as variables too, PUNCTUAL_… mostly, which their help names."),
 		kong.ExplicitGroups([]kong.Group{{Key: clientGroup, Title: "Work with an admin from anywhere, through its API:"}}),
 		values,
@@ -252,10 +252,11 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		err = missing(nearCommand(parser.Model.Node, args, err))
 	} else if chosen.Command() == "serve" {
-		log := logpipe.New(stderr, logpipe.Line(c.Serve.handler))
+		serve := chosen.Selected().Target.Addr().Interface().(*serveCmd)
+		log := logpipe.New(stderr, logpipe.Line(serve.handler))
 		defer log.Flush(lastLines)
 		stderr = log
-		err = c.Serve.Run(streams{stdin, stdout, stderr}, log.Lost) // and not by the parser, which would be kept as long as it runs
+		err = serve.Run(streams{stdin, stdout, stderr}, log.Lost) // and not by the parser, which would be kept as long as it runs
 	} else {
 		if err = chosen.BindToProvider(interruptible); err != nil {
 			panic(err) // of its type
