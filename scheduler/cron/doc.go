@@ -29,10 +29,12 @@
 //     This is the one case in which a daily job loses a run, against the general promise that a change of clocks drops none;
 //     it is kept because an adopted job must keep its times. [Expression.ClockChangeWarnings] finds the jobs it concerns.
 //   - A wall-clock time that the autumn change repeats happens once, at the second (standard time) instant. No job runs
-//     twice, but one that runs every minute pauses for the repeated hour. A search that starts inside the first pass
-//     (a job switched on at 01:10 daylight time) reads on from there, so it does not find 01:00 standard time.
+//     twice, but one that runs every minute pauses for the repeated hour. As the original does, [Expression.Next] reads on
+//     when it is asked inside the first pass: after 01:10 daylight time it does not find 01:00 standard time.
+//     [Schedule.Next] finds it, because whoever asks what is due from some moment on (a range, the end of a pause, a
+//     deadline) has to be told of the same times as whoever comes to them from before.
 //
-// Both follow from the choice of instant in zone.resolve and from nothing else. That function is the place for a
+// All follow from the choice of instant in zone.resolve and from nothing else. That function is the place for a
 // job that wants another rule.
 //
 // Nothing here reads the clock except [Parser.startYear], for the year on which the range of years is based.

@@ -63,6 +63,53 @@ func TestClockChanges(t *testing.T) {
 	}
 }
 
+// TestAScheduleHasTheSameTimesFromWhereverOneLooks: around each change of clocks, what a search finds is the next of the times that one from long
+// before goes through.
+func TestAScheduleHasTheSameTimesFromWhereverOneLooks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ zone, change string }{
+		{"Europe/Berlin", "2026-10-25T01:00:00Z"},
+		{"Europe/Berlin", "2026-03-29T01:00:00Z"},
+		{"Australia/Lord_Howe", "2026-04-04T15:00:00Z"},
+		{"Australia/Lord_Howe", "2026-10-03T15:30:00Z"},
+		{"Africa/Casablanca", "2026-02-15T02:00:00Z"},
+		{"America/Santiago", "2026-04-05T03:00:00Z"},
+		{"America/Havana", "2026-11-01T05:00:00Z"},
+		{"Antarctica/Troll", "2026-10-25T01:00:00Z"},
+		{"Asia/Pyongyang", "2015-08-14T15:00:00Z"},
+		{"Asia/Tehran", "2022-09-21T19:30:00Z"},
+		{"Asia/Shanghai", "2026-10-25T01:00:00Z"},
+	} {
+		loc := location(t, c.zone)
+		change, err := time.Parse(time.RFC3339, c.change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"0 0 * * * ?", "0 0/10 * * * ?", "0 0 1 * * ?", "0 30 23 * * ?", "0 0 0 * * ?", "0 45 1,2 * * ?", "59 59 1 * * ?"} {
+			schedule, err := mustParse(t, text).In(loc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, next := time.Time{}, schedule.Next(change.Add(-30*time.Hour))
+			for at := change.Add(-4 * time.Hour); at.Before(change.Add(4 * time.Hour)); at = at.Add(time.Minute) {
+				for !next.After(at) {
+					last, next = next, schedule.Next(next)
+				}
+				from := next
+				if last.Equal(at) {
+					from = at
+				}
+				if got := schedule.Next(at); !got.Equal(next) {
+					t.Fatalf("%q in %s after %v: %v, want %v", text, c.zone, at.In(loc), got, next)
+				}
+				if got := schedule.Next(at.Add(-time.Nanosecond)); !got.Equal(from) {
+					t.Fatalf("%q in %s from %v on: %v, want %v", text, c.zone, at.In(loc), got, from)
+				}
+			}
+		}
+	}
+}
+
 func TestClockChangeWarningsFindDaysWithoutARun(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -17,11 +17,12 @@ func (e *Expression) In(zone *time.Location) (Schedule, error) {
 	return Schedule{expression: e, zone: zone}, nil
 }
 
-// Next is [Expression.Next]: the first instant after the given one, and the zero time when there is none any more.
+// Next is the first instant after the given one, and the zero time when there is none any more. It is [Expression.Next], but that what it
+// finds does not depend on where the search begins: a time in an hour that clocks repeat is found from the first pass too.
 func (s Schedule) Next(after time.Time) time.Time {
 	zone := s.zone
 	if zone == nil {
 		zone = after.Location()
 	}
-	return s.expression.next(after, zone)
+	return s.expression.next(after, zone, true)
 }

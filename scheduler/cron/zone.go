@@ -33,7 +33,7 @@ func (e *Expression) Next(after time.Time, loc *time.Location) (time.Time, error
 		return time.Time{}, err
 	}
 	loc = cmp.Or(loc, time.UTC)
-	return e.next(after, loc), nil
+	return e.next(after, loc, false), nil
 }
 
 // evaluable is the error of an expression that has no times because a field has no value.
@@ -44,12 +44,17 @@ func (e *Expression) evaluable() error {
 	return nil
 }
 
-// next is Next of an expression that can be evaluated.
-func (e *Expression) next(after time.Time, loc *time.Location) time.Time {
+// next is Next of an expression that can be evaluated. From the first pass of an hour that clocks repeat it reads on, or goes through all of
+// the second.
+func (e *Expression) next(after time.Time, loc *time.Location, second bool) time.Time {
 	t := after.In(loc)
 	_, offset := t.Zone()
 	now := t.Unix()
-	w := wallFromSeconds(now + int64(offset) + 1)
+	clock := now + int64(offset) + 1
+	if second {
+		clock -= repeated(now, t)
+	}
+	w := wallFromSeconds(clock)
 	for {
 		var ok bool
 		if w, ok = e.nextWall(w); !ok {
@@ -66,6 +71,25 @@ func (e *Expression) next(after time.Time, loc *time.Location) time.Time {
 			w = wallFromSeconds(w.seconds() + 1)
 		}
 	}
+}
+
+// maxRepeated is more than clocks are set back by (Antarctica/Troll, by two hours); who moves the date line repeats a day, and has no times in it.
+const maxRepeated = 3 * 60 * 60
+
+// repeated is how much of a first pass will be over a second after t, whose Unix time is now; 0 outside of one.
+func repeated(now int64, t time.Time) int64 {
+	loc := t.Location()
+	if loc == time.UTC {
+		return 0
+	}
+	if _, end := t.ZoneBounds(); end.IsZero() || end.Unix() > now+maxShift { // see resolve
+		return 0
+	}
+	before, after := offsetAt(now, loc), offsetAt(now+maxRepeated, loc)
+	if after >= before {
+		return 0
+	}
+	return max(0, now+1+before-after-firstChange(now, now+maxRepeated, loc))
 }
 
 // resolve finds the instant at which t's zone shows a wall clock, given in seconds as if it were UTC; the later one when

@@ -150,13 +150,6 @@ func drawn(t *rapid.T) (*calendar.Calendar, *time.Location, time.Time) {
 		time.Date(2026, 3, 5, 0, 0, 0, 0, loc), time.Date(2026, 10, 20, 0, 0, 0, 0, loc), time.Date(2018, 10, 28, 0, 0, 0, 0, loc),
 		time.Date(2018, 2, 10, 0, 0, 0, 0, loc), time.Date(2011, 12, 20, 0, 0, 0, 0, loc), time.Date(2026, 4, 1, 0, 0, 0, 0, loc),
 	}).Draw(t, "from").Add(time.Duration(rapid.IntRange(0, 86_400).Draw(t, "into the day")) * time.Second)
-	// Of an hour that clocks repeat the second is meant, as XXL-JOB means it: who begins in the first has passed a time by then that who comes from
-	// before has yet to come to.
-	_, offset := from.Zone()
-	_, later := from.Add(2 * time.Hour).Zone()
-	if again := from.Add(time.Duration(offset-later) * time.Second); again.Format(time.DateTime) == from.Format(time.DateTime) {
-		from = again
-	}
 	first := calendar.DayOf(from, loc)
 	for d := range 40 {
 		switch rapid.IntRange(0, 7).Draw(t, fmt.Sprint("day ", d)) {

@@ -76,6 +76,23 @@ func TestStretchesOfPauses(t *testing.T) {
 	}
 }
 
+// TestAWindowIsWholeWhereClocksRepeatAnHour: it begins at 02:30, which is the second one that night, and no moment of it is outside.
+func TestAWindowIsWholeWhereClocksRepeatAnHour(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := time.Date(2026, 10, 25, 1, 30, 0, 0, time.UTC)
+	p := &jobspec.Pause{From: begins.AddDate(0, 0, -7), Cron: "0 30 2 * * ?", Length: time.Hour, Zone: berlin, Strategy: jobspec.PauseSkip}
+	for at := begins.Add(-3 * time.Hour); at.Before(begins.Add(3 * time.Hour)); at = at.Add(time.Minute) {
+		want := !at.Before(begins) && at.Before(begins.Add(time.Hour))
+		if until, active := p.Active(at); active != want || active && !until.Equal(begins.Add(time.Hour)) {
+			t.Errorf("at %v: in the window: %v, until %v", at.In(berlin), active, until)
+		}
+	}
+}
+
 // TestAPauseHoldsAndLetsGo follows a job of every minute through a pause of an hour, claim after claim.
 func TestAPauseHoldsAndLetsGo(t *testing.T) {
 	t.Parallel()

@@ -41,11 +41,12 @@ func (c *cronNextCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
+	schedule, err := e.In(zone)
+	if err != nil {
+		return err
+	}
 	for range c.Count {
-		next, err := e.Next(at, zone)
-		if err != nil {
-			return err
-		}
+		next := schedule.Next(at)
 		if next.IsZero() {
 			return nil
 		}
