@@ -169,9 +169,13 @@ func (p *Pool) Wall(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// FromWall turns what a DATETIME column holds back into an instant.
+// FromWall turns what a DATETIME column holds back into an instant. A time that clocks leap over, as a midnight in Santiago, is as much later.
 func (p *Pool) FromWall(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), p.zone)
+	at := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), p.zone)
+	if missing := t.Truncate(time.Second).Sub(p.Wall(at)); missing > 0 {
+		at = at.Add(missing)
+	}
+	return at
 }
 
 // InstantOf is [Pool.FromWall] of a column that may say nothing; zero then.

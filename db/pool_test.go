@@ -318,6 +318,25 @@ func TestWall(t *testing.T) {
 	}
 }
 
+// TestAWallClockTimeThatNoClockShowsIsLater, so that the midnight of a day without one is on that day.
+func TestAWallClockTimeThatNoClockShowsIsLater(t *testing.T) {
+	t.Parallel()
+	for zone, day := range map[string]time.Time{
+		"America/Santiago": time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC),
+		"America/Havana":   time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC),
+		"Africa/Cairo":     time.Date(2026, 4, 24, 0, 0, 0, 0, time.UTC),
+	} {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool := dbtest.Open(t, db.Config{DataDir: t.TempDir(), Zone: loc})
+		if got, want := pool.Wall(pool.FromWall(day)), day.Add(time.Hour); !got.Equal(want) {
+			t.Errorf("%s in %s is taken for %s, want %s", day, zone, got, want)
+		}
+	}
+}
+
 // TestDatetimeRoundTrip stores a wall-clock time and reads it back, as text too, on both databases.
 func TestDatetimeRoundTrip(t *testing.T) {
 	t.Parallel()

@@ -132,6 +132,26 @@ func TestTimeRanges(t *testing.T) {
 	}
 }
 
+// TestADayWithoutAMidnightIsWhole: in Santiago clocks go from 00:00 to 01:00.
+func TestADayWithoutAMidnightIsWhole(t *testing.T) {
+	t.Parallel()
+	santiago, err := time.LoadLocation("America/Santiago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 9, 6, 12, 0, 0, 0, santiago)
+	begins, ends := noon.Add(-11*time.Hour), noon.Add(12*time.Hour)
+	if since, until := timeRange(link.RunFilter{Range: link.RangeToday}, noon); !since.Equal(begins) || !until.Equal(ends.Add(-time.Second)) {
+		t.Errorf("today is %s to %s", since, until)
+	}
+	if since, until := timeRange(link.RunFilter{Range: link.RangeYesterday}, noon); !since.Equal(begins.Add(-24*time.Hour)) || !until.Equal(begins.Add(-time.Second)) {
+		t.Errorf("yesterday is %s to %s", since, until)
+	}
+	if got, want := dayFilter(noon, time.UTC), between(begins, ends, time.UTC); got != want {
+		t.Errorf("its runs are from %s to %s, want from %s to %s", got.From, got.To, want.From, want.To)
+	}
+}
+
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

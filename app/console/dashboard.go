@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/calendar"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/views/dashboard"
@@ -381,9 +382,7 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 // dashboardNotes puts what was written about all jobs of an executor, such as a deployment, into the pictures of the past.
 func (c *dashboardPages) dashboardNotes(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, days int) error {
 	now := c.now().In(c.zone)
-	day := func(back int) time.Time {
-		return time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, c.zone)
-	}
+	day := func(back int) time.Time { return midnight(now, -back) }
 	list, err := c.notes.Between(ctx, p, day(days-1), now, nil)
 	if err != nil {
 		return err
@@ -451,8 +450,12 @@ func percent(share float64) string {
 
 // dayFilter narrows the run list to a day, for a page that shows times in a zone.
 func dayFilter(date time.Time, zone *time.Location) link.RunFilter {
-	begin := time.Date(date.Year(), date.Month(), date.Day(), 0, 0, 0, 0, date.Location())
-	return between(begin, begin.AddDate(0, 0, 1), zone)
+	return between(midnight(date, 0), midnight(date, 1), zone)
+}
+
+// midnight is the first moment of a day so many after that of a time, in the zone of the time.
+func midnight(at time.Time, days int) time.Time {
+	return (calendar.DayOf(at, at.Location()) + calendar.Day(days)).Start(at.Location())
 }
 
 // between narrows the run list to the minutes from one time to before another.

@@ -100,8 +100,7 @@ func (c *dashboardPages) forecastDays(page dashboard.ForecastPage, ahead figures
 	for _, h := range hours {
 		if d := h.at.Format(time.DateOnly); d != date {
 			date = d
-			end := time.Date(h.at.Year(), h.at.Month(), h.at.Day()+1, 0, 0, 0, 0, h.at.Location())
-			rows = append(rows, dashboard.WeekDay{Label: format.Weekday(page.Printer, h.at) + " " + h.at.Format("01-02"), URL: dueBetween(h.at, end)})
+			rows = append(rows, dashboard.WeekDay{Label: format.Weekday(page.Printer, h.at) + " " + h.at.Format("01-02"), URL: dueBetween(h.at, midnight(h.at, 1))})
 		}
 		hour := &rows[len(rows)-1].Hours[h.at.Hour()]
 		n := h.runs

@@ -185,9 +185,6 @@ func (c *runPages) runFilter(f link.RunFilter, zone *time.Location) manage.RunFi
 
 // timeRange is what a range of the filter means now; a zero time is no bound. A custom bound that cannot be read is none.
 func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
-	midnight := func(daysAgo int) time.Time {
-		return time.Date(now.Year(), now.Month(), now.Day()-daysAgo, 0, 0, 0, 0, now.Location())
-	}
 	name := cmp.Or(f.Range, link.RangeDefault)
 	switch name {
 	case link.RangeHour:
@@ -195,9 +192,9 @@ func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
 	case link.RangeDay:
 		return now.Add(-24 * time.Hour), time.Time{}
 	case link.RangeToday:
-		return midnight(0), midnight(-1).Add(-time.Second)
+		return midnight(now, 0), midnight(now, 1).Add(-time.Second)
 	case link.RangeYesterday:
-		return midnight(1), midnight(0).Add(-time.Second)
+		return midnight(now, -1), midnight(now, 0).Add(-time.Second)
 	case link.RangeWeek:
 		return now.AddDate(0, 0, -7), time.Time{}
 	case link.RangeMonth:

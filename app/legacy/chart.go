@@ -19,7 +19,7 @@ type chart struct {
 // chart counts runs by day. Without a range it is the last seven days.
 func (l *Legacy) chart(c *call) (any, error) {
 	now := l.cfg.Now()
-	from, to := l.day(c, "startDate", now.AddDate(0, 0, -6)), l.day(c, "endDate", now)
+	from, to := l.day(c, "startDate", l.cfg.Pool.FromWall(l.cfg.Pool.Wall(now).AddDate(0, 0, -6))), l.day(c, "endDate", now)
 	if err := c.err(); err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (s *Service) recountAtStart(ctx context.Context) error {
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	days, _, err := Days(ctx, s.cfg.Pool, now.AddDate(0, 0, -recountAdopted), now)
+	days, _, err := Days(ctx, s.cfg.Pool, s.cfg.Pool.FromWall(s.today().AddDate(0, 0, -recountAdopted)), now)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (s *Dashboard) Days(ctx context.Context, p auth.Principal, n int) (days []u
 	if !all {
 		return s.daysOf(ctx, groups, now, n)
 	}
-	days, sum, err = upkeep.Days(ctx, s.cfg.Pool, now.AddDate(0, 0, 1-n), now)
+	days, sum, err = upkeep.Days(ctx, s.cfg.Pool, s.cfg.Pool.FromWall(s.midnight(now, 1-n)), now)
 	if err != nil {
 		return nil, sum, fmt.Errorf("read the report: %w", err)
 	}

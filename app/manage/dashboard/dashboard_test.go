@@ -441,6 +441,54 @@ func TestTheWeekAndTheDaysAreOfTheGroupsThatSomebodySees(t *testing.T) {
 	})
 }
 
+// TestDaysAreThoseOfTheInstallationsZone, for whoever sees all groups and for whoever sees some, also where the process's clock is in another zone
+// and that of the installation has changed since, and where a day has no midnight.
+func TestDaysAreThoseOfTheInstallationsZone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		zone, now string
+		first     string // of seven days
+	}{
+		{"Europe/Berlin", "2026-03-31T22:30:00Z", "2026-03-26"},
+		{"Europe/Berlin", "2026-10-28T22:30:00Z", "2026-10-22"},
+		{"America/Santiago", "2026-09-06T15:00:00Z", "2026-08-31"},
+		{"America/Santiago", "2026-09-12T03:30:00Z", "2026-09-06"},
+	} {
+		t.Run(c.zone+" "+c.now, func(t *testing.T) {
+			t.Parallel()
+			loc, err := time.LoadLocation(c.zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := setup(t, dbtest.Open(t, db.Config{DataDir: dbtest.Folder(t), Zone: loc}))
+			if b.now, err = time.Parse(time.RFC3339, c.now); err != nil {
+				t.Fatal(err)
+			}
+			first, err := time.Parse(time.DateOnly, c.first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for i := range 7 {
+				want = append(want, first.AddDate(0, 0, i).Format(time.DateOnly))
+			}
+			for _, p := range []auth.Principal{b.admin, b.user} {
+				days, _, err := b.Dashboard.Days(t.Context(), p, 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, d := range days {
+					got = append(got, d.Date.In(loc).Format(time.DateOnly))
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s is told of %v, want %v", p.Name, got, want)
+				}
+			}
+		})
+	}
+}
+
 func TestSkippedFiresAreNeitherFailuresNorInTheShareOfSuccesses(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
