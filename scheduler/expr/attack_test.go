@@ -163,6 +163,43 @@ func TestJSONEndsWhereItsValueDoes(t *testing.T) {
 	}
 }
 
+// TestAWholeNumberOfAResultIsNeverAnother, such as an id of 64 bits without a sign: a number of 64 bits with half of them for its fraction
+// would be another one. It is handed on as it is written, and nothing can be computed of it.
+func TestAWholeNumberOfAResultIsNeverAnother(t *testing.T) {
+	t.Parallel()
+	v := testValues()
+	output, _ := DecodeJSON(`{"id": 12345678901234567890, "least": -9223372036854775808, "below": -9223372036854775809, "rough": 12345678901234567890.5}`)
+	v.Steps["a"] = Step{Output: output}
+	for text, want := range map[string]string{
+		"steps.a.output.id": "12345678901234567890", "steps.a.output.below": "-9223372036854775809", "steps.a.output.least": "-9223372036854775808",
+		"steps.a.output.rough": "12345678901234567000", "[steps.a.output.id]": "[12345678901234567890]", "string(steps.a.output.id) + '!'": "12345678901234567890!", "fromJSON('[18446744073709551615]')[0]": "18446744073709551615",
+		"steps.a.output.id == fromJSON('12345678901234567890')": "true", "steps.a.output.id == fromJSON('12345678901234567891')": "false", "steps.a.output.id == 1": "false", "fromJSON('1e999')": "1e999",
+	} {
+		if got, err := evalText(t, text, v); got != want || err != nil {
+			t.Errorf("%s: %q %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"steps.a.output.id + 1", "1 - steps.a.output.id", "-steps.a.output.id", "int(steps.a.output.id)", "float(steps.a.output.id)", "steps.a.output.id > 1", "sum([steps.a.output.id])", "max(steps.a.output.id, 1)",
+		"1..steps.a.output.id", "len(steps.a.output.id)", "[1][steps.a.output.id]", "steps.a.output.id ? 1 : 2"} {
+		if got, err := evalText(t, text, v); err == nil {
+			t.Errorf("%s is %q", text, got)
+		}
+	}
+}
+
+func evalText(t *testing.T, text string, v *Values) (string, error) {
+	t.Helper()
+	p, err := Compile(text, testScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := p.Eval(v)
+	if err != nil {
+		return "", err
+	}
+	return textOf(value)
+}
+
 // TestWhatExpressionsReadIsMadeOnce and not for each of the ten thousand items whose parameter looks at the others.
 func TestWhatExpressionsReadIsMadeOnce(t *testing.T) {
 	v := testValues()

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,6 +58,7 @@ var english = map[string]string{
 	"textwhole":   "the text is no whole number",
 	"variables":   "variables and several expressions in one are not offered",
 
+	"kind.large":   "a number that is too large",
 	"kind.list":    "a list",
 	"kind.map":     "a map",
 	"kind.nothing": "nothing",
@@ -128,6 +130,8 @@ func kindOf(v any) invalid.Field {
 		kind = "text"
 	case map[string]any:
 		kind = "map"
+	case json.Number:
+		kind = "large"
 	default:
 		if _, ok := number(v); ok {
 			kind = "number"

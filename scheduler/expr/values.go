@@ -63,6 +63,8 @@ func (e *effort) equal(a, b any) (bool, error) {
 	case string:
 		y, ok := b.(string)
 		return ok && x == y, e.use(len(x) / 16)
+	case json.Number:
+		return x == b, e.use(len(x) / 16)
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		if !ok || len(x) != len(y) {
@@ -146,6 +148,9 @@ func (e *effort) write(b *strings.Builder, v any, depth int) error {
 		}
 		b.Write(raw)
 		return nil
+	case json.Number:
+		b.WriteString(v.String())
+		return e.use(len(v) / 16)
 	case string:
 		if err := e.use(len(v) / 16); err != nil {
 			return err
@@ -188,7 +193,8 @@ func (e *effort) write(b *strings.Builder, v any, depth int) error {
 	return nil
 }
 
-// DecodeJSON reads a JSON text: whole numbers that fit as int, other numbers as float64. ok is false for what is no JSON.
+// DecodeJSON reads a JSON text: whole numbers that fit as int, other numbers as float64, and those that neither holds as [json.Number], which is
+// handed on as it is written, and nothing is computed of it. ok is false for what is no JSON.
 func DecodeJSON(text string) (value any, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -207,10 +213,10 @@ func plainNumbers(v any) any {
 		if n, err := strconv.Atoi(v.String()); err == nil {
 			return n
 		}
-		if f, err := v.Float64(); err == nil {
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
 			return f
 		}
-		return v.String() // larger than any number: the text is all there is
+		return v // larger than any number, or whole and more exact than one: its digits are all there is
 	case []any:
 		for i := range v {
 			v[i] = plainNumbers(v[i])
