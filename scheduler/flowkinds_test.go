@@ -174,6 +174,11 @@ func TestTimesOfAFlowCome(t *testing.T) {
 			s.TimeoutSeconds = 1
 			return []flow.Step{s, step("b", job, "a")}
 		}, 0, "a timeout, b skipped", event.Failed},
+		"a step of items takes too long": {func(job int64) []flow.Step {
+			s := step("a", job)
+			s.TimeoutSeconds, s.Foreach = 1, &flow.Foreach{Items: "1..3", Parallel: 2}
+			return []flow.Step{s, step("b", job, "a")}
+		}, 0, "a timeout, b skipped", event.Failed},
 		"the flow takes too long": {func(job int64) []flow.Step { return []flow.Step{step("a", job), step("b", job, "a")} }, 1, "a cancelled, b cancelled", event.TimedOut},
 	} {
 		t.Run(name, func(t *testing.T) {

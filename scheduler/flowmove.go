@@ -158,7 +158,8 @@ func (m *flowMove) endStep(end *stepEnd) {
 	if s.Going--; end.gone {
 		s.Going = 0
 	}
-	if s.Ending != 0 && end.why != "" { // the flow wanted it
+	ending := f.steps[s.place].Ending // of an item, too: it is its step that is to end
+	if ending != 0 && end.why != "" { // the flow wanted it
 		end.why, end.message = "", ""
 	}
 	says := s.Code == 0 || !ok
@@ -173,9 +174,9 @@ func (m *flowMove) endStep(end *stepEnd) {
 	switch {
 	case s.Failed == 0:
 		state = flow.Success
-	case s.Ending == endingLate:
+	case ending == endingLate:
 		state = flow.TimedOut
-	case s.Ending == endingAsked:
+	case ending == endingAsked:
 		state = flow.Cancelled
 	case ok: // other shards did not
 		state = flow.Failed

@@ -42,7 +42,7 @@ func rowBefore(r *db.FlowStep) *db.FlowStep {
 
 // stateOfRow is what a decision knows of a step.
 func stateOfRow(r *db.FlowStep, foreach bool) flow.StepState {
-	s := flow.StepState{State: flow.State(r.State), Attempt: int(r.Attempt), Ending: r.Ending != 0, Begun: r.BeganAt > 0, ByHand: r.ByHand != 0}
+	s := flow.StepState{State: flow.State(r.State), Attempt: int(r.Attempt), Ending: r.Ending != 0, Late: r.Ending == endingLate, Begun: r.BeganAt > 0, ByHand: r.ByHand != 0}
 	if foreach {
 		s.Items = flow.Items{Total: int(r.Total), Open: int(r.Going), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Cancelled: int(r.Cancelled)}
 	}
@@ -122,7 +122,7 @@ func (f *flowState) takeTimes(now time.Time) {
 			f.record(i, f.plan.plan.Expired(i), now)
 		case flow.KindJob, flow.KindFlow: // its runs are ended; what they end as, says the row
 			s.DueAt, s.Ending, s.changed = 0, endingLate, true
-			f.run.Steps[i].Ending, f.kill = true, true
+			f.run.Steps[i].Ending, f.run.Steps[i].Late, f.kill = true, true, true
 		}
 	}
 }

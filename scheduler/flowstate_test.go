@@ -155,7 +155,7 @@ func TestAStepIsWrittenAsItWasDecided(t *testing.T) {
 		"it has ended":                    {db.FlowStep{State: int64(flow.Failed), EndedAt: 7}, flow.StepState{State: flow.Success, ByHand: true}, false, db.FlowStep{State: int64(flow.Success), EndedAt: 7, ByHand: 1}},
 		"it waits":                        {db.FlowStep{}, flow.StepState{State: flow.Waiting}, false, db.FlowStep{}},
 		"it is to end":                    {db.FlowStep{State: int64(flow.Running), BeganAt: 5}, flow.StepState{State: flow.Running, Ending: true}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingAsked}},
-		"it takes too long":               {db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingLate}, flow.StepState{State: flow.Running, Ending: true}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingLate}},
+		"it takes too long":               {db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingLate}, flow.StepState{State: flow.Running, Ending: true, Late: true}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Ending: endingLate}},
 		"with its items":                  {db.FlowStep{State: int64(flow.Running), BeganAt: 5}, flow.StepState{State: flow.Running, Items: items}, true, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Total: 9, Going: 4, Succeeded: 3, Failed: 1, Cancelled: 1}},
 		"its shards are others' business": {db.FlowStep{State: int64(flow.Running), BeganAt: 5, Total: 2, Going: 2}, flow.StepState{State: flow.Running}, false, db.FlowStep{State: int64(flow.Running), BeganAt: 5, Total: 2, Going: 2}},
 	} {
@@ -291,6 +291,32 @@ func TestWhatARunThatEndsMakesOfItsStep(t *testing.T) {
 		}
 		if failed := tt.want.State.IsFailure(); (f.row.FailedStep != "") != failed {
 			t.Errorf("%s: the step that failed first is %q", name, f.row.FailedStep)
+		}
+	}
+}
+
+// TestAnItemEndsAsItsStepIsTo: what an executor says of a run that it was asked to end, or that ended with another one of its job, is no failure of its own.
+func TestAnItemEndsAsItsStepIsTo(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		ending int64
+		end    stepEnd
+		want   flow.State
+		step   flow.Items
+	}{
+		"it failed by itself":          {0, stepEnd{outcome: event.Failed}, flow.Failed, flow.Items{Total: 3, Open: 1, Failed: 1}},
+		"its step was stopped":         {endingAsked, stepEnd{outcome: event.Failed}, flow.Cancelled, flow.Items{Total: 3, Open: 1, Cancelled: 1}},
+		"its step's time was over":     {endingLate, stepEnd{outcome: event.Killed, why: "x"}, flow.TimedOut, flow.Items{Total: 3, Open: 1, Failed: 1}},
+		"it was quicker than the stop": {endingAsked, stepEnd{outcome: event.Succeeded}, flow.Success, flow.Items{Total: 3, Open: 1, Succeeded: 1}},
+	} {
+		f := stateOf(t, "steps: [{id: a, job: 7, foreach: {items: 1..3}}]", db.FlowStep{State: int64(flow.Running), Going: 2, Total: 3, Ending: tt.ending})
+		f.run.Steps[0] = stateOfRow(&f.steps[0].FlowStep, true)
+		item := &flowStep{FlowStep: db.FlowStep{State: int64(flow.Running), Going: 1, Total: 1}}
+		m := &flowMove{now: time.UnixMilli(1_000_000), states: map[int64]*flowState{0: f}, rows: map[int64]*flowStep{3: item}}
+		tt.end.step = 3
+		m.endStep(&tt.end)
+		if got := flow.State(item.State); got != tt.want || f.run.Steps[0].Items != tt.step || item.Output != "" {
+			t.Errorf("%s: %v, of its step %+v, with %q", name, got, f.run.Steps[0].Items, item.Output)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func happen(t *testing.T, p *Plan, run *Run, text string) error {
 			case "cancelled":
 				s.Items.Cancelled = n
 			default:
-				s.Ending, s.Begun = part == "ending", part != "unstarted"
+				s.Ending, s.Late, s.Begun = part == "ending" || part == "late", part == "late", part != "unstarted"
 			}
 		}
 	}

@@ -166,7 +166,7 @@ func (n *next) items(i int) (*End, *Start) {
 	noMore := ended || n.stops() && failed+items.Cancelled > 0
 	switch {
 	case items.Open == 0 && (noMore || items.Waiting() == 0):
-		return &End{Step: i, State: items.joined(ended)}, nil
+		return &End{Step: i, State: state.joined()}, nil
 	case noMore:
 		return nil, nil
 	}
@@ -176,15 +176,17 @@ func (n *next) items(i int) (*End, *Start) {
 	return nil, nil
 }
 
-// joined is how a foreach ended, by its items.
-func (i Items) joined(ended bool) State {
-	switch {
+// joined is how a foreach ended of which no item is left that could start.
+func (s *StepState) joined() State {
+	switch i := s.Items; {
+	case i.Succeeded == i.Total:
+		return Success
+	case s.Late:
+		return TimedOut
 	case i.Failed > 0:
 		return Failed
-	case i.Cancelled > 0 || ended && i.Waiting() > 0:
-		return Cancelled
 	}
-	return Success
+	return Cancelled
 }
 
 // stops says whether a failure stops the flow.

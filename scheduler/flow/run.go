@@ -63,7 +63,7 @@ func (r *Run) Apply(p *Plan, d Decision) {
 	}
 }
 
-func (s *StepState) end(state State) { s.State, s.Ending = state, false }
+func (s *StepState) end(state State) { s.State, s.Ending, s.Late = state, false, false }
 
 // Record records how a step ended. Of one that is not open, or has items, it is told nothing, and false is returned.
 func (r *Run) Record(p *Plan, i int, state State) bool {

@@ -51,6 +51,7 @@ type StepState struct {
 	State   State
 	Attempt int   // how often it was started
 	Ending  bool  // it is open, and its end was asked for
+	Late    bool  // so it was because its time is over
 	Begun   bool  // it was started since it last waited
 	ByHand  bool  // a person decided its state
 	Items   Items // of a foreach, while it is open and afterwards
