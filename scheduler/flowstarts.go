@@ -117,7 +117,7 @@ func (fs *Flows) startItems(ctx context.Context, tx *sql.Tx, m *flowMove, f *flo
 	}
 	begin := func(i int) {
 		item := &flowStep{place: start.Step, changed: true, FlowStep: db.FlowStep{
-			FlowLogID: f.row.LogID, Step: s.Step, Item: int64(i), State: int64(flow.Running), BeganAt: m.now.UnixMilli(),
+			FlowLogID: f.row.LogID, Step: s.Step, Item: int64(i), State: int64(flow.Running), Attempt: s.Attempt, BeganAt: m.now.UnixMilli(),
 		}}
 		m.starts.items = append(m.starts.items, item)
 		s.NextItem, s.changed = int64(i)+1, true

@@ -47,7 +47,9 @@ func TestNoItemStartsTwice(t *testing.T) {
 			}
 			var got []int64
 			for _, item := range m.starts.items {
-				got = append(got, item.Item)
+				if got = append(got, item.Item); item.Attempt != 2 {
+					t.Errorf("item %d began in attempt %d of its step", item.Item, item.Attempt)
+				}
 			}
 			if diff := cmp.Diff(want, got); diff != "" || len(m.starts.list) != len(got) {
 				t.Errorf("after start %d there are %d runs of items (-want +got):\n%s", start, len(m.starts.list), diff)

@@ -47,7 +47,7 @@ type stepItem struct {
 	State     string     `json:"state" enum:"waiting,running,success,failed,cancelled,timeout" doc:"Where it stands."`
 	JobID     int64      `json:"job_id" doc:"The job that it runs; 0: one that the token may not see."`
 	RunID     int64      `json:"run_id" doc:"Its run, the newest attempt; 0: none, or one that the token may not see."`
-	Attempt   int64      `json:"attempt" doc:"How often it was started."`
+	Attempt   int64      `json:"attempt" doc:"In which attempt of its step it was started."`
 	Parameter string     `json:"parameter" doc:"What its run got."`
 	Output    string     `json:"output" doc:"What it gave, as JSON; empty: nothing."`
 	Message   string     `json:"message"`
