@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/db/sqlite"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -469,6 +471,59 @@ func TestTheRunsThatADeletedJobLeftWaitingAreEnded(t *testing.T) {
 			t.Errorf("the one that waits: %v", r.Outcome)
 		}
 		b.wantGoing("the other goes on", goes)
+	})
+}
+
+// TestWhereAllSlotsAreTakenNobodyIsLetTry: of a line so many as there is room for, of a job at its limit none, and jobs of which none waits are
+// not asked about one by one.
+func TestWhereAllSlotsAreTakenNobodyIsLetTry(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.limitGroup(3)
+		job := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 2 })
+		b.wait(job, 2)
+		b.exec("UPDATE punctual_slot SET running = 1")
+		b.exec("UPDATE xxl_job_log SET owner_node = 99")
+		b.wait(job, 2)
+		var asked atomic.Int64
+		count := func(query string) { asked.Store(0); sent.Before(query, func() { asked.Add(1) }) }
+		if count("ListRunsByID"); b.engine.startNext(t.Context(), job) != nil || asked.Load() != 0 {
+			t.Errorf("of a job at its limit runs are let try %d times", asked.Load())
+		}
+		b.wait(b.addJob(nil), 4)
+		if count("ListRunsByID"); b.engine.nextOfGroup(t.Context(), b.group) != nil || asked.Load() != 1 {
+			t.Errorf("of a line with room for one runs are let try %d times", asked.Load())
+		}
+		count("ListWaitingRuns")
+		if b.engine.startFreed(t.Context(), freedSlots{jobs: []int64{b.addJob(nil), b.addJob(nil), b.addJob(nil)}}); asked.Load() != 0 {
+			t.Errorf("%d jobs of which nothing waits are asked for what does", asked.Load())
+		}
+	})
+}
+
+// TestASweepGoesOnBehindALineThatCannotBeRead, and asks a database that is away for no further one.
+func TestASweepGoesOnBehindALineThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		b.wait(b.addJob(nil), 1)
+		b.group = b.addGroup("stock", addressB)
+		b.wait(b.addJob(nil), 1)
+		var asked atomic.Int64
+		broken := errors.New("broken")
+		sent.Before("ListWaitingRunsOfGroup", func() { asked.Add(1) })
+		sent.Refuse("ListWaitingRunsOfGroup", 1, sqlite.ErrStuck)
+		if err := b.engine.sweepGates(t.Context()); !errors.Is(err, sqlite.ErrStuck) || asked.Load() != 1 {
+			t.Errorf("a database that is away is asked for %d lines: %v", asked.Load(), err)
+		}
+		sent.Refuse("ListWaitingRunsOfGroup", 1, broken)
+		if err := b.engine.sweepGates(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("a line that cannot be read: %v", err)
+		}
+		b.await("what waits in the other goes", func() bool { return len(b.going()) == 1 })
 	})
 }
 
