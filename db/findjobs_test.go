@@ -9,15 +9,24 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 )
 
-// TestSearchJobsFindsWhatFindJobsFinds compares the searches in parts, by the index on the names and by those on the handlers and tags with the plain one, also where ids are missing.
+// TestSearchJobsFindsWhatFindJobsFinds compares the searches in parts, by the index on the names and by those on the handlers and tags with the plain one, and that from the end with its rows,
+// also where ids are missing.
 func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		bounds := [][2]int64{{1, 2000}, {9, 0}, {1, 0}, {2000, 2000}}
 		compare := func(f db.JobFilter, found int) {
 			t.Helper()
+			all, err := db.FindJobs(t.Context(), pool, f, 0, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, offset := range []int64{0, 3, 7, 40} {
 				for _, limit := range []int64{1, 5, 50} {
+					end := all[:max(0, len(all)-int(offset))]
+					if got, err := db.FindJobsFromEnd(t.Context(), pool, f, offset, limit); err != nil || !slices.Equal(got, end[max(0, len(end)-int(limit)):]) {
+						t.Errorf("%+v from the end but %d, %d: %v, %v, of %v", f, offset, limit, got, err, all)
+					}
 					want, err := db.FindJobs(t.Context(), pool, f, offset, limit)
 					if err != nil {
 						t.Fatal(err)
