@@ -8,8 +8,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -89,6 +91,21 @@ type Admin struct {
 	Context string `env:"PUNCTUAL_CONTEXT" placeholder:"NAME" complete:"contexts" help:"The admin to work with, as login called it; default the current one."`
 	URL     string `env:"PUNCTUAL_URL" placeholder:"URL" help:"The admin to work with, without a context."`
 	Token   string `secret:"" env:"PUNCTUAL_TOKEN" help:"The API token to show it; better in the environment, where other users do not see it."`
+}
+
+// AfterApply says that others on this machine can read the tokens of the contexts, as after a copy or a backup that was put back.
+func (t Admin) AfterApply(of *kong.Context) error {
+	if t.URL != "" || t.Token != "" || runtime.GOOS == "windows" { // whose modes say nothing of readers
+		return nil
+	}
+	path, err := contextsFile()
+	if err != nil {
+		return nil //nolint:nilerr // whoever reads the file says so
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		fmt.Fprintf(of.Stderr, "punctual: others on this machine may read the tokens in %s (mode %04o); take that away with: chmod 600 %[1]s\n", path, info.Mode().Perm())
+	}
+	return nil
 }
 
 // Target is that, and how the command prints.
