@@ -17,6 +17,8 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/punctual-job/punctual/scheduler/document"
 	"golang.org/x/term"
 )
 
@@ -162,12 +164,12 @@ func (p printer) whole(raw json.RawMessage) error {
 		return fmt.Errorf("read what the admin said: %w", err)
 	}
 	block(&node)
-	encoder := yaml.NewEncoder(p.out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(&node); err != nil {
+	var b bytes.Buffer
+	if err := document.EncodeYAML(&b, &node); err != nil {
 		return err
 	}
-	return encoder.Close()
+	_, err := b.WriteTo(p.out)
+	return err
 }
 
 // block takes JSON's braces and quotes off.

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestDocumentsAreWrittenAsByTheLibrary in every byte.
+// TestDocumentsAreWrittenAsByTheLibrary in every byte: what is written of a node at once, and what writer does.
 func TestDocumentsAreWrittenAsByTheLibrary(t *testing.T) {
 	t.Parallel()
-	texts := []string{"", "a", "close the day", "对账", "yes", "null", "12", "0x1", "- a", "a: b", "# no", "a\nb", "a\n\nb\n", "a\n  b", " a", "a ", "\ta", "'", "\"", "a\x00b", "~", "2026-03-04", "!!str a", "é\n\n", "yes\n", strings.Repeat("long: text ", 50) + ".", strings.Repeat("对账", 200),
+	texts := []string{"", "a", "close the day", "对账", "𠮷野家", "😀", "a\n🚀 b\n", "yes", "null", "12", "0x1", "- a", "a: b", "# no", "a\nb", "a\n\nb\n", "a\n  b", " a", "a ", "\ta", "'", "\"", "a\x00b", "~", "2026-03-04", "!!str a", "é\n\n", "yes\n", strings.Repeat("long: text ", 50) + ".", strings.Repeat("对账", 200),
 		"0 46 0 * * ?", "0 0/5 8-18 * * ?", "12 7", "1 ?", "2026-03-04 5", "1_000 a", "0x1 b", "1e3", "region=Shanghai;size=1", "a,b", "a?", "a*", "7,8"}
 	odd := []rune("aZ对é😀0 \t\r\n.-:#,?!&*|>%@`'\"\\[]{}=~<\u0085\u00a0\u00ad\u0301\u200b\u2028\ue000\ufeff\ufffd")
 	plain := []rune("0159 *?,;/-=._aeExT")
@@ -51,12 +51,7 @@ func TestDocumentsAreWrittenAsByTheLibrary(t *testing.T) {
 		}
 		tree := grow(5)
 		var whole bytes.Buffer
-		encoder := yaml.NewEncoder(&whole)
-		encoder.SetIndent(2)
-		if err := encoder.Encode(toYAML(tree)); err != nil {
-			t.Fatal(err)
-		}
-		if err := encoder.Close(); err != nil {
+		if err := EncodeYAML(&whole, toYAML(tree)); err != nil {
 			t.Fatal(err)
 		}
 		var ours bytes.Buffer
@@ -64,4 +59,46 @@ func TestDocumentsAreWrittenAsByTheLibrary(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s\nwant\n%s", seed, err, ours.String(), whole.String())
 		}
 	}
+}
+
+// TestCharactersBeyondTheBasicPlaneStayReadable, and all others are written as the library writes them. What is written reads as it was.
+func TestCharactersBeyondTheBasicPlaneStayReadable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"😀":                           "😀\n",
+		"对账 𠮷 🚀":                      "对账 𠮷 🚀\n",
+		"a: 😀":                        "'a: 😀'\n",
+		"echo 🚀\nexit 0\n":            "|\n  echo 🚀\n  exit 0\n",
+		" 👩\u200d💻":                   "\" 👩\u200d💻\"\n",
+		`\U0001F600 😀`:                `\U0001F600 😀` + "\n",
+		"\ue000 \ue001😀\U00020000":    "\"\ue000 \ue001😀\U00020000\"\n",
+		"\ufeff😀":                     `"\uFEFF\U0001F600"` + "\n",
+		"a\U000e0067\U000f0000":       `"a\U000E0067\U000F0000"` + "\n", // invisible, and private
+		"\u65e5\u672c \u0e01\u0301 é": "\u65e5\u672c \u0e01\u0301 é\n",
+	} {
+		var out bytes.Buffer
+		n := toYAML(Node{Kind: Scalar, Text: text})
+		if err := EncodeYAML(&out, n); err != nil || out.String() != want || n.Value != text {
+			t.Errorf("%q is written %v as\n%q, not\n%q", text, err, out.String(), want)
+		}
+		var back string
+		if err := yaml.Unmarshal(out.Bytes(), &back); err != nil || back != text {
+			t.Errorf("%q reads %v as %q", text, err, back)
+		}
+	}
+	t.Run("more of them than there are private characters", func(t *testing.T) {
+		t.Parallel()
+		var all strings.Builder
+		for r := rune(0x20000); r < 0x20000+7000; r++ {
+			all.WriteRune(r)
+		}
+		var out bytes.Buffer
+		var back string
+		if err := EncodeYAML(&out, toYAML(Node{Kind: Scalar, Text: all.String()})); err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(out.Bytes(), &back); err != nil || back != all.String() || !strings.Contains(out.String(), "\U00020000") {
+			t.Errorf("reads %v as %d characters", err, len([]rune(back)))
+		}
+	})
 }

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -173,13 +174,65 @@ func (w writer) whole(n Node, indent int) error {
 	return nil
 }
 
-func encode(out *bytes.Buffer, n Node) error {
-	encoder := yaml.NewEncoder(out)
+func encode(out *bytes.Buffer, n Node) error { return EncodeYAML(out, toYAML(n)) }
+
+// EncodeYAML writes a node. The library escapes characters beyond the basic plane, as emoji are, and writes a text with one of them into a
+// single line; here they stay as they are. It is given a private character, which is nowhere else in the document, in place of each.
+func EncodeYAML(out *bytes.Buffer, n *yaml.Node) error {
+	there := make(map[rune]bool)
+	characters(n, there)
+	var instead, back []string
+	private := privateFirst
+	for _, r := range slices.Sorted(maps.Keys(there)) {
+		for there[private] {
+			private++
+		}
+		if r > '\uffff' && unicode.IsPrint(r) && private <= privateLast {
+			instead, back = append(instead, string(r), string(private)), append(back, string(private), string(r))
+			private++
+		}
+	}
+	var lines bytes.Buffer
+	encoder := yaml.NewEncoder(&lines)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(toYAML(n)); err != nil {
+	if err := encoder.Encode(replaced(n, strings.NewReplacer(instead...))); err != nil {
 		return err
 	}
-	return encoder.Close()
+	if err := encoder.Close(); err != nil {
+		return err
+	}
+	_, err := strings.NewReplacer(back...).WriteString(out, lines.String())
+	return err
+}
+
+// The private characters of the basic plane, which the library writes as they are.
+const privateFirst, privateLast = '\ue000', '\uf8ff'
+
+// characters finds those of a node that EncodeYAML asks for.
+func characters(n *yaml.Node, there map[rune]bool) {
+	for _, text := range []string{n.Value, n.HeadComment, n.LineComment, n.FootComment} {
+		for _, r := range text {
+			if r >= privateFirst {
+				there[r] = true
+			}
+		}
+	}
+	for _, c := range n.Content {
+		characters(c, there)
+	}
+}
+
+// replaced is a node with other characters in its texts.
+func replaced(n *yaml.Node, instead *strings.Replacer) *yaml.Node {
+	other := *n
+	if !strings.HasPrefix(n.Value, "\uFEFF") { // behind which the library escapes private ones too
+		other.Value = instead.Replace(n.Value)
+	}
+	other.Content = make([]*yaml.Node, len(n.Content))
+	for i, c := range n.Content {
+		other.Content[i] = replaced(c, instead)
+	}
+	return &other
 }
 
 // literal says that a text is written as a block of lines.

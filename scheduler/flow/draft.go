@@ -198,13 +198,10 @@ func (b *block) change(how func(step *yaml.Node)) error {
 
 func written(n *yaml.Node) (string, error) {
 	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(n); err != nil {
+	if err := document.EncodeYAML(&out, n); err != nil {
 		return "", fmt.Errorf("write a draft: %w", err)
 	}
-	err := encoder.Close()
-	return out.String(), err
+	return out.String(), nil
 }
 
 // spread writes a text so that each step begins a line.
