@@ -20,6 +20,8 @@ import (
 	"github.com/punctual-job/punctual/views/errorpage"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/timeline"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -119,13 +121,15 @@ func (h *errorHandler) protocol(c echo.Context, p *problem.Error) {
 }
 
 // typed says that the page behind a request holds something that leaving it would lose: it sends a form, or asks for a
-// part of a page other than the list of results, such as a dialog.
+// part of a page, such as a dialog, that is not of the page's address.
 func typed(r *http.Request) bool {
-	if r.Method != http.MethodGet {
-		return true
-	}
-	target := r.Header.Get("HX-Target")
-	return target != "" && target != ui.FragmentResults
+	return r.Method != http.MethodGet || r.Header.Get("HX-Target") != "" && !filtered(r)
+}
+
+// filtered says that a page asks for the part of it that its address is about: the address that was asked for has all that somebody has
+// just typed or chosen.
+func filtered(r *http.Request) bool {
+	return r.Method == http.MethodGet && slices.Contains([]string{ui.FragmentResults, timeline.FragmentTimeline, runs.ClearForm}, r.Header.Get("HX-Target"))
 }
 
 // maxHeld bounds what the page of an ended session holds. A script is the largest part of a form.
@@ -184,8 +188,7 @@ func (h *errorHandler) toLogin(c echo.Context) {
 		next = r.URL.RequestURI()
 	}
 	if r.Header.Get("HX-Request") != "" {
-		// A list that is filtered has the address that was asked for, with what somebody has just typed.
-		if at := r.Header.Get("HX-Current-URL"); at != "" && (next == "" || r.Header.Get("HX-Target") != "results") {
+		if at := r.Header.Get("HX-Current-URL"); at != "" && !filtered(r) {
 			next = localPath(at)
 		}
 		c.Response().Header().Set("HX-Redirect", link.LoginNext(next))

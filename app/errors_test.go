@@ -173,7 +173,8 @@ func TestAFormOutlivesItsSession(t *testing.T) {
 			}
 		})
 	}
-	for target, want := range map[string]string{"results": "/login?next=%2Fjobs%3Fq%3Db", "dialog": ""} {
+	const filtered = "/login?next=%2Fjobs%3Fq%3Db"
+	for target, want := range map[string]string{"results": filtered, "timeline": filtered, "clear-form": filtered, "dialog": ""} {
 		r := httptest.NewRequest("GET", "/jobs?q=b", nil)
 		r.Header.Set("HX-Request", "true")
 		r.Header.Set("HX-Target", target)

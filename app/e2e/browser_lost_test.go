@@ -56,11 +56,13 @@ func TestBrowserLosesNothing(t *testing.T) {
 	w.enter(a.login(t, testPassword))
 	w.do(click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname) && document.body.textContent.includes("typed")`))
 
-	// A list that is narrowed without a session leads to the login, and back to what was typed.
-	w.visit("/users")
-	w.do(loseSession, write("[name=q]", "x"), shows("/login"), holds(`location.search === "?next=%2Fusers%3Fq%3Dx"`))
-	w.logIn(testPassword)
-	w.do(shows("/users"), holds(`document.querySelector("[name=q]").value === "x"`))
+	// A list that is narrowed without a session leads to the login, and back to what was typed; so does a timeline.
+	for _, path := range []string{"/users", "/timeline"} {
+		w.visit(path)
+		w.do(loseSession, write("[name=q]", "x"), shows("/login"), holds(`new URLSearchParams(location.search).get("next").includes("q=x")`))
+		w.logIn(testPassword)
+		w.do(shows(path), holds(`document.querySelector("[name=q]").value === "x"`))
+	}
 
 	// The server ends while three people are at work in one window: in a form, in a dialog, in a list.
 	w.visit("/jobs/new")

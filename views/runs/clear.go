@@ -2,6 +2,9 @@ package runs
 
 import "github.com/punctual-job/punctual/views/ui"
 
+// ClearForm is the id of the form that chooses what to clear, which asks for itself.
+const ClearForm = "clear-form"
+
 func (p ClearPage) groupOptions() []ui.Option {
 	all := ui.Option{Label: p.T("filter.group.all"), Selected: p.Group == ""}
 	if p.NeedGroup {
