@@ -153,7 +153,7 @@ func atOnce[T any](T) time.Duration { return 0 }
 
 // gather takes what waits, and if that is little, what comes until one of the items has waited as long as it does.
 func (b *batcher[T]) gather(first T, waits func(T) time.Duration) []T {
-	batch := make([]T, 0, 32)
+	batch := make([]T, 0, min(b.max, 1+len(b.items)))
 	var until time.Time
 	var over <-chan time.Time // nil: until is new
 	take := func(item T) {
