@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"math"
 	"time"
 )
 
@@ -14,7 +15,7 @@ func ListDue(ctx context.Context, pool *Pool, page ListDueJobsParams) ([]ListDue
 	return bothStarted(pool, int(page.Limit), func(hidden int64) ([]ListDueJobsRow, error) {
 		page.Hidden = hidden
 		if len(page.Held) == 0 {
-			page.Held = []int64{0} // no group has it
+			page.Held = []int64{math.MinInt64} // no group has it
 		}
 		return New().ListDueJobs(ctx, pool, page)
 	}, func(r *ListDueJobsRow) (next, id int64) { return r.TriggerNextTime, r.ID })

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -116,7 +117,7 @@ func (c *claimer) round(ctx context.Context) error {
 	until := now.Add(c.e.cfg.Horizon)
 	rank := c.e.node.Rank()
 	helps := false
-	var afterMs, afterID int64
+	afterMs, afterID := int64(math.MinInt64), int64(0)
 	for first := true; ; first = false {
 		c.beginRead()
 		query, cancel := context.WithTimeout(ctx, readLimit)

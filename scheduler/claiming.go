@@ -101,8 +101,13 @@ func (e *Engine) dueSchedule(r *db.ListDueJobsRow) (jobspec.Schedule, error) {
 }
 
 // decide plans a job from the first of its fires that is not decided yet. That is its next time, or where a pause began to hold it back,
-// unless somebody has put that back: then nothing is made again for what was claimed.
+// unless somebody has put that back: then nothing is made again for what was claimed. Whoever starts a job in the table may leave its time at the 0
+// of a stopped one: then nothing was due before, and it starts now.
 func decide(s jobspec.Schedule, pauses jobspec.Pauses, r *db.ListDueJobsRow, now, until time.Time, misfireAfter time.Duration) (jobspec.Plan, error) {
+	if r.TriggerNextTime <= 0 {
+		next, err := s.Next(time.UnixMilli(max(now.UnixMilli(), r.ClaimedUntil-1)))
+		return jobspec.Plan{Next: next}, err
+	}
 	next := db.Undecided(r.TriggerNextTime, r.PausedAt, r.PausedNext)
 	if r.ClaimedUntil > next.UnixMilli() {
 		var err error

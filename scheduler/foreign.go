@@ -60,9 +60,12 @@ func (e *Engine) foreignSeen() bool {
 	return !e.foreign.seen.IsZero() && time.Since(e.foreign.seen) < foreignFor
 }
 
-// putBack notes jobs whose next time lies before what is claimed: nobody of ours writes that.
+// putBack notes jobs whose next time lies before what is claimed: nobody of ours writes that. One without a time was started by hand (decide).
 func (e *Engine) putBack(rows []db.ListDueJobsRow) {
-	e.noteForeign(signPutBack, len(rows), "job_id", rows[0].ID)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r db.ListDueJobsRow) bool { return r.TriggerNextTime <= 0 })
+	if len(rows) > 0 {
+		e.noteForeign(signPutBack, len(rows), "job_id", rows[0].ID)
+	}
 }
 
 // sweepForeign looks for runs that another scheduler has made since this admin started. On the embedded database there is none.

@@ -165,6 +165,53 @@ func TestAJobThatIsStartedAgainFires(t *testing.T) {
 	})
 }
 
+// TestAJobThatIsStartedInTheTableStartsThen: scripts of operators set the status and leave the time, which is 0 where it was stopped. What would have
+// been due before, since 1970 or since it was claimed last, was missed by nobody; nor is the script another scheduler. Not even a group that cannot be
+// keeps a job from being looked at.
+func TestAJobThatIsStartedInTheTableStartsThen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, byHand, addressA)
+		for _, misfire := range jobspec.AllMisfires {
+			for _, text := range []struct {
+				of   jobspec.ScheduleType
+				conf string
+			}{{jobspec.ScheduleFixRate, "60"}, {jobspec.ScheduleCron, "0 0 0 1 1 ?"}, {jobspec.ScheduleFixDelay, "60"}} {
+				for _, since := range []int64{0, hourAgo().UnixMilli()} {
+					for _, next := range []int64{0, -1} {
+						id := b.addJob(func(p *db.InsertJobParams) {
+							p.ScheduleType, p.ScheduleConf = text.of, db.Text(text.conf)
+							p.MisfireStrategy, p.MisfireMore = misfire.Plain(), misfire.More()
+							p.MisfireLast, p.MisfireWithin = 5, 3600
+						})
+						b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?, claimed_until = ? WHERE id = ?", next, since, id)
+						if id%2 == 0 {
+							b.exec("UPDATE xxl_job_info SET job_group = 0 WHERE id = ?", id)
+						}
+					}
+				}
+			}
+		}
+		began := time.Now()
+		b.await("the jobs have times", func() bool {
+			var n int
+			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status <> 1 OR trigger_next_time <= ?", began.UnixMilli()).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.engine.claimer.round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return n == 0
+		})
+		if n := b.countRuns("1=1"); n != 0 {
+			t.Errorf("%d rows: %+v", n, b.allRuns()[0])
+		}
+		if b.engine.foreignSeen() {
+			t.Error("the script is taken for another scheduler")
+		}
+	})
+}
+
 func TestRunsOfAnOldAdminAreNoticed(t *testing.T) {
 	t.Parallel()
 	insert := "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code) VALUES (1, 1, '2026-01-01 00:00:00', 0, 0)"

@@ -101,6 +101,9 @@ func (e *Engine) forgotten(ctx context.Context, rows []db.ListDueJobsRow, until 
 
 // withheld are the fires of a job that are not made again, where claimed_until is what this admin remembers; nil: none.
 func withheld(s jobspec.Schedule, r *db.ListDueJobsRow) (*jobspec.Passed, error) {
+	if r.TriggerNextTime <= 0 { // see decide
+		return nil, nil
+	}
 	passed, err := s.Passed(db.Undecided(r.TriggerNextTime, r.PausedAt, r.PausedNext), time.UnixMilli(r.ClaimedUntil))
 	if err != nil || passed.Count == 0 {
 		return nil, err

@@ -125,7 +125,7 @@ func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 	if err := s.findOpen(ctx, now, &t); err != nil {
 		return t, err
 	}
-	due, err := db.ListDue(ctx, s.cfg.Pool, db.ListDueJobsParams{UntilMs: now.Add(-LateAfter).UnixMilli(), AfterMs: -1, Limit: troubleRows})
+	due, err := db.ListDue(ctx, s.cfg.Pool, db.ListDueJobsParams{UntilMs: now.Add(-LateAfter).UnixMilli(), AfterMs: math.MinInt64, Limit: troubleRows})
 	if err != nil {
 		return t, fmt.Errorf("find late jobs: %w", db.Error(err))
 	}
