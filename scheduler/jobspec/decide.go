@@ -85,6 +85,9 @@ func Decide(s Schedule, next, now, horizon time.Time, misfireAfter time.Duration
 	if s.Type == ScheduleFixDelay {
 		// Its times follow from when runs end, so being late moves the next ones and none is ever missed.
 		if !next.After(horizon) {
+			if _, err := Interval(s.Conf); err != nil { // when its run had ended, nobody could say when the next one is due
+				return Plan{}, err
+			}
 			plan.Fires, plan.Last, plan.Next = []time.Time{next}, next, Waiting
 		}
 		return plan, nil

@@ -175,6 +175,7 @@ func TestDecideReportsTextThatIsNoSchedule(t *testing.T) {
 		{Type: jobspec.ScheduleCron, Conf: "not a cron"},
 		{Type: jobspec.ScheduleCron, Conf: "0 0 9 1 L ?"},
 		{Type: jobspec.ScheduleFixRate, Conf: "0"},
+		{Type: jobspec.ScheduleFixDelay, Conf: "0"},
 	} {
 		for _, next := range []string{"10:00:00", "09:00:00"} {
 			plan, err := jobspec.Decide(s, at(next), at("10:00:00"), at("10:00:05"), 0)
