@@ -180,10 +180,16 @@ type DryRun struct {
 	Dry bool `query:"dry_run" doc:"Only say what would be done."`
 }
 
+// lastMoment is the last one that RFC 3339 can write. A column into which somebody has put microseconds has a later one.
+var lastMoment = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)
+
 // moment is a time as the API writes it: in UTC, nil for none.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
+	}
+	if t.After(lastMoment) {
+		t = lastMoment
 	}
 	t = t.UTC().Truncate(time.Millisecond)
 	return &t

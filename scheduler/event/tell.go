@@ -162,8 +162,11 @@ func (t Teller) value(spec Spec, e Event, i int, a Arg) string {
 }
 
 // Reason is the event that says why a run ended as it did, or why it goes on as it does. There is none where the executor's
-// own words say it.
+// own words say it, or where this version does not know the outcome.
 func (l List) Reason(o Outcome) (Event, bool) {
+	if o < 0 || int(o) >= len(reasons) {
+		return Event{}, false
+	}
 	return l.Last(reasons[o]...)
 }
 

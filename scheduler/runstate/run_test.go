@@ -119,6 +119,8 @@ func TestTheMessageOfARun(t *testing.T) {
 		{"why it was given up", Run{Outcome: event.Lost, TriggerCode: 200, HandleCode: 500, Events: slices.Concat(happened(event.LostRun, event.LostGone, "http://a/"), retry)}, "Result lost: http://a/ is gone: it cannot be reached any more"},
 		{"who ended it", Run{Outcome: event.Killed, TriggerCode: 200, HandleCode: 500, HandleNote: "ok", Events: happened(event.KilledAt, "ann", event.KilledRunning)}, "Ended by ann while its executor had it"},
 		{"who wants it ended", Run{TriggerCode: 200, Events: happened(event.KillAsked, "ann")}, "ann wants it ended"},
+		{"what the executor said, of an outcome that a later version knows", Run{Outcome: 77, TriggerCode: 200, HandleCode: 500, HandleNote: "out of paper"}, "out of paper"},
+		{"and of none that there is", Run{Outcome: -1, TriggerCode: 200, HandleCode: 500, HandleNote: "out of paper"}, "out of paper"},
 		{"what an XXL-JOB admin noted", Run{TriggerCode: 500, TriggerNote: "任务触发类型：Cron触发<br>调度机器：x"}, "任务触发类型：Cron触发"},
 		{"what Punctual noted before it wrote events", Run{TriggerCode: 500, TriggerNote: "admin: a\nresult: no executor"}, "no executor"},
 	}
