@@ -62,6 +62,29 @@ func TestADayIsTheCalendarsWhereTheClockChanges(t *testing.T) {
 	}
 }
 
+// TestADateIsTheOneThatWasMeantWhereTheTimeIsLeftOut: from half past midnight, a day back leads into an hour that clocks leap over.
+func TestADateIsTheOneThatWasMeantWhereTheTimeIsLeftOut(t *testing.T) {
+	t.Parallel()
+	santiago, berlin := zoneOf("America/Santiago"), zoneOf("Europe/Berlin")
+	for _, tt := range []struct {
+		text string
+		at   time.Time
+		want string
+	}{
+		{"${{ planned | yyyyMMdd HHmm, -1d }}", time.Date(2026, 9, 7, 0, 30, 0, 0, santiago), "20260906 0130"},
+		{"${{ planned | yyyyMMdd HHmm, +1w }}", time.Date(2026, 8, 30, 0, 0, 0, 0, santiago), "20260906 0100"},
+		{"${{ planned | yyyyMMdd HHmm, +1M }}", time.Date(2026, 8, 6, 0, 0, 0, 0, santiago), "20260906 0100"},
+		{"${{ planned | yyyyMMdd HHmm.SSS, +1y }}", time.Date(2025, 9, 6, 23, 59, 59, 7e6, santiago), "20260906 2359.007"},
+		{"${{ planned | yyyyMMdd HHmm, -1d }}", time.Date(2026, 3, 30, 2, 30, 0, 0, berlin), "20260329 0330"},
+		{"${{ planned | , -1d }}", time.Date(2026, 10, 26, 2, 30, 0, 0, berlin), "2026-10-25T02:30:00+01:00"}, // the second one, as for cron
+		{"${{ planned | , -0d }}", time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC).In(berlin), "2026-10-25T02:30:00+02:00"},
+	} {
+		if got := FillPlanned(tt.text, tt.at, tt.at.Location()); got != tt.want {
+			t.Errorf("%s at %v: %q, want %q", tt.text, tt.at, got, tt.want)
+		}
+	}
+}
+
 func TestFaultsNameTheirPart(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Fault{

@@ -295,17 +295,20 @@ func (f piece) of(at time.Time) string {
 	return at.Format(layouts[f.pattern])
 }
 
-// from is the moment after the step.
+// from is the moment after the step. Days and months go by the clock on the wall, so that a date is the one that was meant also where clocks change:
+// a time that they do not show is later, as it is for a calendar, and one that they show twice is the second.
 func (s step) from(at time.Time) time.Time {
+	wall := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
+	var to time.Time
 	switch s.unit {
 	case 'y':
-		return addMonths(at, 12*s.n)
+		to = addMonths(wall, 12*s.n)
 	case 'M':
-		return addMonths(at, s.n)
+		to = addMonths(wall, s.n)
 	case 'w':
-		return at.AddDate(0, 0, 7*s.n)
+		to = wall.AddDate(0, 0, 7*s.n)
 	case 'd':
-		return at.AddDate(0, 0, s.n)
+		to = wall.AddDate(0, 0, s.n)
 	case 'h':
 		return at.Add(time.Duration(s.n) * time.Hour)
 	case 'm':
@@ -313,17 +316,26 @@ func (s step) from(at time.Time) time.Time {
 	case 's':
 		return at.Add(time.Duration(s.n) * time.Second)
 	case '<':
-		return at.AddDate(0, 0, 1-at.Day())
+		to = wall.AddDate(0, 0, 1-wall.Day())
 	default: // '>'
-		return at.AddDate(0, 0, lastDay(at.Year(), at.Month())-at.Day())
+		to = wall.AddDate(0, 0, lastDay(wall.Year(), wall.Month())-wall.Day())
 	}
+	if to.Equal(wall) {
+		return at
+	}
+	return shown(to, at.Location())
+}
+
+// shown is when the clocks of a zone show a time, given as if it were UTC.
+func shown(wall time.Time, zone *time.Location) time.Time {
+	return cron.Shown(wall.Unix(), wall.Unix(), zone).Add(time.Duration(wall.Nanosecond()))
 }
 
 // addMonths moves by months; a day that the month has not becomes its last.
-func addMonths(at time.Time, n int) time.Time {
-	first := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
-	day := min(at.Day(), lastDay(first.Year(), first.Month()))
-	return time.Date(first.Year(), first.Month(), day, at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), at.Location())
+func addMonths(wall time.Time, n int) time.Time {
+	first := time.Date(wall.Year(), wall.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+	day := min(wall.Day(), lastDay(first.Year(), first.Month()))
+	return first.AddDate(0, 0, day-1).Add(wall.Sub(wall.Truncate(24 * time.Hour)))
 }
 
 func lastDay(year int, month time.Month) int {
@@ -337,8 +349,7 @@ func Moment(text string, zone *time.Location) (time.Time, bool) {
 	}
 	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
 		if clock, err := time.Parse(layout, text); err == nil {
-			at := cron.Shown(clock.Unix(), clock.Unix(), zoneOr(zone))
-			return at.Add(time.Duration(clock.Nanosecond())), true
+			return shown(clock, zoneOr(zone)), true
 		}
 	}
 	return time.Time{}, false
