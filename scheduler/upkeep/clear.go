@@ -24,10 +24,8 @@ type ClearType int
 func (t ClearType) Request(now time.Time, groupID, jobID int64) (ClearRequest, error) {
 	r := ClearRequest{GroupID: groupID, JobID: jobID}
 	switch t {
-	case 1, 2, 3:
-		r.Before = now.AddDate(0, -[]int{1, 3, 6}[t-1], 0)
-	case 4:
-		r.Before = now.AddDate(-1, 0, 0)
+	case 1, 2, 3, 4:
+		r.Before = monthsBefore(now, []int{1, 3, 6, 12}[t-1])
 	case 5, 6, 7, 8:
 		r.KeepNewest = []int{1_000, 10_000, 30_000, 100_000}[t-5]
 	case 9:
@@ -35,6 +33,16 @@ func (t ClearType) Request(now time.Time, groupID, jobID int64) (ClearRequest, e
 		return r, fmt.Errorf("clear type %d is not one of 1 to 9", int(t))
 	}
 	return r, nil
+}
+
+// monthsBefore is the same time so many months before, on the last day of a month that is too short: a month before 31 March is the end of
+// February, and not 3 March, which would clear days that are not a month old.
+func monthsBefore(at time.Time, n int) time.Time {
+	before := at.AddDate(0, -n, 0)
+	if before.Day() != at.Day() {
+		before = before.AddDate(0, 0, -before.Day())
+	}
+	return before
 }
 
 // maxKeepNewest bounds what KeepNewest costs: so many steps in an index.

@@ -16,11 +16,11 @@ import (
 func TestUpstreamsClearTypes(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 31, 15, 0, 0, 0, dbtest.Zone)
-	before := func(months int) ClearRequest {
-		return ClearRequest{GroupID: 1, JobID: 2, Before: now.AddDate(0, -months, 0)}
+	before := func(year int, month time.Month, day int) ClearRequest { // of a month that is too short the last day, as upstream
+		return ClearRequest{GroupID: 1, JobID: 2, Before: time.Date(year, month, day, 15, 0, 0, 0, dbtest.Zone)}
 	}
 	keep := func(n int) ClearRequest { return ClearRequest{GroupID: 1, JobID: 2, KeepNewest: n} }
-	want := []ClearRequest{before(1), before(3), before(6), before(12), keep(1000), keep(10_000), keep(30_000), keep(100_000), keep(0)}
+	want := []ClearRequest{before(2026, 2, 28), before(2025, 12, 31), before(2025, 9, 30), before(2025, 3, 31), keep(1000), keep(10_000), keep(30_000), keep(100_000), keep(0)}
 	for i, w := range want {
 		if got, err := ClearType(i+1).Request(now, 1, 2); err != nil || !got.Before.Equal(w.Before) || got.KeepNewest != w.KeepNewest {
 			t.Errorf("type %d: %+v, %v; want %+v", i+1, got, err, w)
