@@ -332,22 +332,17 @@ func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage
 	if err != nil {
 		return alarms.RoutePage{}, err
 	}
-	groups, err := c.groups.List(ctx, p)
+	titles, err := c.groupTitlesOf(ctx, p)
 	if err != nil {
 		return alarms.RoutePage{}, err
 	}
 	page := alarms.RoutePage{Page: c.Page(ec), ChannelID: channelID, Channel: ch.Name, ID: r.ID, Version: r.Version, Scope: string(r.Scope)}
-	if ch.GroupID != 0 {
-		titles, err := c.groupTitles(ec)
-		if err != nil {
-			return page, err
-		}
-		page.Group, groups = titles.title(ch.GroupID), nil
+	chosen := int64(0)
+	if r.Scope == alarm.ScopeGroup {
+		chosen = r.ScopeID
 	}
-	for _, g := range groups {
-		page.Groups = append(page.Groups, ui.Option{
-			Value: strconv.FormatInt(g.ID, 10), Label: g.Title, Selected: r.Scope == alarm.ScopeGroup && r.ScopeID == g.ID,
-		})
+	if page.Groups = titles.options(chosen); ch.GroupID != 0 {
+		page.Group, page.Groups = titles.title(ch.GroupID), nil
 	}
 	if r.Scope == alarm.ScopeJob && r.ScopeID > 0 {
 		page.Job = strconv.FormatInt(r.ScopeID, 10)

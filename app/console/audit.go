@@ -104,17 +104,12 @@ func (c *auditPages) addPicks(ec echo.Context, page *audit.ListPage, f *link.Aud
 	for _, n := range names {
 		page.Users = append(page.Users, ui.Option{Value: n, Label: page.Who(n), Selected: n == f.User})
 	}
-	groups, err := c.groups.List(ctx, p)
-	if err != nil {
-		return err
+	groups, err := c.groupTitlesOf(ctx, p)
+	page.Groups = groups.options(f.Group)
+	if f.Group != 0 {
+		page.Groups = ui.WithChosen(page.Groups, textID(f.Group), groups.title(f.Group))
 	}
-	if f.Group != 0 && !slices.ContainsFunc(groups, func(g db.Group) bool { return g.ID == f.Group }) {
-		groups = append(groups, db.Group{ID: f.Group, Title: "#" + textID(f.Group)})
-	}
-	for _, g := range groups {
-		page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: g.ID == f.Group})
-	}
-	return nil
+	return err
 }
 
 // auditRow is an entry in words. Its name is never empty, because it is what people click on.

@@ -107,11 +107,7 @@ func (c *clearPages) clearFrame(ec echo.Context, in manage.ClearInput) (runs.Cle
 	if err != nil {
 		return page, err
 	}
-	for _, g := range titles.list {
-		if p.Can(g.ID, auth.RightEdit) {
-			page.Groups = append(page.Groups, ui.Option{Value: text(g.ID), Label: g.Title, Selected: g.ID == in.Group})
-		}
-	}
+	page.Groups = titles.where(p, auth.RightEdit).options(in.Group)
 	names, err := c.jobs.Names(ctx, p, in.Group)
 	if err != nil {
 		return page, err

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +17,8 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-// groupTitles are the groups somebody may use, for pick lists and for the titles beside jobs and runs.
+// groupTitles are the groups somebody may use, for pick lists and for the titles beside jobs and runs. They are in the order of
+// their titles, by which people look for one among hundreds.
 type groupTitles struct {
 	list []db.Group
 	byID map[int64]string
@@ -30,6 +33,7 @@ func (c *frame) groupTitlesOf(ctx context.Context, p auth.Principal) (groupTitle
 	if err != nil {
 		return groupTitles{}, err
 	}
+	slices.SortStableFunc(list, func(a, b db.Group) int { return cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)) })
 	g := groupTitles{list: list, byID: make(map[int64]string, len(list))}
 	for _, group := range list {
 		g.byID[group.ID] = group.Title

@@ -75,11 +75,8 @@ func (c *pausePages) pauseTargets(ec echo.Context, page *pauses.ListPage) error 
 	if err != nil {
 		return err
 	}
-	for _, g := range titles.list {
-		if p.Can(g.ID, auth.RightSchedule) {
-			page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: textID(g.ID) == page.Values.Group})
-		}
-	}
+	chosen, _ := strconv.ParseInt(page.Values.Group, 10, 64) // what is no number is no group's
+	page.Groups = titles.where(p, auth.RightSchedule).options(chosen)
 	if page.Tags, err = c.pauses.Tags(ec.Request().Context(), p); err != nil {
 		return err
 	}
