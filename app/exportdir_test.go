@@ -143,6 +143,15 @@ func TestJobsAreExportedIntoAFolder(t *testing.T) {
 		if out, err := export(c.token, "--executor", "orders", "--format", "json"); err != nil || !strings.Contains(out, "1 job in 1 file") || !strings.Contains(files(), "orders.json") {
 			t.Errorf("one alone: %v %s: %s", err, out, files())
 		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 77 WHERE job_desc = 'double'"); err != nil { // as XXL-JOB's admin leaves it when a group is deleted
+			t.Fatal(err)
+		}
+		if out, err := export(c.token); err != nil || !strings.Contains(out, "3 jobs in 5 files") || !strings.Contains(out, "1 job is left out, since its group") {
+			t.Errorf("without the job of a group that is gone: %v %s", err, out)
+		}
+		if out, err := export(c.token, "--executor", "orders"); err != nil || strings.Contains(out, "left out") {
+			t.Errorf("one alone: %v %s", err, out)
+		}
 		if out, err := export(c.token, "--tag", "night"); err == nil {
 			t.Errorf("no job has the tag: %s", out)
 		}

@@ -76,7 +76,7 @@ type exported struct {
 	Text    string `json:"text" doc:"A file as docs/jobfile.md describes it."`
 	Jobs    int    `json:"jobs" doc:"How many are in it."`
 	Scripts int    `json:"scripts_omitted" doc:"Jobs whose script is not in it, since the token may not read it."`
-	Orphans int    `json:"left_out" doc:"Jobs that are not in it, since their group does not exist."`
+	Orphans int    `json:"left_out" doc:"Jobs that are not in it, since their group does not exist; of several files the first says it of all."`
 	Next    string `json:"next,omitempty" doc:"The cursor of the file that follows, where jobs are asked for in several. There is none after the last."`
 }
 

@@ -492,7 +492,11 @@ func (c jobsExport) intoDir(ctx context.Context, a *api, s Streams, query url.Va
 			return out, ErrNoJobs
 		}
 		query := maps.Clone(query)
-		query.Set("group_id", id)
+		if group == 0 {
+			query.Set("limit", "1")
+		} else {
+			query.Set("group_id", id)
+		}
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
@@ -509,7 +513,7 @@ var ErrNoJobs = errors.New("no job is there to export")
 
 // IntoDir writes the file of each group into a folder: several of one with more jobs than a file takes, which page answers. They are put there
 // when all are whole, so that a full disk leaves what an earlier day wrote. Of that, what is of jobs that are in others now is taken away, since
-// apply would find them twice.
+// apply would find them twice. Page is asked for group 0 too, for how many jobs have none.
 func IntoDir(s Streams, dir, format string, groups []ExportedGroup, page func(group int64, cursor string) (ExportedJobs, error)) (err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -523,6 +527,11 @@ func IntoDir(s Streams, dir, format string, groups []ExportedGroup, page func(gr
 			}
 		}
 	}()
+	if all, err := page(0, ""); err == nil {
+		sum.Orphans = all.Orphans
+	} else if !errors.Is(err, ErrNoJobs) {
+		return err
+	}
 	names := fileNames(groups)
 	for i, g := range groups {
 		file := func(n int) string {
@@ -544,7 +553,7 @@ func IntoDir(s Streams, dir, format string, groups []ExportedGroup, page func(gr
 			if err := os.WriteFile(file(n)+unfinished, []byte(out.Text), 0o666); err != nil { //nolint:gosec // as what a shell redirects
 				return err
 			}
-			n, sum.Jobs, sum.Scripts, sum.Orphans = n+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts, sum.Orphans+out.Orphans
+			n, sum.Jobs, sum.Scripts = n+1, sum.Jobs+out.Jobs, sum.Scripts+out.Scripts
 			cursor, more = out.Next, out.Next != ""
 		}
 		for ; n > 0; n++ {
@@ -556,6 +565,7 @@ func IntoDir(s Streams, dir, format string, groups []ExportedGroup, page func(gr
 	}
 	written := len(files)
 	if written == 0 {
+		sum.tell(s.Err)
 		return ErrNoJobs
 	}
 	for len(files) > 0 {

@@ -68,6 +68,9 @@ func (c *exportCmd) intoDir(s streams, groups []db.Group, only int64, texts app.
 			return page, client.ErrNoJobs
 		}
 		f := manage.JobFilter{Status: manage.AnyStatus, Group: group, Limit: jobfile.MaxJobs}
+		if group == 0 {
+			f.Limit = 1
+		}
 		if cursor != "" {
 			if f.Below, err = strconv.ParseInt(cursor, 10, 64); err != nil {
 				return page, err

@@ -5,6 +5,7 @@ package transfer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -89,8 +90,10 @@ func (s *Service) Page(ctx context.Context, p auth.Principal, f manage.JobFilter
 	return out, next, err
 }
 
-// Text is Export as a file; with a limit it is Page, and the file no larger than what can be applied, unless a job alone is.
+// Text is Export as a file; with a limit it is Page, and the file no larger than what can be applied, unless a job alone is. Of several files
+// the first has the orphans of all.
 func (s *Service) Text(ctx context.Context, p auth.Principal, f manage.JobFilter, format jobfile.Format) (out Export, text []byte, next int64, err error) {
+	asked := f
 	for {
 		if f.Limit > 0 {
 			out, next, err = s.Page(ctx, p, f)
@@ -105,10 +108,42 @@ func (s *Service) Text(ctx context.Context, p auth.Principal, f manage.JobFilter
 		}
 		all := out.Jobs + out.Orphans
 		if f.Limit == 0 || all <= 1 || len(text) <= jobfile.MaxBytes {
-			return out, text, next, nil
+			break
 		}
 		f.Limit = all / 2
 	}
+	if f.Limit > 0 {
+		out.Orphans, err = s.orphans(ctx, p, asked)
+	}
+	return out, text, next, err
+}
+
+// orphans counts the jobs under a filter whose groups are gone, for the first of several files.
+func (s *Service) orphans(ctx context.Context, p auth.Principal, f manage.JobFilter) (n int, err error) {
+	if f.Below != 0 || f.Group != 0 || !p.Admin { // nobody else sees one
+		return 0, nil
+	}
+	groups, err := s.cfg.Groups.List(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	counts, err := s.queries.CountJobsByGroup(ctx, s.cfg.Pool)
+	if err != nil {
+		return 0, fmt.Errorf("count jobs of groups: %w", err)
+	}
+	f.Limit, f.Exact = 0, true
+	for _, c := range counts {
+		if slices.ContainsFunc(groups, func(g db.Group) bool { return g.ID == c.JobGroup }) {
+			continue
+		}
+		f.Group = c.JobGroup
+		jobs, err := s.cfg.Jobs.Count(ctx, p, f)
+		if err != nil {
+			return 0, err
+		}
+		n += int(jobs)
+	}
+	return n, nil
 }
 
 // isWhole says that a filter is of all jobs, or of all of a group.
