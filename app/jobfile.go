@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/document"
 )
 
 // commandLine is who changes something without a session. Whoever has the database may do anything with it; the audit log
@@ -39,8 +40,17 @@ func ExportJobs(ctx context.Context, o Options, appName string, do func(groups [
 		}
 		var only int64
 		if appName != "" {
+			var names []string
+			for _, g := range groups {
+				names = append(names, g.AppName)
+			}
 			named := slices.DeleteFunc(slices.Clone(groups), func(g db.Group) bool { return g.AppName != appName })
-			if len(named) != 1 {
+			switch near := document.Nearest(appName, names); {
+			case len(named) == 0 && near != "":
+				return wrong("no executor has the app name %q; did you mean %q?", appName, near)
+			case len(named) == 0:
+				return wrong("no executor has the app name %q", appName)
+			case len(named) > 1:
 				return wrong("%d executors have the app name %q; name one that is alone with it", len(named), appName)
 			}
 			only = named[0].ID

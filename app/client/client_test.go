@@ -187,7 +187,7 @@ func TestDeedsToJobs(t *testing.T) {
 		"POST /api/v1/jobs/12/start":          `!{"title":"It cannot be done","detail":"Set a schedule first.","code":"noschedule","errors":[{"field":"schedule","detail":"is NONE"}]}`,
 		"DELETE /api/v1/jobs/7?dry_run=true":  `{"id":7,"parents":["月结"],"parents_hidden":0,"used_in":{"flows":[{"id":4,"description":"nightly"}],"hidden":0}}`,
 		"GET /api/v1/jobs?description=twins":  `{"items":[{"id":1,"description":"twins"},{"id":2,"description":"twins"},{"id":3,"description":"twins!"}]}`,
-		"GET /api/v1/jobs?description=nobody": `{"items":[]}`,
+		"GET /api/v1/jobs?description=nobody": `{"items":[]}`, "GET /api/v1/groups": groups,
 	})
 	for args, want := range map[string]struct{ out, said, err string }{
 		"jobs stop 7 12":          {"", "7 stopped\n", "12: Not found"},
@@ -195,6 +195,8 @@ func TestDeedsToJobs(t *testing.T) {
 		"jobs delete 7 --dry-run": {"", "7: \"月结\" starts it as a child job\n7: a step of the flow \"nightly\" runs it, and fails without it\n7 would be deleted\n", ""},
 		"jobs stop twins":         {"", "", "several jobs are called \"twins\": name one by its number, 1 or 2"},
 		"jobs show nobody":        {"", "", "there is no job \"nobody\""},
+		"executors show Order":    {"", "", "did you mean \"orders\"?"},
+		"executors show billing":  {"", "", "punctual executors lists them"},
 		"run 7 --param x":         {"41\n42\n", "", ""},
 	} {
 		out, said, err := do(t, "", append(strings.Fields(args), "--url", url, "--token", "pnc_good")...)

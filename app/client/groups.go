@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/punctual-job/punctual/scheduler/document"
 )
 
 // groupRef is what commands take for a group of executors: its number, or its app name.
@@ -34,6 +37,9 @@ func (r groupRef) find(ctx context.Context, a *api) (int64, error) {
 	slices.Sort(ids)
 	switch len(ids) {
 	case 0:
+		if near := document.Nearest(string(r), slices.Sorted(maps.Values(names))); near != "" {
+			return 0, fmt.Errorf("there is no group of executors %q; did you mean %q?", string(r), near)
+		}
 		return 0, fmt.Errorf("there is no group of executors %q; punctual executors lists them", string(r))
 	case 1:
 		return ids[0], nil
