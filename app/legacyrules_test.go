@@ -72,7 +72,7 @@ func TestFormerRefusalsSayWhatToDo(t *testing.T) {
 			{"an address of nobody's", "/jobinfo/trigger", url.Values{"id": {id}, "addressList": {"http://10.9.8.7:1/"}}, "addressList: "},
 			{"a script of a handler", "/jobcode/save", url.Values{"id": {id}, "glueSource": {"x"}, "glueRemark": {"changed"}}, "has no script"},
 			{"a cron text to try", "/jobinfo/nextTriggerTime", url.Values{"scheduleType": {"CRON"}, "scheduleConf": {"x"}}, "scheduleConf: "},
-			{"a type to try", "/jobinfo/nextTriggerTime", url.Values{"scheduleType": {"?"}, "scheduleConf": {"x"}}, "scheduleType: "},
+			{"a type to try", "/jobinfo/nextTriggerTime", url.Values{"scheduleType": {"?"}, "scheduleConf": {"x"}}, "ONCE"},
 			{"a list from nowhere", "/jobinfo/pageList", url.Values{"start": {"-1"}, "length": {"10"}}, "start: "},
 			{"a range that is none", "/joblog/pageList", url.Values{"filterTime": {"today"}}, "filterTime: “today” is no range of times"},
 			{"a list of runs too far down", "/joblog/pageList", url.Values{"start": {"1000001"}}, "Choose a shorter range of times."},

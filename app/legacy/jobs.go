@@ -2,7 +2,9 @@ package legacy
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -181,7 +183,7 @@ func (l *Legacy) jobTrigger(c *call) (any, error) {
 func (l *Legacy) nextTimes(c *call) (any, error) {
 	j := jobspec.Job{ScheduleType: jobspec.ScheduleType(c.text("scheduleType")), ScheduleConf: c.text("scheduleConf")}.Normalize()
 	if !j.ScheduleType.Valid() {
-		c.fault("scheduleType", jobspec.CodeUnknown, "Value", string(j.ScheduleType))
+		c.fault("scheduleType", jobspec.CodeUnknown, "Value", string(j.ScheduleType), "Values", strings.Trim(fmt.Sprint(jobspec.AllScheduleTypes), "[]"))
 		return nil, c.err()
 	}
 	const shown = 5

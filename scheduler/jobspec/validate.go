@@ -22,6 +22,7 @@ const (
 	CodeTooLong    = "job.error.too_long"     // Max: how many characters fit
 	CodeCharacters = "job.error.characters"   // a name with line ends or characters that are not seen
 	CodeUnknown    = "job.error.unknown"      // Value: not one of Values, which are offered
+	CodeChoose     = "job.error.choose"       // Values, which are offered: there is none
 	CodeOutOfRange = "job.error.out_of_range" // Min, Max
 	CodeNoTime     = "job.error.no_time"      // the schedule has no time to come; for starting a job, Validate does not ask
 	CodeInterval   = "job.error.interval"     // Min, Max
@@ -207,7 +208,11 @@ func ParamFault(text string) *invalid.Field {
 }
 
 func choice(v *validation, f *Field, j *Job) {
-	if value := f.part.text(j); !slices.Contains(f.Options, value) {
+	switch value := f.part.text(j); {
+	case slices.Contains(f.Options, value):
+	case value == "":
+		v.add(f.Name, CodeChoose, []any{"Values", strings.Join(f.Options, ", ")})
+	default:
 		v.add(f.Name, CodeUnknown, []any{"Value", value, "Values", strings.Join(f.Options, ", ")})
 	}
 }
