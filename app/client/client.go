@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -206,7 +207,10 @@ func (a *api) replace(ctx context.Context, at, method, path string, body any) (j
 // cause is why a call failed without the address, which is said beside it.
 func cause(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
+		err = u.Err
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return fmt.Errorf("%w; if that is your own, have the system trust its certificate, or on Linux set SSL_CERT_FILE to it", err)
 	}
 	return err
 }
