@@ -1,5 +1,5 @@
 // Package client is the command line's half of API v1: what `punctual jobs` and its neighbours do. It knows the API by its document alone
-// and imports nothing of the admin but how YAML is written, so that what it can do everybody's programs can.
+// and imports nothing of the admin, so that what it can do everybody's programs can.
 //
 // # Assistants
 //

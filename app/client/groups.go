@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/punctual-job/punctual/scheduler/document"
 )
 
 // groupRef is what commands take for a group of executors: its number, or its app name.
@@ -37,8 +35,10 @@ func (r groupRef) find(ctx context.Context, a *api) (int64, error) {
 	slices.Sort(ids)
 	switch len(ids) {
 	case 0:
-		if near := document.Nearest(string(r), slices.Sorted(maps.Values(names))); near != "" {
-			return 0, fmt.Errorf("there is no group of executors %q; did you mean %q?", string(r), near)
+		for _, name := range slices.Sorted(maps.Values(names)) {
+			if strings.Contains(strings.ToLower(name), strings.ToLower(string(r))) {
+				return 0, fmt.Errorf("there is no group of executors %q; did you mean %q?", string(r), name)
+			}
 		}
 		return 0, fmt.Errorf("there is no group of executors %q; punctual executors lists them", string(r))
 	case 1:

@@ -14,11 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/mattn/go-runewidth"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/punctual-job/punctual/scheduler/document"
 	"golang.org/x/term"
 )
 
@@ -159,17 +158,43 @@ func (p printer) whole(raw json.RawMessage) error {
 		_, err := b.WriteTo(p.out)
 		return err
 	}
+	there, back := standIns(string(raw))
 	var node yaml.Node // JSON is YAML
-	if err := yaml.Unmarshal(raw, &node); err != nil {
+	if err := yaml.Unmarshal([]byte(there.Replace(string(raw))), &node); err != nil {
 		return fmt.Errorf("read what the admin said: %w", err)
 	}
 	block(&node)
-	var b bytes.Buffer
-	if err := document.EncodeYAML(&b, &node); err != nil {
+	var b strings.Builder
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(&node), encoder.Close()); err != nil {
 		return err
 	}
-	_, err := b.WriteTo(p.out)
+	_, err := back.WriteString(p.out, b.String())
 	return err
+}
+
+// standIns put private characters, which are nowhere else in a text, in the place of those beyond the basic plane, such as emoji, and turn them
+// back: the library would escape those, and write a text of several lines with one into a single line.
+func standIns(text string) (there, back *strings.Replacer) {
+	private, last := '\ue000', '\uf8ff'
+	used := make(map[rune]bool)
+	for _, r := range text {
+		if r >= private {
+			used[r] = true
+		}
+	}
+	var instead, again []string
+	for r := range used {
+		for used[private] {
+			private++
+		}
+		if r > '\uffff' && unicode.IsPrint(r) && private <= last {
+			instead, again = append(instead, string(r), string(private)), append(again, string(private), string(r))
+			private++
+		}
+	}
+	return strings.NewReplacer(instead...), strings.NewReplacer(again...)
 }
 
 // block takes JSON's braces and quotes off.
