@@ -296,20 +296,26 @@ func TestTimesAreThoseOfCron(t *testing.T) {
 		if odd := ours.Warnings(); len(odd) > 0 {
 			t.Errorf("%s: %s means something else: %v", line, text, odd)
 		}
-		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		for range 20 {
-			want := theirs.Next(at)
-			got, err := ours.Next(at, time.UTC)
-			if err != nil || !got.Equal(want) {
-				t.Errorf("%s: %s: after %v: %v, %v, want %v", line, text, at, got, err, want)
-				break
-			}
-			at = got
-		}
+		sameTimes(t, line+": "+text, ours, theirs)
 		compared++
 	}
 	if compared < 2000 {
 		t.Errorf("only %d were compared", compared)
+	}
+}
+
+// sameTimes compares twenty times of a converted line with those that the line itself has.
+func sameTimes(t *testing.T, what string, ours *cron.Expression, theirs robfig.Schedule) {
+	t.Helper()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 20 {
+		want := theirs.Next(at)
+		got, err := ours.Next(at, time.UTC)
+		if err != nil || !got.Equal(want) {
+			t.Errorf("%s: after %v: %v, %v, want %v", what, at, got, err, want)
+			return
+		}
+		at = got
 	}
 }
 
@@ -394,16 +400,7 @@ func TestSchedulesOfKubernetes(t *testing.T) {
 			t.Errorf("%s: %s: %v", line, text, err)
 			continue
 		}
-		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		for range 20 {
-			want := theirs.Next(at)
-			got, err := ours.Next(at, time.UTC)
-			if err != nil || !got.Equal(want) {
-				t.Errorf("%s: %s: after %v: %v, %v, want %v", line, text, at, got, err, want)
-				break
-			}
-			at = got
-		}
+		sameTimes(t, line+": "+text, ours, theirs)
 		compared++
 	}
 	if compared < 1000 {
