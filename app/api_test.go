@@ -577,6 +577,12 @@ func TestSchedulesAndScriptsOfTheAPI(t *testing.T) {
 		if diff := cmp.Diff([]string{"body kind error.kind"}, r.fields()); diff != "" {
 			t.Error(diff)
 		}
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"h","author":"a","handler":"x","schedule":"NONE"}`)
+		for _, of := range []string{"versions", "versions/1", "change"} {
+			if c.json(409, &r, "GET", fmt.Sprintf("/jobs/%d/script/%s", made.ID, of), ""); r.Code != "glue.bean" {
+				t.Errorf("the %s of a job without a script: %+v", of, r)
+			}
+		}
 	})
 }
 

@@ -91,14 +91,14 @@ func (a *API) schedules() {
 			}
 			return a.upcoming(j.Normalize(), in.Count.Count)
 		})
-	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions", id: "listScriptVersions", tag: tag, summary: "List the kept versions of a job's script, the newest first"},
+	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions", id: "listScriptVersions", tag: tag, also: []int{http.StatusConflict}, summary: "List the kept versions of a job's script, the newest first"},
 		func(ctx context.Context, p auth.Principal, in *JobID) (*listOf[scriptVersion], error) {
 			rows, err := a.Manage.Jobs.GlueVersions(ctx, p, in.ID)
 			return listed(rows, err, func(v db.ListGlueVersionsRow) scriptVersion {
 				return scriptVersion{ID: v.ID, Kind: string(v.GlueType), Remark: v.GlueRemark, MadeAt: a.wall(v.AddTime)}
 			})
 		})
-	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions/{version}", id: "getScriptVersion", tag: tag, summary: "Get a kept version of a job's script"},
+	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions/{version}", id: "getScriptVersion", tag: tag, also: []int{http.StatusConflict}, summary: "Get a kept version of a job's script"},
 		func(ctx context.Context, p auth.Principal, in *VersionID) (*struct{ Body scriptVersion }, error) {
 			v, err := a.Manage.Jobs.GlueVersion(ctx, p, in.ID, in.Version)
 			source := string(v.GlueSource)

@@ -30,7 +30,7 @@ type decided struct {
 
 func (a *API) scriptChanges() {
 	const tag = "jobs"
-	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/change", id: "getScriptChange", tag: tag, summary: "Get the change of a job's script that waits for a second person"},
+	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/change", id: "getScriptChange", tag: tag, also: []int{http.StatusConflict}, summary: "Get the change of a job's script that waits for a second person"},
 		func(ctx context.Context, p auth.Principal, in *JobID) (*struct{ Body scriptChange }, error) {
 			j, c, waits, err := a.Manage.Jobs.ScriptChange(ctx, p, in.ID)
 			if err != nil {
