@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,9 +33,11 @@ type host struct {
 	mu    sync.Mutex
 	lines map[int64][]string
 	over  map[int64]bool // its IsEnd says so, as ours does
+	pages int            // lines that it answers at a time; 100
 	zero  bool           // it answers line 0 when there is nothing new, as XXL-JOB 3 does
 	down  bool
 	calls int
+	each  func() // is called with every call; may be nil
 }
 
 func (h *host) use(ctx context.Context, r Run, from int, use func(wire.LogResult)) error {
@@ -49,6 +52,9 @@ func (h *host) read(_ context.Context, r Run, from int) (wire.LogResult, error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls++
+	if h.each != nil {
+		h.each()
+	}
 	if h.down {
 		return wire.LogResult{}, errDown
 	}
@@ -63,7 +69,7 @@ func (h *host) read(_ context.Context, r Run, from int) (wire.LogResult, error) 
 		}
 		return wire.LogResult{FromLineNum: from, ToLineNum: to, IsEnd: h.over[r.ID]}, nil
 	}
-	page := lines[from-1 : min(len(lines), from+99)]
+	page := lines[from-1 : min(len(lines), from-1+cmp.Or(h.pages, 100))]
 	to := from - 1 + len(page)
 	return wire.LogResult{FromLineNum: from, ToLineNum: to, LogContent: strings.Join(page, "\n") + "\n", IsEnd: h.over[r.ID] && to == len(lines)}, nil
 }
@@ -311,6 +317,36 @@ func TestTheOutputOfARunThatEndedIsKept(t *testing.T) {
 		}
 		if b.step(b.s); b.store.puts != 2 {
 			t.Error("what was copied is copied again")
+		}
+	})
+}
+
+// TestAnOutputWithoutEndKeepsNoOtherFromBeingCopied: its executor says with each line, which takes it a second, that there is more.
+func TestAnOutputWithoutEndKeepsNoOtherFromBeingCopied(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		endless, other := b.run("1"), b.run("one", "two")
+		b.host.each = func() {
+			b.now = b.now.Add(time.Second)
+			if b.host.calls > 10_000 {
+				t.Fatal("it is asked for ever")
+			}
+			if lines := b.host.lines[endless.ID]; len(lines) > 0 {
+				b.host.lines[endless.ID] = append(lines, "and on")
+			}
+		}
+		b.host.pages = 1
+		b.s.Offer(b.ends(endless))
+		b.step(b.s)
+		if row := b.row(endless.ID); row.State != db.OutputDue || b.text(b.s, endless.ID) != "" {
+			t.Errorf("the row says %+v", row)
+		}
+		other.Address = "http://b:1/"
+		b.host.lines[endless.ID], b.host.pages = nil, 0
+		b.s.Offer(b.ends(other))
+		if b.step(b.s); b.text(b.s, other.ID) != "one\ntwo" {
+			t.Errorf("of the other is kept %q", b.text(b.s, other.ID))
 		}
 	})
 }

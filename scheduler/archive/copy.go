@@ -29,6 +29,12 @@ const (
 	ReasonStore    = "store"    // the store took nothing
 )
 
+// readTime is for how long an executor answers of one output before others have their turn: one that is slow, or whose output has no end,
+// must not keep them from it. That one rests then, and is asked again.
+const readTime = 5 * time.Minute
+
+var errLong = errors.New("the executor has not answered with all of the output in time")
+
 var errMissing = errors.New("the executor has no output of the run")
 
 // readRounds times the bytes that are kept of a run is what is read of it at most.
@@ -100,7 +106,12 @@ func (s *Service) hand(ctx context.Context, c copied) {
 // read reads what there is of an output from a line on, page by page.
 func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 	most := readRounds * max(f.excerpt.Budget, 64<<10)
+	var took time.Duration // without the waits for the limit of copying
 	for total := 0; total < most; {
+		if took > readTime {
+			return errLong
+		}
+		began := s.cfg.Now()
 		call, cancel := context.WithTimeout(ctx, s.callTime())
 		var missing, end bool
 		var read int
@@ -112,6 +123,7 @@ func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 			f.next, read = piece.ToLineNum+1, len(piece.LogContent)
 		})
 		cancel()
+		took += s.cfg.Now().Sub(began)
 		switch {
 		case err != nil:
 			return err
