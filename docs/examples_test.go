@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -272,6 +273,76 @@ func TestTheExecutorsOfThePagesWork(t *testing.T) {
 			}
 			a.wait(t, "/api/registryRemove ")
 		})
+	}
+}
+
+// TestResultsThatWaitAreReportedTogether by the program for Python: one after the other, those of many short runs would come so late that an admin
+// finds an idle executor first, and takes the runs for lost.
+func TestResultsThatWaitAreReportedTogether(t *testing.T) {
+	t.Parallel()
+	program := tool(t, "python3")
+	all := examples(t, "docs/executor-python.md", "python")
+	const runs = 6
+	release := make(chan struct{})
+	reported := make(chan string, 100)
+	a := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/api/callback" {
+			<-release // an admin that is slow
+			reported <- string(body)
+		}
+		_, _ = io.WriteString(w, `{"code":200,"msg":null,"content":null,"data":null}`)
+	}))
+	t.Cleanup(a.Close)
+	port := executortest.FreePort(t)
+	address := "http://127.0.0.1:" + port + "/"
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, program, write(t, t.TempDir(), "executor.py", all[len(all)-1]))
+	cmd.Env = append(os.Environ(), "ADMIN="+a.URL, "TOKEN="+pageToken, "APP_NAME=pages", "PORT="+port, "ADDRESS="+address)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
+	executortest.Eventually(t, "executor", func() error {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
+	for id := range runs {
+		if code, text, _ := askWith(t, address+"run", pageToken, fmt.Sprintf(`{"jobId":%d,"logId":%d,"executorHandler":"closeDay","logDateTime":1}`, id, id)); code != 200 {
+			t.Fatalf("run %d: %d %s", id, code, text)
+		}
+	}
+	executortest.Eventually(t, "end of all runs", func() error {
+		for id := range runs {
+			if code, _, _ := askWith(t, address+"idleBeat", pageToken, fmt.Sprintf(`{"jobId":%d}`, id)); code != 200 {
+				return fmt.Errorf("run %d goes on", id)
+			}
+		}
+		return nil
+	})
+	close(release)
+	seen := make(map[int64]bool)
+	batches := make(map[string]bool) // one whose answer was too late comes again
+	for len(seen) < runs {
+		select {
+		case body := <-reported:
+			var some []result
+			if err := json.Unmarshal([]byte(body), &some); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range some {
+				seen[r.LogID] = true
+			}
+			batches[body] = true
+		case <-time.After(executortest.Patience):
+			t.Fatalf("reported are %v", seen)
+		}
+	}
+	if len(batches) > 2 { // the first, and those that waited meanwhile
+		t.Errorf("%d reports: %v", len(batches), batches)
 	}
 }
 
