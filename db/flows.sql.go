@@ -741,7 +741,7 @@ func (q *Queries) ListFlowRunsGoing(ctx context.Context, db DBTX, arg ListFlowRu
 }
 
 const listFlowRunsInState = `-- name: ListFlowRunsInState :many
-SELECT log_id, text_id, job_id, ends, failed_step FROM punctual_flow_run WHERE state = ? AND log_id > ? ORDER BY log_id LIMIT ?
+SELECT log_id, text_id, job_id, ends, failed_step, stopped_by FROM punctual_flow_run WHERE state = ? AND log_id > ? ORDER BY log_id LIMIT ?
 `
 
 type ListFlowRunsInStateParams struct {
@@ -756,6 +756,7 @@ type ListFlowRunsInStateRow struct {
 	JobID      int64
 	Ends       int64
 	FailedStep string
+	StoppedBy  string
 }
 
 func (q *Queries) ListFlowRunsInState(ctx context.Context, db DBTX, arg ListFlowRunsInStateParams) ([]ListFlowRunsInStateRow, error) {
@@ -773,6 +774,7 @@ func (q *Queries) ListFlowRunsInState(ctx context.Context, db DBTX, arg ListFlow
 			&i.JobID,
 			&i.Ends,
 			&i.FailedStep,
+			&i.StoppedBy,
 		); err != nil {
 			return nil, err
 		}

@@ -110,7 +110,7 @@ WHERE state = 0 AND wake_at > 0 AND wake_at <= sqlc.arg(now_ms) AND wake_at >= s
 ORDER BY wake_at, log_id LIMIT ?;
 
 -- name: ListFlowRunsInState :many
-SELECT log_id, text_id, job_id, ends, failed_step FROM punctual_flow_run WHERE state = sqlc.arg(state) AND log_id > sqlc.arg(after_id) ORDER BY log_id LIMIT ?;
+SELECT log_id, text_id, job_id, ends, failed_step, stopped_by FROM punctual_flow_run WHERE state = sqlc.arg(state) AND log_id > sqlc.arg(after_id) ORDER BY log_id LIMIT ?;
 
 -- name: ListFlowRunsGoing :many
 -- The runs of a flow that go on and have not been asked to end, the oldest first.

@@ -410,7 +410,7 @@ func (f *finishing) outcome(r *db.ListRunsToEndRow) event.Outcome {
 func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndRow, byID map[int64]*finishing) (map[int64]event.List, error) {
 	var ids []int64
 	for i := range open {
-		if f := byID[open[i].ID]; f.ends == event.Killed && f.given != event.Lost && open[i].Outcome != event.Killed {
+		if f := byID[open[i].ID]; f.ends == event.Killed && f.given != event.Lost && open[i].Outcome != event.Killed && endedByWhom(f.why) == "" {
 			ids = append(ids, open[i].ID)
 		}
 	}

@@ -37,7 +37,7 @@ func (fs *Flows) stepEnds(open []db.ListRunsToEndRow, seen flowsSeen, byID map[i
 		f := byID[r.ID]
 		m.ends = append(m.ends, stepEnd{
 			step: r.FlowStep, run: r.ID, shard: parseShard(string(r.ExecutorShardingParam)).Index, outcome: f.ends, code: int64(f.code), message: cmp.Or(f.msg, f.english),
-			why: whyOf(f, killed[r.ID]), output: f.output,
+			why: whyOf(f, killed[r.ID]), output: f.output, by: endedByWhom(f.why, killed[r.ID]),
 		})
 	}
 	return m
@@ -53,7 +53,7 @@ func unsentSteps(final []*outcome, again []*dispatch) *flowMove {
 		if m == nil {
 			m = newFlowMove()
 		}
-		m.ends = append(m.ends, stepEnd{step: o.d.step, run: o.d.id, shard: o.d.shard.Index, outcome: o.sent.Outcome, code: o.sent.Code, message: lastWords(o.d.events), why: lastCause(o.d.events)})
+		m.ends = append(m.ends, stepEnd{step: o.d.step, run: o.d.id, shard: o.d.shard.Index, outcome: o.sent.Outcome, code: o.sent.Code, message: lastWords(o.d.events), why: lastCause(o.d.events), by: endedByWhom(o.d.events)})
 	}
 	for _, d := range again {
 		if d.step == 0 {
@@ -95,6 +95,12 @@ func whyOf(f *finishing, killed event.List) string {
 		return event.CauseOf(failed)
 	}
 	return ""
+}
+
+// endedByWhom names who ended a run.
+func endedByWhom(told ...event.List) string {
+	ended, _ := slices.Concat(told...).Last(event.KilledAt)
+	return ended.Text(0)
 }
 
 // flowCause tells of the step because of which a run of a flow failed, and why that did. Of flows within flows it names the way to the step.

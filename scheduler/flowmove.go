@@ -22,7 +22,8 @@ type stepEnd struct {
 	message string
 	why     string // where no executor said it: an event, as [event.CauseOf]
 	output  map[string]string
-	gone    bool // nothing of it goes on, whatever its row says: the sweep's
+	by      string // who ended it, if somebody did
+	gone    bool   // nothing of it goes on, whatever its row says: the sweep's
 }
 
 // flowDeed is what somebody does to a run of a flow that goes on.
@@ -180,6 +181,9 @@ func (m *flowMove) endStep(end *stepEnd) {
 		state = flow.Cancelled
 	case ok: // other shards did not
 		state = flow.Failed
+	}
+	if state == flow.Cancelled && f.run.Asked == flow.AskedNothing { // the flow ends with that, unless somebody sets it right
+		f.row.StoppedBy = end.by
 	}
 	if s.Item < 0 {
 		f.record(s.place, state, m.now)

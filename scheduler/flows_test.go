@@ -574,6 +574,9 @@ func TestAFlowOfWhichAStepWasKilledIsNotRetried(t *testing.T) {
 		if r := b.ended(run); r.Outcome != event.Killed || len(b.runsOf(job)) != 1 {
 			t.Errorf("it ended as %v, and ran %d times", r.Outcome, len(b.runsOf(job)))
 		}
+		if by := endedByWhom(b.events(run)); by != "ada" {
+			t.Errorf("it was ended by %q", by)
+		}
 	})
 }
 

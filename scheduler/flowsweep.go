@@ -37,7 +37,7 @@ func (fs *Flows) moved(m *flowMove) {
 	for _, f := range m.decided {
 		fs.kept.keep(f)
 		if f.row.State == flowDecided {
-			fs.ended.add(flowEnd{f.row.LogID, f.row.TextID, flow.State(f.row.Ends), f.row.FailedStep, f.why, f.cause})
+			fs.ended.add(flowEnd{f.row.LogID, f.row.TextID, flow.State(f.row.Ends), f.row.FailedStep, f.row.StoppedBy, f.why, f.cause})
 		}
 		fs.cfg.Changed(f.row.LogID)
 	}
@@ -49,6 +49,7 @@ type flowEnd struct {
 	text int64 // the definition it goes by
 	ends flow.State
 	step string // the one that failed first; "": none
+	by   string // who ended it, or a step of it
 	why  string // what that said; "": that is to be read, unless its cause is known
 	// Why it failed where its run has not said that, as an argument of an event.
 	cause string
@@ -66,15 +67,25 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 		item.given = event.Killed
 	case flow.Waiting, flow.Running, flow.Approval, flow.Failed, flow.Rejected:
 	}
-	if end.step == "" || end.ends == flow.Success {
-		return item, nil
+	if end.step != "" && end.ends != flow.Success {
+		if err := fs.tellFailure(ctx, end, &item); err != nil {
+			return item, err
+		}
 	}
+	if end.ends == flow.Cancelled && end.by != "" {
+		item.why = append(item.why, event.New(fs.cfg.Now(), event.KilledAt, end.by, event.KilledRunning))
+	}
+	return item, nil
+}
+
+// tellFailure adds which step failed first, and why.
+func (fs *Flows) tellFailure(ctx context.Context, end flowEnd, item *finishing) error {
 	step := fs.titleOf(ctx, end)
 	why := event.New(fs.cfg.Now(), event.FlowFailed, step)
 	if end.why == "" && end.cause == "" {
 		row, err := fs.queries.GetFlowStep(ctx, fs.cfg.Pool, db.GetFlowStepParams{FlowLogID: end.log, Step: end.step})
 		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
-			return item, err
+			return err
 		}
 		why, end.why = fs.failureOf(step, &row)
 		end.cause = flow.CauseOf(string(row.Output))
@@ -89,7 +100,7 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 	} else if end.why != "" {
 		item.msg = fmt.Sprintf("%s: %s", step, end.why)
 	}
-	return item, nil
+	return nil
 }
 
 // titleOf is what people call the step that failed first; its id where the definition cannot be read.
@@ -341,7 +352,7 @@ func (fs *Flows) sweepDecided(ctx context.Context, mine func(int64) bool) (err e
 		for _, r := range rows {
 			after = r.LogID
 			if mine(r.LogID) {
-				ends = append(ends, flowEnd{r.LogID, r.TextID, flow.State(r.Ends), r.FailedStep, "", ""})
+				ends = append(ends, flowEnd{r.LogID, r.TextID, flow.State(r.Ends), r.FailedStep, r.StoppedBy, "", ""})
 			}
 		}
 		failed = fs.end(ctx, ends)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
 // write writes what was decided. The revisions are raised first: what comes after is this transaction's alone.
@@ -145,7 +146,10 @@ func (f *flowState) isEnding(step string) bool {
 // killSteps wishes the going runs of some steps ended. The wishes are old from the beginning, so that the admins do not wait for somebody
 // who asked.
 func (fs *Flows) killSteps(ctx context.Context, tx *sql.Tx, row *db.FlowRun, wanted func(step string) bool) error {
-	by := cmp.Or(row.StoppedBy, coveredBy(row.LogID))
+	by := coveredBy(row.LogID)
+	if row.Asked == int64(flow.AskedStop) {
+		by = cmp.Or(row.StoppedBy, by)
+	}
 	for after := int64(0); ; {
 		rows, err := fs.queries.ListGoingFlowRuns(ctx, tx, db.ListGoingFlowRunsParams{FlowLogID: row.LogID, AfterID: after, Limit: 1000})
 		if err != nil {
