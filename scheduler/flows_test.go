@@ -283,6 +283,23 @@ func TestAFailureThatIsAllowedLetsTheFlowGoOn(t *testing.T) {
 }
 
 // TestAFlowSaysWhatItsFailedStepSaid, also where others of its steps end later.
+// TestALongMessageOfAStepIsCut to what is kept of it, and keeps no result from being taken: its executor would report it for ever.
+func TestALongMessageOfAStepIsCut(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		next := step("next", b.addJob(nil), "first")
+		next.Param = new("${{ len(steps.first.message) }}")
+		for _, size := range []int{flow.MaxOutput, flow.MaxOutput + 1, 3 * flow.MaxOutput} {
+			run := b.trigger(b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil)), next}}, nil))
+			b.finish(b.runOf(run, "first"), 200, strings.Repeat("x", size))
+			if got, most := string(b.run(b.runOf(run, "next")).ExecutorParam), fmt.Sprint(flow.MaxOutput); size == flow.MaxOutput && got != most || len(got) > len(most) {
+				t.Errorf("of %d bytes the next step has %s", size, got)
+			}
+		}
+	})
+}
+
 func TestAFlowSaysWhatItsFailedStepSaid(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

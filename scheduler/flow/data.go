@@ -20,8 +20,8 @@ type Data struct {
 
 // Limits of what a step gives, for whoever records it: more is cut off before it is handed to an expression.
 const (
-	MaxOutput     = 64 << 10 // bytes of a result's message, and of its outputs together
-	MaxResultSize = 4 << 20  // bytes of all results that a plan reads
+	MaxOutput     = 1<<16 - 1 // bytes of a result's message: what its column holds
+	MaxResultSize = 4 << 20   // bytes of all results that a plan reads
 )
 
 // Result is what a step gave: steps.ID.code, .message and .output. The output is that of an executor of ours or of a script; where there is
