@@ -62,7 +62,7 @@ func TestChangesAreWrittenDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(b.story(t, AuditFilter{}))
-		run := insertRun(t, pool, b.group, id, b.now, 200, 0, "")
+		run := dbtest.InsertRun(t, pool, b.group, id, b.now, 200, 0, "")
 		param := "p"
 		for what, err := range map[string]error{
 			"save without a change": b.Jobs.Update(ctx, b.user, id, b.job(nil)),

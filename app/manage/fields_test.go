@@ -1,46 +1,23 @@
 package manage
 
 import (
-	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
-
-// fixtures are a job that uses every field, and one as XXL-JOB leaves it.
-func fixtures() []db.Job {
-	at := sql.NullTime{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Valid: true}
-	return []db.Job{
-		{
-			ID: 7, JobGroup: 3, JobDesc: "收盘 | \"quoted\"", AddTime: at, UpdateTime: at, Author: "安", AlarmEmail: "a@b.cn,c@d.cn",
-			ScheduleType: jobspec.ScheduleFixRate, ScheduleConf: "30", MisfireStrategy: jobspec.MisfireFireOnceNow,
-			ExecutorRouteStrategy: jobspec.RouteFailover, ExecutorHandler: "h", ExecutorParam: "a\n b", ExecutorBlockStrategy: db.Text(wire.BlockCoverEarly),
-			ExecutorTimeout: 60, ExecutorFailRetryCount: 3, GlueType: wire.GlueShell, GlueSource: "#!/bin/bash\n\techo 'x: y'\n", GlueRemark: "first try",
-			GlueUpdateTime: at, ChildJobIDs: "8,9", TriggerStatus: 1, TriggerLastTime: 1, TriggerNextTime: 2, TimeZone: "America/New_York",
-			StartAt: 1767225600001, EndAt: 1798761600000, RetryBackoff: "10s,1m", MaxConcurrent: 2, ConcurrencyPolicy: "DISCARD", RetentionDays: 9,
-			WarnAfterSeconds: 10, ExpectEverySeconds: 3600, Tags: "night,eu", Revision: 5, ClaimedUntil: 6, ParamFixed: 1,
-		},
-		{
-			ID: 8, JobGroup: 3, JobDesc: "plain", Author: "xxl", ScheduleType: jobspec.ScheduleCron, ScheduleConf: "0 0 2 * * ?",
-			MisfireStrategy: jobspec.MisfireDoNothing, ExecutorRouteStrategy: jobspec.RouteFirst, ExecutorHandler: "closeDay",
-			ExecutorBlockStrategy: db.Text(wire.BlockSerial), GlueType: wire.GlueBean, Revision: 1,
-		},
-	}
-}
 
 // What is stored and kept elsewhere by the fields of a job (versions in open forms, audit entries) may not change by itself.
 func TestWhatIsMadeOfAJobStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	out := make(map[string]any)
-	for _, j := range fixtures() {
+	for _, j := range dbtest.Jobs() {
 		out[j.JobDesc] = map[string]any{"version": JobVersion(j), "facts": jobSnapshot(j)}
 	}
 	got, err := json.MarshalIndent(out, "", "  ")
@@ -63,7 +40,7 @@ func TestWhatIsMadeOfAJobStaysAsItIs(t *testing.T) {
 }
 
 func BenchmarkJobFromRow(b *testing.B) {
-	j := fixtures()[0]
+	j := dbtest.Jobs()[0]
 	b.ReportAllocs()
 	for b.Loop() {
 		in := jobspecOf(j)

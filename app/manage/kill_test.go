@@ -22,7 +22,7 @@ func TestFewRunsAreKilledAtATime(t *testing.T) {
 	job := b.create(t, nil)
 	ids := make([]int64, MaxKill+1)
 	for i := range ids {
-		ids[i] = insertRun(t, b.pool, b.group, job, b.now, 200, 0, "")
+		ids[i] = dbtest.InsertRun(t, b.pool, b.group, job, b.now, 200, 0, "")
 	}
 	b.engine.full = make(chan struct{})
 	if ended, err := b.Runs.KillAll(t.Context(), b.user, ids); ended != MaxKill || err != nil || slices.Contains(b.engine.killed, ids[MaxKill]) {
@@ -59,10 +59,10 @@ func TestSeveralRunsAreKilled(t *testing.T) {
 		mine, hidden := b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed })
 		var open []int64
 		for range 3 {
-			open = append(open, insertRun(t, pool, b.group, mine, b.now, 200, 0, ""))
+			open = append(open, dbtest.InsertRun(t, pool, b.group, mine, b.now, 200, 0, ""))
 		}
-		insertRun(t, pool, b.group, mine, b.now, 200, 200, "")
-		secret := insertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
+		dbtest.InsertRun(t, pool, b.group, mine, b.now, 200, 200, "")
+		secret := dbtest.InsertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
 
 		list, err := b.Runs.OpenOfJob(ctx, b.user, mine)
 		if err != nil {
@@ -104,9 +104,9 @@ func TestAKillThatIsKeptIsInTheAuditLog(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
 		job := b.create(t, nil)
-		later := insertRun(t, pool, b.group, job, b.now, 200, 0, "")
-		away := insertRun(t, pool, b.group, job, b.now, 200, 0, "")
-		refused := insertRun(t, pool, b.group, job, b.now, 200, 0, "")
+		later := dbtest.InsertRun(t, pool, b.group, job, b.now, 200, 0, "")
+		away := dbtest.InsertRun(t, pool, b.group, job, b.now, 200, 0, "")
+		refused := dbtest.InsertRun(t, pool, b.group, job, b.now, 200, 0, "")
 		b.engine.unkilled = map[int64]error{
 			later: scheduler.ErrKillLater, away: &scheduler.ExecutorError{Err: errors.New("no answer"), Kept: true}, refused: &scheduler.ExecutorError{Err: errors.New("no")},
 		}
@@ -162,14 +162,14 @@ func TestManyRunsAreEndedEachForItself(t *testing.T) {
 		b := setup(t, pool, nil)
 		ctx := t.Context()
 		mine, hidden := b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed })
-		waits := insertRun(t, pool, b.group, mine, b.now, 0, 0, "")
-		sending := insertRun(t, pool, b.group, mine, b.now, 0, 0, "")
-		away := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
-		refused := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
-		runs := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
-		quicker := insertRun(t, pool, b.group, mine, b.now, 200, 0, "")
-		ended := insertRun(t, pool, b.group, mine, b.now, 200, 200, "")
-		secret := insertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
+		waits := dbtest.InsertRun(t, pool, b.group, mine, b.now, 0, 0, "")
+		sending := dbtest.InsertRun(t, pool, b.group, mine, b.now, 0, 0, "")
+		away := dbtest.InsertRun(t, pool, b.group, mine, b.now, 200, 0, "")
+		refused := dbtest.InsertRun(t, pool, b.group, mine, b.now, 200, 0, "")
+		runs := dbtest.InsertRun(t, pool, b.group, mine, b.now, 200, 0, "")
+		quicker := dbtest.InsertRun(t, pool, b.group, mine, b.now, 200, 0, "")
+		ended := dbtest.InsertRun(t, pool, b.group, mine, b.now, 200, 200, "")
+		secret := dbtest.InsertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
 		ids := []int64{waits, sending, away, refused, runs, quicker, ended, secret, secret + 1000, runs}
 		told := func(items []BulkItem) (list []string) {
 			for _, item := range items {

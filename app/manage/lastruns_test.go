@@ -21,7 +21,7 @@ func TestJobsAreSortedByTheirLastRuns(t *testing.T) {
 			jobs = append(jobs, b.create(t, func(in *JobInput) { in.Name = name }))
 		}
 		a, second, c, d, never := jobs[0], jobs[1], jobs[2], jobs[3], jobs[4:]
-		ran := func(job int64, at time.Time) int64 { return insertRun(t, pool, b.group, job, at, 0, 0, "") }
+		ran := func(job int64, at time.Time) int64 { return dbtest.InsertRun(t, pool, b.group, job, at, 0, 0, "") }
 		exec := func(statement string, args ...any) {
 			t.Helper()
 			if _, err := pool.ExecContext(t.Context(), statement, args...); err != nil {

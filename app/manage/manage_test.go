@@ -871,7 +871,7 @@ func TestOnlyAllowedGroupsAreTouched(t *testing.T) {
 		ctx, u := t.Context(), b.user
 		hidden := b.create(t, func(in *JobInput) { in.Group = b.closed })
 		open := b.create(t, nil)
-		run := insertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
+		run := dbtest.InsertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
 		denied := map[string]error{
 			"get":          second(b.Jobs.Get(ctx, u, hidden)),
 			"start":        b.Jobs.Start(ctx, u, hidden),
@@ -944,7 +944,7 @@ func TestRunsArePagedAndFiltered(t *testing.T) {
 			if i%5 == 0 {
 				job, group, handled = two, b.closed, 500
 			}
-			ids = append(ids, insertRun(t, pool, group, job, b.now.Add(time.Duration(i)*time.Hour), 200, handled, "note 100%_"+strconv.Itoa(i)))
+			ids = append(ids, dbtest.InsertRun(t, pool, group, job, b.now.Add(time.Duration(i)*time.Hour), 200, handled, "note 100%_"+strconv.Itoa(i)))
 		}
 		pages := func(f RunFilter) (seen []int64) {
 			f.Limit = 4
@@ -1040,7 +1040,7 @@ func TestDeletingAJobTakesItsRuns(t *testing.T) {
 			}
 			last = first + int64(len(part)) - 1
 		}
-		kept := insertRun(t, pool, b.group, stays, b.now, 200, 200, "")
+		kept := dbtest.InsertRun(t, pool, b.group, stays, b.now, 200, 200, "")
 		if used, err := b.Jobs.UsedBy(t.Context(), b.user, b.read(t, gone)); err != nil || len(used.Parents.Jobs) != 1 || used.Parents.Jobs[0].ID != stays {
 			t.Errorf("used by %+v, %v", used, err)
 		}
@@ -1088,22 +1088,6 @@ func (b *bundle) sweep(t *testing.T) {
 	for _, r := range rows {
 		b.engine.load.Open = append(b.engine.load.Open, r.ID)
 	}
-}
-
-func insertRun(t *testing.T, pool *db.Pool, group, job int64, at time.Time, code, handled int64, note string) int64 {
-	t.Helper()
-	id, err := db.InsertRuns(t.Context(), pool, []db.NewRun{{
-		JobGroup: group, JobID: job, TriggerTime: pool.Wall(at), PlannedAt: at.UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: code, Message: note,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if handled != 0 {
-		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = ? WHERE id = ?", handled, id); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return id
 }
 
 func (e *engine) HandOut(context.Context, scheduler.Callback) error { return nil }

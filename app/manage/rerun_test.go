@@ -171,7 +171,7 @@ func TestAnAdminThatIsKilledSwallowsNoWish(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
-		failed := insertRun(t, pool, b.group, b.create(t, nil), b.now, 200, 500, "")
+		failed := dbtest.InsertRun(t, pool, b.group, b.create(t, nil), b.now, 200, 500, "")
 		wish := Rerun{IDs: []int64{failed}, Type: jobspec.TriggerManual, Batch: NewBatch()}
 		b.engine.onTrigger = func() error { panic("killed") }
 		func() {
@@ -208,7 +208,7 @@ func TestWhoGoesAwayHasTheRunOnce(t *testing.T) {
 		job := b.create(t, nil)
 		ids := make([]int64, MaxBulk)
 		for i := range ids {
-			ids[i] = insertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Second), 200, 500, "")
+			ids[i] = dbtest.InsertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Second), 200, 500, "")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		b.engine.onTrigger = func() error { cancel(); return nil }

@@ -31,25 +31,25 @@ func TestListsShowWhatTheDashboardCounts(t *testing.T) {
 		now := b.now
 		closed := func(in *JobInput) { in.Group = b.closed }
 		slow := b.create(t, nil)
-		insertRun(t, pool, b.group, slow, now.Add(-30*time.Hour), 200, 0, "") // stuck since yesterday
-		insertRun(t, pool, b.group, slow, now.Add(-2*time.Hour), 200, 0, "")
-		insertRun(t, pool, b.closed, 99, now.Add(-2*time.Hour), 200, 0, "") // of a job that is gone
+		dbtest.InsertRun(t, pool, b.group, slow, now.Add(-30*time.Hour), 200, 0, "") // stuck since yesterday
+		dbtest.InsertRun(t, pool, b.group, slow, now.Add(-2*time.Hour), 200, 0, "")
+		dbtest.InsertRun(t, pool, b.closed, 99, now.Add(-2*time.Hour), 200, 0, "") // of a job that is gone
 		// And one of which nobody has written down since when.
 		if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code) VALUES (?, ?, 200, 0)", b.group, slow); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			insertRun(t, pool, b.group, b.create(t, nil), now.Add(-time.Hour), 200, 500, "")
+			dbtest.InsertRun(t, pool, b.group, b.create(t, nil), now.Add(-time.Hour), 200, 500, "")
 		}
-		insertRun(t, pool, b.closed, b.create(t, closed), now.Add(-time.Hour), 200, 500, "")
+		dbtest.InsertRun(t, pool, b.closed, b.create(t, closed), now.Add(-time.Hour), 200, 500, "")
 		waits := b.create(t, nil)
 		for range 3 { // three runs of a job that is late once
-			insertRun(t, pool, b.group, waits, now.Add(-time.Minute), 0, 0, "")
+			dbtest.InsertRun(t, pool, b.group, waits, now.Add(-time.Minute), 0, 0, "")
 		}
 		b.startedAt(t, waits, now.Add(-time.Minute))
 		b.startedAt(t, b.create(t, nil), now.Add(-time.Minute))
 		b.startedAt(t, b.create(t, closed), now.Add(-time.Minute))
-		insertRun(t, pool, b.group, slow, now.Add(-time.Minute), 200, 0, "")
+		dbtest.InsertRun(t, pool, b.group, slow, now.Add(-time.Minute), 200, 0, "")
 		b.sweep(t)
 		every := func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleFixRate, "20" }
 		minute := now.Truncate(time.Minute).Add(time.Minute)
@@ -209,7 +209,7 @@ func TestEachStateCanBeListed(t *testing.T) {
 			{int64(event.Unconfirmed), 500, 0}, {int64(event.Killed), 200, 500}, {int64(event.Lost), 200, 500}, {int64(event.Skipped), 500, 0}, {int64(event.Discarded), 500, 0},
 			{int64(event.Cancelled), 500, 0}, {int64(event.Stopped), 500, 0}, {0, 200, 200}, // the last as an XXL-JOB admin leaves it
 		} {
-			id := insertRun(t, pool, b.group, job, b.now.Add(-time.Hour), row[1], row[2], "")
+			id := dbtest.InsertRun(t, pool, b.group, job, b.now.Add(-time.Hour), row[1], row[2], "")
 			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ? WHERE id = ?", row[0], id); err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +248,7 @@ func TestTheListOfFailuresHasNoSkippedFires(t *testing.T) {
 		job := b.create(t, nil)
 		want := map[Result][]int64{}
 		add := func(o event.Outcome, trigger, handle int64, in Result) {
-			id := insertRun(t, pool, b.group, job, b.now.Add(-time.Minute), trigger, handle, "")
+			id := dbtest.InsertRun(t, pool, b.group, job, b.now.Add(-time.Minute), trigger, handle, "")
 			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ? WHERE id = ?", o, id); err != nil {
 				t.Fatal(err)
 			}

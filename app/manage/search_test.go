@@ -22,7 +22,7 @@ func TestASearchThatTakesLongSaysHowFarItCame(t *testing.T) {
 			if i == 3 {
 				message = "needle"
 			}
-			ids = append(ids, insertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Minute), 200, 200, message))
+			ids = append(ids, dbtest.InsertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Minute), 200, 200, message))
 		}
 		b.Runs.search = search{quick: time.Nanosecond, deep: time.Minute, first: 10}
 		f := RunFilter{Text: "needle", Limit: 5}
@@ -112,7 +112,7 @@ func TestARunIsFoundByItsNumberOnce(t *testing.T) {
 		job := b.create(t, nil)
 		var ids []int64
 		for i := range 40 {
-			ids = append(ids, insertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Minute), 200, 200, "plain"))
+			ids = append(ids, dbtest.InsertRun(t, pool, b.group, job, b.now.Add(time.Duration(i)*time.Minute), 200, 200, "plain"))
 		}
 		far, near := ids[1], ids[38]
 		for _, id := range []int64{ids[39], ids[20], ids[5]} { // they tell of both

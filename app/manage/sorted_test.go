@@ -38,9 +38,9 @@ func TestASortedListSaysHowFarItGoes(t *testing.T) {
 			}
 		}
 
-		first := insertRun(t, pool, b.group, 1, b.now.Add(-time.Hour), 200, 200, "")
+		first := dbtest.InsertRun(t, pool, b.group, 1, b.now.Add(-time.Hour), 200, 200, "")
 		exec("UPDATE xxl_job_log SET sent_at = 1000, finished_at = 900000 WHERE id = ?", first)
-		insertRun(t, pool, b.group, 1, b.now.Add(-time.Minute), 200, 200, "")
+		dbtest.InsertRun(t, pool, b.group, 1, b.now.Add(-time.Minute), 200, 200, "")
 		exec("UPDATE xxl_job_log SET sent_at = 1000, finished_at = 1000 + id WHERE id > ?", first)
 		for made := 1; made < sortedRuns; made *= 2 {
 			exec("INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, planned_at, sent_at, finished_at) SELECT job_group, job_id, trigger_time, trigger_code, handle_code, planned_at, sent_at, finished_at FROM xxl_job_log WHERE id > ? LIMIT ?", first, min(made, sortedRuns-made))

@@ -111,22 +111,19 @@ func TestAStoreInTroubleIsAskedToDeleteNothing(t *testing.T) {
 	})
 }
 
+// keepFour has four outputs kept in one object.
+func (b *bench) keepFour() []Run {
+	return b.kept([]string{"run 0"}, []string{"run 1"}, []string{"run 2"}, []string{"run 3"})
+}
+
 // TestACopyThatCannotBeReadHoldsNothingUp: an object that the store has lost is moved nowhere; others are moved, and empty ones deleted.
 func TestACopyThatCannotBeReadHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := newBench(t, pool)
-		keep := func() (runs []Run) {
-			for i := range 4 {
-				runs = append(runs, b.run(fmt.Sprintf("run %d", i)))
-			}
-			b.s.Offer(b.ends(runs...))
-			b.step(b.s)
-			return runs
-		}
-		lost := keep()
+		lost := b.keepFour()
 		clear(b.store.objects)
-		left, empty := keep(), keep()
+		left, empty := b.keepFour(), b.keepFour()
 		for _, gone := range append(append(append([]Run(nil), lost[1:]...), left[1:]...), empty...) {
 			b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
 			if err := b.s.forget(t.Context(), []int64{gone.ID}); err != nil {
@@ -155,19 +152,11 @@ func TestWhatAnotherInstallationHasStaysInTheStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := newBench(t, pool)
-		keep := func() (runs []Run) {
-			for i := range 4 {
-				runs = append(runs, b.run(fmt.Sprintf("run %d", i)))
-			}
-			b.s.Offer(b.ends(runs...))
-			b.step(b.s)
-			return runs
-		}
-		thin, theirs := keep(), keep()
+		thin, theirs := b.keepFour(), b.keepFour()
 		b.limit.Shared = b.row(theirs[0].ID).ObjectID
 		before := maps.Clone(b.store.objects)
 		place := b.row(thin[0].ID).ObjectID
-		ours := keep()
+		ours := b.keepFour()
 		for _, gone := range slices.Concat(thin[1:], theirs, ours) {
 			b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
 			if err := b.s.forget(t.Context(), []int64{gone.ID}); err != nil {
@@ -200,7 +189,7 @@ func TestWhatAnotherInstallationHasStaysInTheStore(t *testing.T) {
 
 		mine := NewDatabase(pool)
 		b.s = b.service(func(c *Config) { c.Store = mine })
-		kept := keep()
+		kept := b.keepFour()
 		at := b.row(kept[0].ID).ObjectID
 		b.limit.Shared = at
 		for _, r := range kept {

@@ -271,25 +271,7 @@ func TestAnyAdminHandsOver(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
 		_, b := startExecutor(t, balance(t, one, two))
-		both := func(logID int64) int { return one.of(logID) + two.of(logID) }
-		everything(t, one, 1, b, both)
-		everything(t, two, 11, b, both)
-		var calls sync.WaitGroup
-		for i := range int64(60) {
-			calls.Go(func() {
-				a := []*admin{one, two}[i%2]
-				if answer, err := a.client.Run(limited(t), target, runOf(100+i, "count")); err != nil || !answer.OK() {
-					t.Errorf("run %d: %+v, %v", i, answer, err)
-				}
-			})
-		}
-		calls.Wait()
-		for i := range int64(60) {
-			eventually(t, "all results", func() bool { return both(100+i) == 1 })
-			if n := b.of(100 + i); n != 1 {
-				t.Errorf("run %d began %d times", i, n)
-			}
-		}
+		doEverything(t, one, two, b)
 		eventually(t, "nothing is left in the database", func() bool { return rows(t, pool) == 0 })
 	})
 }
@@ -381,7 +363,7 @@ func TestAnAdminThatDiesWithACallLosesNothing(t *testing.T) {
 // over is a context whose time is over when that is closed.
 type over struct {
 	context.Context
-	over chan struct{}
+	over <-chan struct{}
 }
 
 func (o over) Done() <-chan struct{} { return o.over }
@@ -401,11 +383,11 @@ func TestACallThatNobodyFetchesHasNotArrived(t *testing.T) {
 		for name, others := range map[string]bool{"alone": false, "with others": true} {
 			t.Run(name, func(t *testing.T) {
 				a := newAdmin(t, pool, others)
-				ctx := over{limited(t), make(chan struct{})}
+				expired := make(chan struct{})
 				ended := make(chan error, 1)
-				go func() { _, err := a.client.Beat(ctx, target); ended <- err }()
+				go func() { _, err := a.client.Beat(over{limited(t), expired}, target); ended <- err }()
 				eventually(t, "the call waits", func() bool { return a.Waiting() == 1 && (!others || rows(t, pool) == 1) }) // what is being written may have been fetched
-				close(ctx.over)
+				close(expired)
 				err := <-ended
 				if err == nil || wire.Delivered(err) || wire.FaultOf(err) != wire.FaultNotFetched || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%v, fault %s", err, wire.FaultOf(err))
@@ -675,23 +657,6 @@ func (u *until) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// overdue is a context whose time is over when something has happened.
-type overdue struct {
-	context.Context
-	over <-chan struct{}
-}
-
-func (o overdue) Done() <-chan struct{} { return o.over }
-
-func (o overdue) Err() error {
-	select {
-	case <-o.over:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
-}
-
 // TestWithoutTheDatabaseItIsInDoubt: a call that was to go by the database may be there.
 func TestWithoutTheDatabaseItIsInDoubt(t *testing.T) {
 	t.Parallel()
@@ -707,7 +672,7 @@ func TestWithoutTheDatabaseItIsInDoubt(t *testing.T) {
 			}
 		}()
 		// Its time is over when that was tried, however long a busy machine takes to it.
-		if _, err := a.client.Beat(overdue{t.Context(), tried.said}, target); !wire.Delivered(err) || wire.FaultOf(err) != wire.FaultLate {
+		if _, err := a.client.Beat(over{t.Context(), tried.said}, target); !wire.Delivered(err) || wire.FaultOf(err) != wire.FaultLate {
 			t.Errorf("%v, fault %s", err, wire.FaultOf(err))
 		}
 		// Where both meet, it has no part in it.

@@ -162,22 +162,6 @@ func TestManyJobsAreCountedNowAndThen(t *testing.T) {
 	})
 }
 
-func insertRun(t *testing.T, pool *db.Pool, group, job int64, at time.Time, code, handled int64, note string) int64 {
-	t.Helper()
-	id, err := db.InsertRuns(t.Context(), pool, []db.NewRun{{
-		JobGroup: group, JobID: job, TriggerTime: pool.Wall(at), PlannedAt: at.UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: code, Message: note,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if handled != 0 {
-		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = ? WHERE id = ?", handled, id); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return id
-}
-
 // startedAt makes a job started with a next time.
 func (b *bundle) startedAt(t *testing.T, id int64, next time.Time) {
 	t.Helper()
@@ -196,29 +180,29 @@ func TestTheDashboardFindsTroubles(t *testing.T) {
 		}
 		now := b.now
 		failing, recovered, closed, killed, skipped := b.create(t, nil), b.create(t, nil), b.create(t, func(in *manage.JobInput) { in.Group = b.closed }), b.create(t, nil), b.create(t, nil)
-		insertRun(t, pool, b.group, failing, now.Add(-3*time.Hour), 200, 200, "")
-		insertRun(t, pool, b.group, failing, now.Add(-2*time.Hour), 500, 0, "result: no executor is registered")
-		last := insertRun(t, pool, b.group, failing, now.Add(-time.Hour-time.Minute), 200, 502, "")
-		insertRun(t, pool, b.group, recovered, now.Add(-2*time.Hour), 200, 500, "")
-		insertRun(t, pool, b.group, recovered, now.Add(-time.Hour), 200, 200, "")
-		insertRun(t, pool, b.closed, closed, now.Add(-time.Hour), 200, 500, "killed by ann: the executor's own words")
-		ended := insertRun(t, pool, b.group, killed, now.Add(-time.Hour), 200, 500, "")
+		dbtest.InsertRun(t, pool, b.group, failing, now.Add(-3*time.Hour), 200, 200, "")
+		dbtest.InsertRun(t, pool, b.group, failing, now.Add(-2*time.Hour), 500, 0, "result: no executor is registered")
+		last := dbtest.InsertRun(t, pool, b.group, failing, now.Add(-time.Hour-time.Minute), 200, 502, "")
+		dbtest.InsertRun(t, pool, b.group, recovered, now.Add(-2*time.Hour), 200, 500, "")
+		dbtest.InsertRun(t, pool, b.group, recovered, now.Add(-time.Hour), 200, 200, "")
+		dbtest.InsertRun(t, pool, b.closed, closed, now.Add(-time.Hour), 200, 500, "killed by ann: the executor's own words")
+		ended := dbtest.InsertRun(t, pool, b.group, killed, now.Add(-time.Hour), 200, 500, "")
 		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = 6 WHERE id = ?", ended); err != nil {
 			t.Fatal(err)
 		}
-		passed := insertRun(t, pool, b.group, skipped, now.Add(-time.Hour), 500, 0, "")
+		passed := dbtest.InsertRun(t, pool, b.group, skipped, now.Add(-time.Hour), 500, 0, "")
 		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = 8 WHERE id = ?", passed); err != nil {
 			t.Fatal(err)
 		}
-		long := insertRun(t, pool, b.group, recovered, now.Add(-90*time.Minute), 200, 0, "")
-		insertRun(t, pool, b.group, recovered, now.Add(-50*time.Minute), 200, 0, "") // may take an hour
-		warned := insertRun(t, pool, b.group, killed, now.Add(-10*time.Minute), 200, 0, "")
+		long := dbtest.InsertRun(t, pool, b.group, recovered, now.Add(-90*time.Minute), 200, 0, "")
+		dbtest.InsertRun(t, pool, b.group, recovered, now.Add(-50*time.Minute), 200, 0, "") // may take an hour
+		warned := dbtest.InsertRun(t, pool, b.group, killed, now.Add(-10*time.Minute), 200, 0, "")
 		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET warn_after_seconds = 300 WHERE id = ?", killed); err != nil {
 			t.Fatal(err)
 		}
-		unsent := insertRun(t, pool, b.group, skipped, now.Add(-time.Minute), 0, 0, "")
-		insertRun(t, pool, b.group, skipped, now.Add(-time.Second), 0, 0, "") // on its way
-		insertRun(t, pool, b.group, skipped, now.Add(time.Minute), 0, 0, "")  // a retry that waits
+		unsent := dbtest.InsertRun(t, pool, b.group, skipped, now.Add(-time.Minute), 0, 0, "")
+		dbtest.InsertRun(t, pool, b.group, skipped, now.Add(-time.Second), 0, 0, "") // on its way
+		dbtest.InsertRun(t, pool, b.group, skipped, now.Add(time.Minute), 0, 0, "")  // a retry that waits
 		b.startedAt(t, failing, now.Add(-2*time.Minute))
 		b.startedAt(t, recovered, now.Add(-2*time.Second))
 
@@ -252,10 +236,10 @@ func TestAFailingJobIsFoundBehindThoseThatFailOften(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool)
 		quiet, odd, recovered, noisy := b.create(t, nil), b.create(t, nil), b.create(t, nil), b.create(t, nil)
-		last := insertRun(t, pool, b.group, quiet, b.now.Add(-20*time.Hour), 200, 500, "")
-		insertRun(t, pool, b.group, odd, b.now.Add(-20*time.Hour), 200, 7, "") // an executor's own code
-		insertRun(t, pool, b.group, recovered, b.now.Add(-19*time.Hour), 200, 500, "")
-		insertRun(t, pool, b.group, recovered, b.now.Add(-18*time.Hour), 200, 200, "")
+		last := dbtest.InsertRun(t, pool, b.group, quiet, b.now.Add(-20*time.Hour), 200, 500, "")
+		dbtest.InsertRun(t, pool, b.group, odd, b.now.Add(-20*time.Hour), 200, 7, "") // an executor's own code
+		dbtest.InsertRun(t, pool, b.group, recovered, b.now.Add(-19*time.Hour), 200, 500, "")
+		dbtest.InsertRun(t, pool, b.group, recovered, b.now.Add(-18*time.Hour), 200, 200, "")
 		const often = 3000
 		runs := make([]db.NewRun, often)
 		for i := range runs {
