@@ -11,45 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/views/browsertest"
 )
 
-// openChromium starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
+// openChromium is [browsertest.Open] with a window and a profile.
 func openChromium(t *testing.T) context.Context {
 	t.Helper()
-	options := browsertest.Options(t)
 	profile, err := os.MkdirTemp("", "punctual-browser")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Not t.TempDir: the browser's helpers may still write for a moment after it has ended, and a file more is no failure.
 	t.Cleanup(func() { _ = os.RemoveAll(profile) })
-	options = append(options, chromedp.WindowSize(1440, 900), chromedp.UserDataDir(profile))
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
-	t.Cleanup(cancel)
-	chromedp.ListenTarget(ctx, func(event any) {
-		switch e := event.(type) {
-		case *page.EventJavascriptDialogOpening: // a changed form is left
-			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(true)) }()
-		case *runtime.EventExceptionThrown:
-			t.Errorf("exception: %s", e.ExceptionDetails.Error())
-		case *runtime.EventConsoleAPICalled:
-			text := string(e.Args[0].Value)
-			if e.Type == runtime.APITypeError && !strings.HasPrefix(text, `"Response Status Error Code`) && !strings.HasPrefix(text, `"htmx:`) {
-				t.Errorf("console: %+v", e.Args[0])
-			}
-		}
-	})
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("start the browser: %v", err)
-	}
-	return ctx
+	return browsertest.Open(t, chromedp.WindowSize(1440, 900), chromedp.UserDataDir(profile))
 }
 
 // TestTheStoryInABrowser is what a newcomer does, by clicking and typing.

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
 )
@@ -35,61 +35,6 @@ func (h *heard) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.String()
-}
-
-// everyColumn is all that the database has, by table and column.
-func everyColumn(t *testing.T, pool *db.Pool) map[string]string {
-	t.Helper()
-	query := "SELECT name FROM sqlite_master WHERE type = 'table'"
-	if pool.Dialect() == db.MySQL {
-		query = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
-	}
-	shown := make(map[string]string)
-	for _, table := range firstColumn(t, pool, query) {
-		rows, err := pool.QueryContext(t.Context(), "SELECT * FROM "+table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		into := make([]any, len(columns))
-		for i := range into {
-			into[i] = new([]byte)
-		}
-		for rows.Next() {
-			if err := rows.Scan(into...); err != nil {
-				t.Fatal(err)
-			}
-			for i, value := range into {
-				shown[table+"."+columns[i]] += string(*value.(*[]byte)) + "\n"
-			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return shown
-}
-
-func firstColumn(t *testing.T, pool *db.Pool, query string) (all []string) {
-	t.Helper()
-	rows, err := pool.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, text)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // tellAll is a job that says what it was given in every way that there is, and fails when it is told to.
@@ -184,7 +129,7 @@ steps:
 		c.json(http.StatusCreated, &flow, "POST", "/jobs", fmt.Sprintf(`{"group_id":%s,"description":"flow","author":"a","kind":"FLOW","script":%q}`, number, source))
 		page := root.runOnce(fmt.Sprintf("/jobs/%d", flow.ID), url.Values{"param": {"of the flow"}})
 		eventually(t, "it asks", func() bool { return strings.Contains(root.get(page).body, "at-approval") })
-		runs := firstColumn(t, a.pool, "SELECT id FROM xxl_job_log ORDER BY id")
+		runs := dbtest.Column(t, a.pool, "SELECT id FROM xxl_job_log ORDER BY id")
 		if len(runs) < 7 {
 			t.Errorf("%d runs", len(runs))
 		}
@@ -192,7 +137,7 @@ steps:
 			return strings.Contains(told.String(), "POST /"+word+"?token=") && strings.Contains(told.String(), "POST /"+word+" HTTP")
 		})
 
-		shown := everyColumn(t, a.pool)
+		shown := dbtest.EveryColumn(t, a.pool)
 		shown["the log"], shown["what programs were told"] = log.String(), strings.NewReplacer("/"+word, "", "?token="+word, "").Replace(told.String()) // the address is theirs
 		found := make(map[string]bool)                                                                                                                  // each kind of page, once one was answered
 		see := func(kind, what string, got answer) {
@@ -254,7 +199,7 @@ steps:
 				}
 			}
 		}
-		if !strings.Contains(shown[page], "***") || !strings.Contains(strings.Join(firstColumn(t, a.pool, "SELECT handle_msg FROM xxl_job_log WHERE handle_code = 500"), ""), "***") {
+		if !strings.Contains(shown[page], "***") || !strings.Contains(strings.Join(dbtest.Column(t, a.pool, "SELECT handle_msg FROM xxl_job_log WHERE handle_code = 500"), ""), "***") {
 			t.Error("where the secret stood there is nothing")
 		}
 	})

@@ -5,8 +5,11 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -35,6 +38,33 @@ func Options(t *testing.T) []chromedp.ExecAllocatorOption {
 	}
 	t.Skip("there is no chromium: make deps, or apt-get install chromium-headless-shell fonts-noto-cjk, to try pages in a browser")
 	return nil
+}
+
+// Open starts a browser and fails the test on anything its console reports, such as a breach of the policy.
+func Open(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), append(Options(t), options...)...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
+	t.Cleanup(cancel)
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *page.EventJavascriptDialogOpening: // a changed form is left
+			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(true)) }()
+		case *runtime.EventExceptionThrown:
+			t.Errorf("exception: %s", e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			// htmx notes every refused or replaced request as an error, and the tests make some on purpose.
+			text := string(e.Args[0].Value)
+			if e.Type == runtime.APITypeError && !strings.HasPrefix(text, `"Response Status Error Code`) && !strings.HasPrefix(text, `"htmx:`) {
+				t.Errorf("console: %+v", e.Args[0])
+			}
+		}
+	})
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return ctx
 }
 
 // Run does things in a browser one after the other. Each has [executortest.Patience] to itself: on a busy machine many of them together may take

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/layout"
 )
 
@@ -31,7 +32,7 @@ func TestAccessibility(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	browser := open(t)
+	browser := browsertest.Open(t)
 	f := fakes{Printer: locales.New().Printer(locales.English), now: time.Now()}
 	for _, theme := range []layout.Theme{layout.ThemeLight, layout.ThemeDark} {
 		for _, width := range []int64{1440, 390} {

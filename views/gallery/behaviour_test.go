@@ -273,7 +273,7 @@ func (u until) Do(ctx context.Context) error {
 
 func TestBehaviour(t *testing.T) {
 	c, server := newConsole(t)
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	visit := func(path string) chromedp.Action { return chromedp.Navigate(server.URL + path) }
 	do(t, chromedp.EmulateViewport(1440, 900))
 
@@ -415,7 +415,7 @@ func TestAPageThatIsSeldomDrawnNoticesALostServer(t *testing.T) {
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	const mark = `document.documentElement.dataset.live`
 	do(t, chromedp.Navigate(server.URL+"/forecast"), until(mark+` === "live"`))
 	<-drawn
@@ -460,7 +460,7 @@ func TestTheChoiceInThePaletteStaysWithItsHit(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	chosen := func(hit string) chromedp.Action {
 		return until(`(hit => hit?.getAttribute("href") === ` + strconv.Quote(hit) + ` && document.querySelector("[name=q]").getAttribute("aria-activedescendant") === hit.id)(document.querySelector("[data-hit][aria-selected=true]"))`)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/layout"
 )
 
@@ -35,7 +36,7 @@ func TestTheMainThingIsAboveTheFold(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	browser := open(t)
+	browser := browsertest.Open(t)
 	for page, thing := range map[string]string{
 		"pauses-empty": "[name=strategy]", "pauses": "tbody tr", "jobs": "tbody tr:nth-child(4)", "runs": "tbody tr:nth-child(6)", "job": ".run-bars", "run-failed": "[data-log-lines], .log ol",
 		"executor": "tbody tr:nth-child(4)", "executors": "tbody tr:nth-child(3)", "nodes-unwell": "tbody tr", "backfill": "[name=at_once]", "slowest": "tbody tr", "calendars": "[name=file]",

@@ -16,6 +16,7 @@ import (
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/layout"
 )
 
@@ -67,7 +68,7 @@ func TestHeadsHoldTheirLine(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	// Nobody answers what scripts ask for. All pages have one frame and its styles, so that one is loaded, and the others take its place there,
 	// which takes a fifth of the time.
 	do(t, chromedp.EmulateViewport(1280, 720), emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(server.URL+"/"))

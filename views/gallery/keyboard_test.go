@@ -17,6 +17,7 @@ import (
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -48,7 +49,7 @@ func TestTheListHasTheFocusAfterADeed(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	do(t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server.URL+"/jobs"), until(`window.htmx !== undefined`),
 		chromedp.Click(`#job-7 .pick`), chromedp.Focus(`.bulk-bar [value=stop]`), chromedp.KeyEvent(kb.Enter), until(`document.querySelector("dialog[open] .primary")`),
 		chromedp.Focus(`dialog .primary`), chromedp.KeyEvent(kb.Enter), until(`document.activeElement.matches("dialog h1")`),
@@ -71,7 +72,7 @@ func TestTheWeekIsOneStop(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	back := chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(input.ModifierShift))
 	day := until(`document.activeElement.matches(".heat tbody tr:nth-child(2) td:first-child a")`)
 	do(t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server.URL+"/"), until(`document.querySelector(".heat-scroll").tabIndex === -1`),
@@ -115,7 +116,7 @@ func TestDialogsSayWhatTheyAskAndBeginThere(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	do(t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server.URL+"/"), until(`window.htmx !== undefined`))
 	for name := range panels {
 		var wrong []string
@@ -168,7 +169,7 @@ func TestWhatAPageIsForIsInSight(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	do(t, chromedp.EmulateViewport(1280, 720))
 	for name := range shown {
 		var wrong []string
@@ -219,7 +220,7 @@ func TestLinksLeadFarDown(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	do(t, chromedp.EmulateViewport(1280, 720))
 	for name, want := range map[string]int{"dashboard": 3, "dashboard-calm": 3, "job": 4, "job-failing": 4, "run-failed": 2, "run-live": 2, "run-flow": 2} {
 		var wrong []string

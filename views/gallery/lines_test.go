@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -107,7 +108,7 @@ func newLines(t *testing.T) *httptest.Server {
 // TestLinesHold looks at what has to stay on its line where there is little room: cron texts, weekdays, and the menu beside its buttons; and
 // at lines that somebody has to meet with a finger.
 func TestLinesHold(t *testing.T) {
-	server, do := newLines(t), doer(open(t))
+	server, do := newLines(t), doer(browsertest.Open(t))
 	see := func(t *testing.T, width int64, path string, expressions ...string) {
 		t.Helper()
 		do(t, chromedp.EmulateViewport(width, 844), chromedp.Navigate(server.URL+path))

@@ -9,13 +9,14 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/punctual-job/punctual/views/browsertest"
 )
 
 // TestOutputLetsGoForReadersOnly has the box of live output change its size in every way that no reader is behind, and then
 // has a reader scroll up.
 func TestOutputLetsGoForReadersOnly(t *testing.T) {
 	c, server := newConsole(t)
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	const (
 		box      = `document.querySelector("[data-log-lines]")`
 		atEnd    = box + `.scrollHeight - ` + box + `.scrollTop - ` + box + `.clientHeight < 24`
@@ -59,7 +60,7 @@ func TestOutputLetsGoForReadersOnly(t *testing.T) {
 // of it is a reader who scrolls up.
 func TestOutputKeepsToTheEndOfAFastWriter(t *testing.T) {
 	c, server := newConsole(t)
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	const (
 		box      = `document.querySelector("[data-log-lines]")`
 		lastLine = `document.querySelector("[data-log-lines] li:last-child").value`

@@ -19,6 +19,7 @@ import (
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/layout"
 )
 
@@ -37,7 +38,7 @@ func TestScreenshots(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	browser := open(t)
+	browser := browsertest.Open(t)
 
 	for _, s := range shots() {
 		f := fakes{Printer: locales.New().Printer(s.lang), now: time.Now()}

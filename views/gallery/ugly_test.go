@@ -24,6 +24,7 @@ import (
 	"github.com/punctual-job/punctual/static"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
+	"github.com/punctual-job/punctual/views/browsertest"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/groups"
@@ -378,7 +379,7 @@ func TestUglyDataKeepsItsPlace(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	do := doer(open(t))
+	do := doer(browsertest.Open(t))
 	do(t, chromedp.Navigate(server.URL+"/"))
 	for _, size := range [][2]int64{{1280, 720}, {390, 844}} {
 		do(t, chromedp.EmulateViewport(size[0], size[1]))
