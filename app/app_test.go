@@ -41,6 +41,7 @@ func testOptions(t *testing.T) Options {
 	return Options{
 		Listener: listener, DataDir: dbtest.Folder(t), UnsafeDB: true, AdminPassword: testPassword, Sample: SampleOff, HTTPJobs: SampleOff, Zone: dbtest.Zone,
 		PasswordCost: quick, AccessToken: "test-token", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), DrainTimeout: executortest.Patience, Version: "test",
+		lastWrite: executortest.Patience / 2, // however busy the database is
 	}
 }
 

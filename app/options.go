@@ -70,6 +70,7 @@ type Options struct {
 	existing     bool             // and not made where there is none
 	apiLimit     api.Limit        // of requests, for tests; default that of api
 	clock        func() time.Time // of all admins, for tests; default the database's
+	lastWrite    time.Duration    // of a stop, each, for tests; default that of scheduler
 	loginNow     func() time.Time // of what a login takes: attempts come back by it, and sign-ins end; for tests; default the engine's
 	auditTargets []auditlog.Target
 	proxies      []*net.IPNet

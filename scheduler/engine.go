@@ -103,6 +103,7 @@ type Config struct {
 	MissedAfter   time.Duration // an executor that has not renewed its registration for this long is asked whether it lives; 35 s
 	SweepEvery    time.Duration // period of the sweeps; 5 s
 	CarryFor      time.Duration // the outcome of a sending waits for the run's result, which takes it along, for so long; 300 ms
+	LastWrite     time.Duration // how long each of the last writes of a stop may take while the stop has time; 5 s
 	PerAddress    int           // calls to one executor address at a time; 256
 	PerJob        int           // of these, calls for one job; 64
 	MaxQueued     int           // runs unsent on this node, from which on nothing more is claimed; 100,000
@@ -158,6 +159,7 @@ func (c Config) withDefaults() Config {
 	c.watchTick = cmp.Or(c.watchTick, time.Second)
 	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
 	c.CarryFor = cmp.Or(c.CarryFor, carryFor)
+	c.LastWrite = cmp.Or(c.LastWrite, 5*time.Second)
 	c.PerAddress = cmp.Or(c.PerAddress, 256)
 	c.PerJob = cmp.Or(c.PerJob, 64)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
@@ -436,19 +438,19 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	late := context.WithoutCancel(ctx)
 	err = errors.Join(err, e.archive.Stop(late))
-	counters, cancel := unhurried(ctx, upkeep.StopsWithin)
+	counters, cancel := unhurried(ctx, upkeep.StopsWithin, e.cfg.LastWrite)
 	defer cancel()
 	err = errors.Join(err, e.upkeep.Stop(counters))
-	farewell, cancel := unhurried(ctx, cluster.StopsWithin)
+	farewell, cancel := unhurried(ctx, cluster.StopsWithin, e.cfg.LastWrite)
 	defer cancel()
 	return errors.Join(err, e.node.Stop(farewell))
 }
 
-// unhurried is the context of a last write: it has the least time that it asks for also when ctx has ended, and five times that while ctx
-// goes on, since a busy database may take a second to commit.
-func unhurried(ctx context.Context, least time.Duration) (context.Context, context.CancelFunc) {
+// unhurried is the context of a last write: it has the least time that it asks for also when ctx has ended, and the most while ctx goes on, since
+// a busy database may take a second to commit.
+func unhurried(ctx context.Context, least, most time.Duration) (context.Context, context.CancelFunc) {
 	now := time.Now()
-	end := now.Add(5 * least)
+	end := now.Add(most)
 	if given, ok := ctx.Deadline(); ok && given.Before(end) {
 		end = given
 	}

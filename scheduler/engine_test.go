@@ -167,6 +167,7 @@ func newEngine(t *testing.T, pool *db.Pool, executors Executors, configure func(
 		CarryFor: 2 * carryEvery, // what tests wait for most
 		// What is due now is claimed in time, however busy the machine is that writes it down.
 		MisfireAfter: executortest.Patience / 2,
+		LastWrite:    executortest.Patience / 2,
 	}
 	if configure != nil {
 		configure(&cfg)

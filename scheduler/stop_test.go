@@ -70,13 +70,13 @@ func TestLastWritesAreGivenTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for left, want := range map[time.Duration]time.Duration{-time.Second: time.Second, 0: time.Second, 100 * time.Millisecond: time.Second, 3 * time.Second: 3 * time.Second, time.Minute: 5 * time.Second} {
 			given, cancel := context.WithTimeout(t.Context(), left)
-			ctx, done := unhurried(given, time.Second)
+			ctx, done := unhurried(given, time.Second, 5*time.Second)
 			if end, _ := ctx.Deadline(); time.Until(end) != want {
 				t.Errorf("with %v left: %v, want %v", left, time.Until(end), want)
 			}
 			done()
 			cancel()
-			if ctx, done = unhurried(given, time.Second); ctx.Err() != nil {
+			if ctx, done = unhurried(given, time.Second, 5*time.Second); ctx.Err() != nil {
 				t.Errorf("with %v left, cancelled: %v", left, ctx.Err())
 			}
 			if end, _ := ctx.Deadline(); time.Until(end) != time.Second {
@@ -84,7 +84,7 @@ func TestLastWritesAreGivenTime(t *testing.T) {
 			}
 			done()
 		}
-		ctx, done := unhurried(t.Context(), time.Second)
+		ctx, done := unhurried(t.Context(), time.Second, 5*time.Second)
 		defer done()
 		if end, _ := ctx.Deadline(); time.Until(end) != 5*time.Second {
 			t.Errorf("without an end: %v", time.Until(end))
