@@ -68,12 +68,12 @@ func Suggest(ctx context.Context, kind string, of Admin, word string) (names []s
 	return names
 }
 
-// suggested is where the names of a kind are read. A search narrows them where there may be many.
+// suggested is where the names of a kind are read. A search narrows them where there may be many; groups are some hundred at most, and all read.
 var suggested = map[string]struct {
 	path, search, field string
 	limit               int
 }{
 	"jobs":      {"/jobs", "text", "description", maxSuggested},
-	"groups":    {"/groups", "", "app_name", maxSuggested},
+	"groups":    {"/groups", "", "app_name", 0},
 	"calendars": {"/calendars", "", "name", unpaged},
 }
