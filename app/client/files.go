@@ -375,8 +375,10 @@ func (c ApplyCmd) apply(ctx context.Context, a *api, s Streams, texts []FileText
 			return c.show(p, c.files, s)
 		case errors.Is(err, errInterrupted):
 			return c.failed(&ExitError{codeInterrupted, errors.New("interrupted; the files may be applied all the same: punctual diff tells")}, c.files, s)
-		case refused == nil || refused.Status != http.StatusPreconditionFailed || plans == maxPlans:
+		case refused == nil || refused.Status != http.StatusPreconditionFailed:
 			return c.failed(err, c.files, s)
+		case plans == maxPlans:
+			return c.failed(fmt.Errorf("jobs were changed %d times between the plan and its doing, by somebody or something else; the files are not applied: apply again", plans), c.files, s)
 		}
 	}
 }
