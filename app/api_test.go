@@ -157,6 +157,8 @@ func TestTheAPISaysWhichFieldIsWrong(t *testing.T) {
 				[]string{"body parameter job.error.text", "body tags job.error.text"}},
 			{"a group that is not there", "POST", "/jobs", `{"group_id":99,"description":"d","author":"a","handler":"h"}`, 422, "invalid", []string{"body group_id job.error.group"}},
 			{"a parameter that there is not", "GET", "/jobs?page=2", "", 422, "invalid", []string{"query page error.parameter"}},
+			{"one with a percent sign", "GET", "/jobs?text=100%", "", 422, "invalid", []string{"query text error.escape"}},
+			{"a dry run with a semicolon", "DELETE", "/jobs/1?dry_run=true;", "", 422, "invalid", []string{"query dry_run error.escape"}},
 			{"one that cannot be read", "GET", "/jobs?limit=x", "", 422, "invalid", []string{"query limit error.integer"}},
 			{"a time that cannot be read", "GET", "/runs?since=x", "", 422, "invalid", []string{"query since error.datetime"}},
 			{"a number of a job that cannot be read", "GET", "/jobs/x", "", 422, "invalid", []string{"path id error.integer"}},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,11 +78,19 @@ var noToken = []map[string][]string{{}}
 
 func isOpen(o *huma.Operation) bool { return len(o.Security) == 1 && len(o.Security[0]) == 0 }
 
-// wrongParameter refuses what huma would not see: a parameter without its value where nothing is none, which it would take for one that
-// is not named, and the same one twice, of which only the first would count.
+// wrongParameter refuses what huma would not see: a parameter that cannot be read, or is without its value where nothing is none, which it
+// would take for one that is not named, and the same one twice, of which only the first would count.
 func wrongParameter(hc huma.Context) error {
 	u := hc.URL()
-	query := u.Query()
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		for pair := range strings.SplitSeq(u.RawQuery, "&") {
+			if _, err := url.ParseQuery(pair); err != nil {
+				name, _, _ := strings.Cut(pair, "=")
+				return newParameterError(name, "api.error.escape")
+			}
+		}
+	}
 	for _, p := range hc.Operation().Parameters {
 		if p.In == "query" && len(query[p.Name]) > 1 {
 			return newParameterError(p.Name, "api.error.twice")
