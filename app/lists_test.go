@@ -65,6 +65,12 @@ func TestListsAreSorted(t *testing.T) {
 		for _, cursor := range []string{"17", "e30", "bm8"} {
 			program.json(422, new(refusal), "GET", "/jobs?sort=name&cursor="+cursor, "")
 		}
+		var first struct{ Next string }
+		program.json(200, &first, "GET", "/jobs?sort=name&limit=1", "")
+		for _, sort := range []string{"", "&sort=-name", "&sort=next", "&sort=last"} { // a place of one order is none of another
+			program.json(422, new(refusal), "GET", "/jobs?cursor="+first.Next+sort, "")
+		}
+		program.json(200, &first, "GET", "/jobs?sort=name&limit=1&cursor="+first.Next, "")
 
 		var runs []string
 		for i, took := range []int64{3000, 0, 9000, 500} {

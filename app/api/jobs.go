@@ -173,9 +173,15 @@ type jobPlace struct {
 	ID      int64  `json:"i"`
 }
 
-// placeOf is where a job stands in an order.
-func placeOf(j manage.PlacedJob, order db.JobOrder) string {
-	at := jobPlace{ID: j.ID}
+// jobCursor is a place with the sort that it is of.
+type jobCursor struct {
+	Sort string `json:"o"`
+	jobPlace
+}
+
+// placeOf is where a job stands in a sort of an order.
+func placeOf(j manage.PlacedJob, sort string, order db.JobOrder) string {
+	at := jobCursor{sort, jobPlace{ID: j.ID}}
 	switch order {
 	case db.OrderNewest:
 	case db.OrderName:
@@ -207,12 +213,12 @@ func (q *jobQuery) order(f *manage.JobFilter) error {
 	if q.Cursor == "" {
 		return nil
 	}
-	var at jobPlace
+	var at jobCursor
 	text, err := base64.RawURLEncoding.DecodeString(q.Cursor)
-	if err != nil || json.Unmarshal(text, &at) != nil || at.ID <= 0 || !utf8.ValidString(at.Name) {
+	if err != nil || json.Unmarshal(text, &at) != nil || at.Sort != q.Sort || at.ID <= 0 || !utf8.ValidString(at.Name) {
 		return errOtherSort
 	}
-	f.After = (*db.JobPlace)(&at)
+	f.After = (*db.JobPlace)(&at.jobPlace)
 	return nil
 }
 
@@ -232,7 +238,7 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 	}
 	page := cut(rows, in.Limit, func(j manage.PlacedJob) int64 { return j.ID })
 	if page.Body.Next != "" && f.Order != db.OrderNewest {
-		page.Body.Next = placeOf(rows[in.Limit-1], f.Order)
+		page.Body.Next = placeOf(rows[in.Limit-1], in.Sort, f.Order)
 	}
 	short := madeOf(page.Body.Items, func(j manage.PlacedJob) db.ListJobsRow { return manage.ListRow(j.Job) })
 	deadlines, err := a.Manage.Jobs.Deadlines(ctx, short, &held)
