@@ -108,7 +108,7 @@ func parseReport(body []byte) (r scheduler.Report, err error) {
 	if err := decoder.Decode(&in); err != nil {
 		return r, problem.New(problem.Malformed, "problem.callback.body").Because(err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) || !eachOnce(body) {
 		return r, problem.New(problem.Malformed, "problem.callback.body")
 	}
 	if in.Waited < 0 || in.Waited > maxWaited.Seconds() {
@@ -125,6 +125,25 @@ func parseReport(body []byte) (r scheduler.Report, err error) {
 		return scheduler.Report{Message: cutAt(message, maxProgress)}, nil
 	}
 	return r, problem.InvalidFields(problem.Field{Name: "status", Key: "problem.callback.status"})
+}
+
+// eachOnce says that no member of a JSON object is there twice, of which encoding/json would take the last; it knows no capitals.
+func eachOnce(object []byte) bool {
+	names := make(map[string]bool)
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	_, err := decoder.Token() // the brace
+	for err == nil && decoder.More() {
+		var name json.Token
+		if name, err = decoder.Token(); err == nil {
+			key := strings.ToLower(fmt.Sprint(name))
+			if names[key] {
+				return false
+			}
+			names[key] = true
+			err = decoder.Decode(new(json.RawMessage))
+		}
+	}
+	return err == nil
 }
 
 // cutAt is a text of at most n characters.

@@ -13,7 +13,7 @@ func TestReportsAreRead(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]int{
 		`{"status":"success"}`: wire.CodeSuccess, `{"status":"failed","message":"disk full"}`: wire.CodeFail, ` {"message":"50 %","status":"progress"} `: 0,
-		``: -1, `{}`: -1, `[]`: -1, `null`: -1, `{"status":"done"}`: -1, `{"status":"success","waited":1.5}`: wire.CodeSuccess, `{"status":"success","waited":-1}`: -1, `{"status":"success","waited":1e9}`: -1, `{"status":"success","waited":"1"}`: -1, `{"status":1}`: -1, `{"status":"success"} {}`: -1, `{"status":"success","extra":1}`: -1, "{\"status\":\"success\",\"message\":\"\xff\"}": -1,
+		``: -1, `{}`: -1, `[]`: -1, `null`: -1, `{"status":"done"}`: -1, `{"status":"success","waited":1.5}`: wire.CodeSuccess, `{"status":"success","waited":-1}`: -1, `{"status":"success","waited":1e9}`: -1, `{"status":"success","waited":"1"}`: -1, `{"status":1}`: -1, `{"status":"success"} {}`: -1, `{"status":"success","extra":1}`: -1, `{"status":"success","status":"failed"}`: -1, `{"status":"progress","Status":"success"}`: -1, `{"status":"success"`: -1, "{\"status\":\"success\",\"message\":\"\xff\"}": -1,
 	} {
 		r, err := parseReport([]byte(body))
 		if (err != nil) != (want < 0) || err == nil && r.Code != want {
