@@ -36,9 +36,12 @@ func (c *contexts) named(name string) *namedContext {
 	return nil
 }
 
+// ContextsVariable names the file of the contexts, if it is another.
+const ContextsVariable = "PUNCTUAL_CONTEXTS"
+
 // contextsFile is where they are.
 func contextsFile() (string, error) {
-	if path := os.Getenv("PUNCTUAL_CONTEXTS"); path != "" {
+	if path := os.Getenv(ContextsVariable); path != "" {
 		return path, nil
 	}
 	dir, err := os.UserConfigDir()

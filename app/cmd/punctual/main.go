@@ -392,7 +392,7 @@ func ownVariables() []string {
 
 // clientVariables are those of the commands that speak to an admin. Whoever has them in the environment may also start one.
 func clientVariables() []string {
-	var names []string
+	names := []string{client.ContextsVariable}
 	for _, part := range []any{client.Admin{}, client.ApplyCmd{}} {
 		for _, v := range variables(reflect.ValueOf(part)) {
 			names = append(names, v.name)

@@ -247,8 +247,8 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 func TestAMisspeltVariableIsNamed(t *testing.T) {
 	t.Setenv("PUNCTUAL_LISTN", ":1")
 	t.Setenv("PUNCTUAL_DB", "x")
-	t.Setenv("PUNCTUAL_EXECUTOR_ADMIN", "http://localhost")                        // the executor's
-	for _, of := range []string{"URL", "TOKEN", "CONTEXT", "SOURCE", "REVISION"} { // the commands' that speak to an admin
+	t.Setenv("PUNCTUAL_EXECUTOR_ADMIN", "http://localhost")                                    // the executor's
+	for _, of := range []string{"URL", "TOKEN", "CONTEXT", "CONTEXTS", "SOURCE", "REVISION"} { // the commands' that speak to an admin
 		t.Setenv("PUNCTUAL_"+of, "x")
 	}
 	t.Setenv("PUNCTUAL_EXECUTOR_ALOW", "*")
