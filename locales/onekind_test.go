@@ -15,8 +15,8 @@ import (
 func TestOneWordForOneThing(t *testing.T) {
 	t.Parallel()
 	for lang, others := range map[string][]string{
-		Chinese:     {"报警", "终止任务", "回填", "过期补偿", "触发对账", "未来领取", "启动其他任务", "处理器", "准时自带", "短横", "关键字", "执行结果", "下次执行", "调度中心处理到", "延迟 P99", "……", "你"},
-		Traditional: {"報警", "終止任務", "回填", "觸發對帳", "未來領取", "啟動其他任務", "筆排程等", "處理器名稱", "通道", "存取權杖", "略過", "計劃", "表達式", "駁回", "批准", "簽名", "“", "工作流程的", "指令碼", "命令的", "這些命令", "步長", "短橫", "程式庫", "審批", "等待核准", "關鍵詞", "操作人", "接收方", "級別", "鏈路", "下線", "依逾期策略", "的逾期策略", "延遲 P99", "……", "你", "妳"},
+		Chinese:     {"报警", "终止任务", "回填", "过期补偿", "触发对账", "未来领取", "启动其他任务", "处理器", "准时自带", "短横", "关键字", "执行结果", "下次执行", "调度中心处理到", "延迟 P99", "星期一", "星期五", "星期日", "……", "你"},
+		Traditional: {"報警", "終止任務", "回填", "觸發對帳", "未來領取", "啟動其他任務", "筆排程等", "處理器名稱", "通道", "存取權杖", "略過", "計劃", "表達式", "駁回", "批准", "簽名", "“", "工作流程的", "指令碼", "命令的", "這些命令", "步長", "短橫", "程式庫", "審批", "等待核准", "關鍵詞", "操作人", "接收方", "級別", "鏈路", "下線", "依逾期策略", "的逾期策略", "延遲 P99", "星期一", "星期五", "星期日", "日曆", "視窗的", "……", "你", "妳"},
 		English:     {"Picked", "picked jobs", "picked runs", "As a table", `"Took`, "Going on", "anew after", "What fell in", "no longer counts", "counts for nothing", "2006-01-02", "Pick ", "Go on\"", "Take back", "Take out", "Put back", "Let it in", "Keep it out", "hears of", "Looked after by", "If it still runs", "When there are that many", "}} %", "99 %", "Delay p99", "outing strateg", "this admin", "its admin was", "its admin ended", "As a list"},
 	} {
 		for key, message := range messages(t, lang) {

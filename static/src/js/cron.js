@@ -5,7 +5,10 @@ import "cronstrue/locales/zh_TW";
 
 // What becomes of the library's words in a language. It keeps the English order, the time first and the year last, with words for
 // "only" that Chinese does not need.
-const orders = { en: (words) => words, "zh-CN": (words) => months(simplified(words)), "zh-TW": (words) => months(traditional(words)) };
+const orders = { en: (words) => words, "zh-CN": (words) => days(months(simplified(words)), "周"), "zh-TW": (words) => days(months(traditional(words)), "週") };
+
+// Days of the week are called as they are in the rest of the console, and are of each week as the days of a month are of each.
+const days = (words, week) => words.replace(/星期(?=[一二三四五六日])/g, week).replace(/(^| )(?=[周週])/g, "$1每");
 
 // Months are numbers in both, as days are; and those of no year are of each.
 const names = ["一月", "二月", "三月", "四月", "五月", "六月", "七月", "八月", "九月", "十月", "十一月", "十二月"];
@@ -28,7 +31,7 @@ function simplified(words) {
     .replace(/^(?=[\d:、]+$)/, "每天 ")
     .replace("整点 第", "整点第")
     .replace("个 星期", "个星期")
-    .replace("每月的最", "每月最")
+    .replace("每月的", "每月")
     .replace(/从(\d+)年至(\d+)年/, "$1 年至 $2 年");
 }
 
@@ -51,8 +54,8 @@ function traditional(words) {
     .replace(/(:\d\d |每小時 |每分鐘 )(?=\d)/, "$1第 ")
     .replace(/分$/, "分鐘")
     .replace("個 星期", "個星期")
-    .replace(/每月的 ?(?=[\d最])/, "每月 ")
-    .replace("每月 最", "每月最");
+    .replace(/每月的 ?(?=\d)/, "每月 ")
+    .replace(/每月的? ?(?=[最第])/, "每月");
 }
 
 const lang = document.documentElement.lang in orders ? document.documentElement.lang : "en";
