@@ -268,5 +268,7 @@ func TestLinesHold(t *testing.T) {
 	})
 	t.Run("a phone on its side shows the form, not its buttons", func(t *testing.T) {
 		do(t, chromedp.EmulateViewport(844, 390, chromedp.EmulateTouch), chromedp.Navigate(server.URL+"/page/job-new"), until(`getComputedStyle(document.querySelector(".form-foot")).position === "static"`))
+		// A window of 1280 by 1024 that is zoomed to 400 %.
+		do(t, chromedp.EmulateViewport(320, 256), chromedp.Navigate(server.URL+"/page/job-new"), until(`document.documentElement.scrollWidth <= 320 && getComputedStyle(document.querySelector(".form-foot")).position === "static"`))
 	})
 }
