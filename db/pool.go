@@ -169,8 +169,12 @@ func (p *Pool) Wall(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// FromWall turns what a DATETIME column holds back into an instant. A time that clocks leap over, as a midnight in Santiago, is as much later.
+// FromWall turns what a DATETIME column holds back into an instant. A time that clocks leap over, as a midnight in Santiago, is as much later; MySQL's
+// 0000-00-00, which reads as the zero time, stays none.
 func (p *Pool) FromWall(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
 	at := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), p.zone)
 	if missing := t.Truncate(time.Second).Sub(p.Wall(at)); missing > 0 {
 		at = at.Add(missing)

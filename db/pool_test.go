@@ -316,6 +316,9 @@ func TestWall(t *testing.T) {
 	if back := pool.FromWall(wall); !back.Equal(at.Truncate(time.Second)) {
 		t.Errorf("FromWall = %v, want %v", back, at.Truncate(time.Second))
 	}
+	if none := pool.FromWall(time.Time{}); !none.IsZero() { // 0000-00-00 in MySQL
+		t.Errorf("FromWall of no time = %v", none)
+	}
 }
 
 // TestAWallClockTimeThatNoClockShowsIsLater, so that the midnight of a day without one is on that day.
