@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
@@ -78,7 +79,7 @@ type ChannelFields struct {
 // channel is a way to tell people of alarms. What is secret of it goes in and never comes out.
 type channel struct {
 	ID    int64  `json:"id" minimum:"1"`
-	Kind  string `json:"kind" doc:"mail, dingtalk, wecom, feishu, slack, teams, telegram, pagerduty or webhook."`
+	Kind  string `json:"kind" doc:"One of those that a new channel may have."`
 	Group int64  `json:"group_id" doc:"Whose jobs' alarms it carries, and no others; 0: of all."`
 	ChannelFields
 	HasURL      bool         `json:"has_url"`
@@ -114,12 +115,24 @@ type ChannelChange struct {
 	Password   *string   `json:"password,omitempty" maxLength:"1000" doc:"Of the mail server; empty: none any more. It is not told again."`
 }
 
+// channelKind is a kind of [alarm.Kinds].
+type channelKind string
+
+// Schema implements [huma.SchemaProvider].
+func (channelKind) Schema(huma.Registry) *huma.Schema {
+	var kinds []alarm.Kind
+	for _, i := range alarm.Kinds() {
+		kinds = append(kinds, i.Kind)
+	}
+	return oneOf(kinds)
+}
+
 // newChannel is a channel as somebody wants it.
 type newChannel struct {
-	Name     string `json:"name" minLength:"1" maxLength:"64"`
-	Kind     string `json:"kind" enum:"mail,dingtalk,wecom,feishu,slack,teams,telegram,pagerduty,webhook" doc:"It does not change."`
-	Group    int64  `json:"group_id,omitempty" minimum:"1" doc:"Whose jobs' alarms it carries, and no others; without it of all. It does not change."`
-	EveryJob bool   `json:"every_job,omitempty" doc:"It begins with a route for all jobs."`
+	Name     string      `json:"name" minLength:"1" maxLength:"64"`
+	Kind     channelKind `json:"kind" doc:"It does not change."`
+	Group    int64       `json:"group_id,omitempty" minimum:"1" doc:"Whose jobs' alarms it carries, and no others; without it of all. It does not change."`
+	EveryJob bool        `json:"every_job,omitempty" doc:"It begins with a route for all jobs."`
 	ChannelChange
 }
 
@@ -259,7 +272,7 @@ func (a *API) alarms() {
 		text: "Of the channel's latest message, or else of an invented failure. Nothing is sent or kept."},
 		func(ctx context.Context, p auth.Principal, in *struct{ Body alarmWords }) (*struct{ Body wordsPreview }, error) {
 			b := in.Body
-			c := alarm.Channel{Kind: alarm.Kind(cmp.Or(b.Kind, string(alarm.KindMail)))}
+			c := alarm.Channel{Kind: alarm.Kind(cmp.Or(b.Kind, channelKind(alarm.KindMail)))}
 			if b.Channel != 0 {
 				stored, _, err := a.Manage.Channels.Get(ctx, p, b.Channel)
 				if err != nil {
@@ -281,11 +294,11 @@ func (a *API) alarms() {
 
 // alarmWords are words of a channel as somebody typed them.
 type alarmWords struct {
-	Channel  int64   `json:"channel_id,omitempty" minimum:"1" doc:"The channel whose words are to be changed: what is left out here is as it has it."`
-	Kind     string  `json:"kind,omitempty" enum:"mail,dingtalk,wecom,feishu,slack,teams,telegram,pagerduty,webhook" doc:"Without a channel: what it will be; mail if it is left out."`
-	Language *string `json:"language,omitempty" doc:"Of the message; empty: that of the installation."`
-	Subject  *string `json:"subject,omitempty" maxLength:"200" doc:"With placeholders in double braces; empty: the usual one."`
-	Text     *string `json:"text,omitempty" maxLength:"4000" doc:"As the subject."`
+	Channel  int64       `json:"channel_id,omitempty" minimum:"1" doc:"The channel whose words are to be changed: what is left out here is as it has it."`
+	Kind     channelKind `json:"kind,omitempty" doc:"Without a channel: what it will be; mail if it is left out."`
+	Language *string     `json:"language,omitempty" doc:"Of the message; empty: that of the installation."`
+	Subject  *string     `json:"subject,omitempty" maxLength:"200" doc:"With placeholders in double braces; empty: the usual one."`
+	Text     *string     `json:"text,omitempty" maxLength:"4000" doc:"As the subject."`
 }
 
 // wordsPreview is a message in these words.

@@ -20,7 +20,9 @@
 //  3. [op].names says what the fields of the use case's problem.Field are called in JSON, where that differs.
 //  4. Who may call it: apiNeeds in app/apipermission_test.go, which names every operation that is missing.
 //  5. What takes an If-Match works in db.Pool.InTurn, or by a guarded statement, and stands in contests of app/atonce_test.go.
-//  6. UPDATE=1 go test ./app/api writes openapi.json; its example belongs into docs/api.md, where TestTheRequestsOfTheManual runs it.
+//  6. The Chinese of each new text of the document: testdata/reference.zh-CN.json. UPDATE=1 go test ./app/api then writes openapi.json and the
+//     manual's reference in both languages.
+//  7. Its example belongs into docs/api.md and its twin, where TestTheRequestsOfTheManual runs it.
 //
 // A job's fields are never written here: [jobBody] and its schemas are made of jobspec.Fields, with the names of job files.
 //
