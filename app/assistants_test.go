@@ -169,7 +169,7 @@ func (e explained) codes() (codes []string) {
 	return codes
 }
 
-const loudLines = 30_000 // more than one page of the API has
+const loudLines = 10_000 // more than one page of the API has
 
 // talkative is working with a job that puts out a lot.
 func talkative(t *testing.T, o Options) *caller {

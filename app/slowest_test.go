@@ -40,11 +40,11 @@ func TestSlowestJobIsOneClickAway(t *testing.T) {
 		})
 		close(let)
 		var ended struct{ State string }
-		if c.json(200, &ended, "GET", "/runs/"+run+"?wait=30s", ""); ended.State != "success" {
+		if c.json(200, &ended, "GET", "/runs/"+run+"?wait=60s", ""); ended.State != "success" {
 			t.Fatal(ended.State)
 		}
 		quick := trigger("quick", "")
-		c.json(200, &ended, "GET", "/runs/"+quick+"?wait=30s", "")
+		c.json(200, &ended, "GET", "/runs/"+quick+"?wait=60s", "")
 
 		b := open(t, a).mustLogin()
 		first := b.get("/").body

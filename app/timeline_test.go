@@ -50,7 +50,7 @@ func TestATimelineLeadsToItsRuns(t *testing.T) {
 		a, c, trigger := tracedOrders(t, o, executortest.Handlers{})
 		run := trigger("nothing of this name", "")
 		var ended struct{ State string }
-		c.json(200, &ended, "GET", "/runs/"+run+"?wait=30s", "")
+		c.json(200, &ended, "GET", "/runs/"+run+"?wait=60s", "")
 		var made struct{ ID int64 }
 		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"in a moment","author":"ann","schedule":"CRON","cron":"0 0/5 * * * ?","handler":"x"}`)
 		c.json(200, &made, "POST", fmt.Sprintf("/jobs/%d/start", made.ID), "")

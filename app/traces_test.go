@@ -313,7 +313,7 @@ func TestRunsThatWaitAreTraced(t *testing.T) {
 		}
 		close(let)
 		var run struct{ State string }
-		if c.json(200, &run, "GET", "/runs/"+first+"?wait=30s", ""); run.State != "success" {
+		if c.json(200, &run, "GET", "/runs/"+first+"?wait=60s", ""); run.State != "success" {
 			t.Errorf("the run that had the slot: %s", run.State)
 		}
 		stop(t, a)
@@ -356,7 +356,7 @@ func TestACollectorHoldsNoRunUp(t *testing.T) {
 					passed := executortest.Watch()
 					run := trigger("greet", "")
 					var got struct{ State string }
-					c.json(200, &got, "GET", "/runs/"+run+"?wait=30s", "")
+					c.json(200, &got, "GET", "/runs/"+run+"?wait=60s", "")
 					if took := passed(); got.State != "success" || took > 10*time.Second { // for which an upload is waited for
 						t.Fatalf("run %s: %s after %s", run, got.State, took)
 					}

@@ -111,7 +111,7 @@ func TestAScriptIsTriedBeforeItIsSaved(t *testing.T) {
 			t.Fatalf("try by a program: %d %s", made.status, made.body)
 		}
 		of := "/runs/" + strconv.FormatInt(answer.Runs[0], 10)
-		if got := c.do("GET", of+"?wait=20s", ""); !strings.Contains(got.body, `"trigger":"TRIAL"`) || !strings.Contains(got.body, `"state":"success"`) {
+		if got := c.do("GET", of+"?wait=60s", ""); !strings.Contains(got.body, `"trigger":"TRIAL"`) || !strings.Contains(got.body, `"state":"success"`) {
 			t.Errorf("the run: %s", got.body)
 		}
 		if got := c.do("GET", of+"/script", ""); !strings.Contains(got.body, "echo by a program") {

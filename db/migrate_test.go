@@ -10,12 +10,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 func TestMigrateTwice(t *testing.T) {
@@ -165,7 +165,7 @@ func TestAStartWithNothingToMigrateWaitsForNobody(t *testing.T) {
 		"DELETE FROM " + db.TestVersionTable + " WHERE version_id = 77", // deferred
 	} {
 		mustExec(t, pool.DB, change)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 		if err := pool.Migrate(ctx); err != nil {
 			t.Errorf("after %s: %v", change, err)
 		}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -90,7 +90,7 @@ func TestABeatOfANameWithoutAGroupReadsNothing(t *testing.T) {
 		beat(t.Context())
 		b.engine.directory.reloading <- struct{}{} // who reads waits
 		defer func() { <-b.engine.directory.reloading }()
-		limited, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		limited, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 		defer cancel()
 		beat(limited)
 	})

@@ -66,7 +66,7 @@ var badIDs = []string{"999999999", "0", "-1", "abc", "9223372036854775807", "922
 
 // tryRequest makes one request and returns the answer with at most 1 MiB of its body. An event stream is left at once.
 func tryRequest(ctx context.Context, client *http.Client, method, address string, b badBody, header map[string]string) (*http.Response, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(b.body))
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -244,7 +243,7 @@ func TestWrongSettingsAreOneLineAndCode2(t *testing.T) {
 		"a bad duration":       {"--access-token=x", "--drain-timeout=soon"},
 		"an unknown command":   {"dance"},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
 		cmd := exec.CommandContext(ctx, path, args...)
 		cmd.Dir = t.TempDir()
 		out, err := cmd.CombinedOutput()
