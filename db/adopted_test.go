@@ -273,6 +273,7 @@ func TestAdoptionRefusesAnotherZone(t *testing.T) {
 		{"daily jobs, the right zone", "3.4.2", shanghai, daily(shanghai, 3, 2), nil},
 		{"daily jobs in UTC", "3.4.2", time.UTC, daily(shanghai, 3, 2), []string{"4 of 4 started jobs", "UTC+08:00", "Asia/Shanghai"}},
 		{"daily jobs of 2.2 in New York", "2.2.0", newYork, daily(shanghai, 3, 2), []string{"4 of 4 started jobs", "UTC+08:00", "Asia/Shanghai"}},
+		{"daily jobs of summer in New York", "2.2.0", newYork, daily(shanghai, 7, 15), []string{"4 of 4 started jobs", "UTC+08:00", "Asia/Shanghai"}},
 		{"daily jobs of New York in Shanghai", "3.4.2", shanghai, daily(newYork, 3, 2), []string{"4 of 4 started jobs", "UTC-05:00"}},
 		{"a half-hour zone, the right one", "2.3.0", kolkata, daily(kolkata, 3, 2), nil},
 		{"a half-hour zone in UTC", "2.3.0", time.UTC, daily(kolkata, 3, 2), []string{"4 of 4 started jobs", "UTC+05:30", "Asia/Kolkata"}},

@@ -17,9 +17,9 @@ import (
 // ZoneError means that a database was written in another zone than Punctual was started with.
 type ZoneError struct {
 	Zone   *time.Location // that Punctual was started with
-	Now    time.Time
-	Shift  time.Duration // how far the other zone is ahead of it
-	Fit    int           // of the times that tell, as many fit the other zone
+	At     time.Time      // the last of the times that tell; the zone may be ahead of UTC by something else now
+	Shift  time.Duration  // how far the other zone is ahead of it
+	Fit    int            // of the times that tell, as many fit the other zone
 	Of     int
 	Source ZoneSource
 }
@@ -34,7 +34,7 @@ const (
 
 // Error implements error; it names the setting that is to be changed.
 func (e *ZoneError) Error() string {
-	_, offset := e.Now.In(e.Zone).Zone()
+	_, offset := e.At.In(e.Zone).Zone()
 	theirs := time.Duration(offset)*time.Second + e.Shift
 	what := "the next times of %d of %d started jobs fit their cron texts"
 	if e.Source == ZoneOfRuns {
@@ -71,10 +71,11 @@ const (
 type shifts struct {
 	of   int
 	fits map[time.Duration]int
+	last time.Time // that tells
 }
 
 // add adds one time with all shifts that fit it.
-func (s *shifts) add(fitting []time.Duration, possible int) {
+func (s *shifts) add(at time.Time, fitting []time.Duration, possible int) {
 	if len(fitting) == 0 || len(fitting) == possible {
 		return
 	}
@@ -82,6 +83,9 @@ func (s *shifts) add(fitting []time.Duration, possible int) {
 		s.fits = make(map[time.Duration]int)
 	}
 	s.of++
+	if at.After(s.last) {
+		s.last = at
+	}
 	for _, d := range fitting {
 		s.fits[d]++
 	}
@@ -178,9 +182,9 @@ func (p *Pool) zoneOf(ctx context.Context, target *sql.DB, found schema) (*ZoneE
 	if err != nil {
 		return nil, fmt.Errorf("compare the zone with the runs: %w", Error(err))
 	}
-	e := &ZoneError{Zone: p.zone, Now: time.Now()}
+	e := &ZoneError{Zone: p.zone}
 	if e.Shift, e.Fit = jobs.judge(); e.Shift != 0 {
-		e.Of, e.Source = jobs.of, ZoneOfJobs
+		e.Of, e.Source, e.At = jobs.of, ZoneOfJobs, jobs.last
 		return e, nil
 	}
 	shift, fit := runs.judge()
@@ -191,7 +195,7 @@ func (p *Pool) zoneOf(ctx context.Context, target *sql.DB, found schema) (*ZoneE
 		p.logger.Warn("the times of old runs were written in another zone than the jobs' are read in: they are shown wrongly", "shift", shift.String(), "runs", fit)
 		return nil, nil
 	}
-	e.Shift, e.Fit, e.Of, e.Source = shift, fit, runs.of, ZoneOfRuns
+	e.Shift, e.Fit, e.Of, e.Source, e.At = shift, fit, runs.of, ZoneOfRuns, runs.last
 	return e, nil
 }
 
@@ -211,7 +215,8 @@ func (p *Pool) shiftsOfJobs(ctx context.Context, target *sql.DB, found schema) (
 		if err := rows.Scan(&conf, &next); err != nil {
 			return err
 		}
-		all.add(jobShifts(conf.String, time.UnixMilli(next), p.zone))
+		fitting, possible := jobShifts(conf.String, time.UnixMilli(next), p.zone)
+		all.add(time.UnixMilli(next), fitting, possible)
 		return nil
 	})
 	return all, err
@@ -233,7 +238,7 @@ func (p *Pool) shiftsOfRuns(ctx context.Context, target *sql.DB) (all shifts, er
 		}
 		seen[job] = true
 		if shift, ok := runShift(wall, time.UnixMilli(fired), p.zone); ok {
-			all.add([]time.Duration{shift}, 0)
+			all.add(time.UnixMilli(fired), []time.Duration{shift}, 0)
 		}
 		return nil
 	})
