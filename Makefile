@@ -98,7 +98,9 @@ test test/galera test/upgrade lint: export CGO_ENABLED = 0
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
 	@# Vetted is by make lint, with more than go test asks. Most tests wait more than they compute: on two processors two at once are too few.
 	@# With more garbage, collecting it takes a third of the time; the programs of app/e2e are to do as they do elsewhere.
-	GOGC=300 TEST_DB=required TEST_LDAP=required TEST_S3=required TEST_BROWSER=required go test -vet=off -parallel 6 -timeout 20m $$(go list ./... ./executor/... | grep -v /app/e2e)
+	@# Those that take longest begin first: none of them is left to run alone.
+	GOGC=300 TEST_DB=required TEST_LDAP=required TEST_S3=required TEST_BROWSER=required go test -vet=off -parallel 6 -timeout 20m \
+	  ./scheduler ./app ./views/gallery $$(go list ./... ./executor/... | grep -v /app/e2e)
 	@# Programs and browsers beside each other are enough for a small machine.
 	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -vet=off -timeout 30m ./app/e2e
 	cd executor/compat && go test ./...

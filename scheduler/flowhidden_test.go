@@ -20,6 +20,7 @@ func TestAnOldAdminLeavesFlowsAlone(t *testing.T) {
 			byHand(c)
 			clock.rule(c)
 		}, addressA)
+		defer clock.pass(time.Minute) // what is claimed ahead is sent when the engine stops
 		job := b.addFlow(flow.Definition{Steps: []flow.Step{{ID: "ask", Approve: &flow.Approve{}}}}, func(p *db.InsertJobParams) {
 			p.ScheduleType, p.ScheduleConf = jobspec.ScheduleFixRate, "2"
 		})

@@ -68,6 +68,7 @@ func TestNoFireIsClaimedAgainBecauseAnOldAdminPutItBack(t *testing.T) {
 			clock.rule(c)
 			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		}, addressA)
+		defer clock.pass(time.Minute) // what is claimed ahead is sent when the engine stops
 		rates := []string{"1", "2", "3", "7"}
 		ids := make([]int64, len(rates))
 		for i, rate := range rates {
