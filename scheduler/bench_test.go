@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,15 +52,18 @@ func BenchmarkWholePath(b *testing.B) {
 				b.Fatal(err)
 			}
 			var finished atomic.Int64
+			var reports sync.WaitGroup
 			for range 4 {
-				go func() {
+				reports.Go(func() {
 					for first := range results {
 						batch := []wire.Callback{first}
 						for len(batch) < 200 {
 							select {
-							case c := <-results:
-								batch = append(batch, c)
-								continue
+							case c, open := <-results:
+								if open {
+									batch = append(batch, c)
+									continue
+								}
 							default:
 							}
 							break
@@ -68,7 +72,7 @@ func BenchmarkWholePath(b *testing.B) {
 							finished.Add(int64(len(batch)))
 						}
 					}
-				}()
+				})
 			}
 			b.ResetTimer()
 			began := time.Now()
@@ -83,6 +87,9 @@ func BenchmarkWholePath(b *testing.B) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			_ = engine.Stop(ctx)
+			stub.Close()
+			close(results)
+			reports.Wait()
 		})
 	}
 }
