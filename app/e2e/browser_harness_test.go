@@ -51,7 +51,6 @@ type window struct {
 	mu       sync.Mutex
 	expected []string // beginnings of console messages that this test provokes
 	asked    int      // how often the browser asked whether to leave a changed form
-	weight   float64  // bytes received over the network since the last weigh
 }
 
 // newWindow starts a headless chromium with a window of its own, for the console at an origin.
@@ -103,10 +102,6 @@ func (w *window) listen(event any) {
 		if u := e.Request.URL; !strings.HasPrefix(u, w.origin+"/") && !strings.HasPrefix(u, "data:") && (w.friend == "" || !strings.HasPrefix(u, w.friend+"/")) && u != "about:blank" {
 			w.t.Errorf("a page asks for %s", u)
 		}
-	case *network.EventLoadingFinished:
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.weight += e.EncodedDataLength
 	}
 }
 
@@ -141,15 +136,6 @@ func (w *window) leaves() int {
 	asked := w.asked
 	w.asked = 0
 	return asked
-}
-
-// weigh is how many bytes came over the network since the last call.
-func (w *window) weigh() float64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	weight := w.weight
-	w.weight = 0
-	return weight
 }
 
 // do runs actions one after the other and fails the test when one of them fails, with what the page looked like.
