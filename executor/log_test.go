@@ -166,6 +166,43 @@ func TestNeighbouringDaysAreTried(t *testing.T) {
 	}
 }
 
+// TestDaysAreCountedBesideAMidnightThatThereIsNot: on the 6th of September 2026 clocks in Santiago go from midnight to one o'clock, and Go takes
+// what lies between for an hour of the 5th.
+func TestDaysAreCountedBesideAMidnightThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("America/Santiago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTestStore(t)
+	for id, day := range map[int64]int{5: 5, 6: 6, 7: 7} {
+		triggered := time.Date(2026, 9, day, 12, 0, 0, 0, zone)
+		l := opened(s, id, triggered, "")
+		l.line(triggered, 0, "hello")
+		l.close()
+	}
+	for _, c := range []struct {
+		id  int64
+		day int
+	}{{6, 6}, {6, 7}, {6, 5}, {5, 6}, {7, 6}} {
+		asked := time.Date(2026, 9, c.day, 0, 30, 0, 0, zone)
+		if c.day == 6 {
+			asked = asked.Add(time.Hour)
+		}
+		if got := s.content(t, c.id, asked); !strings.Contains(got, "hello") {
+			t.Errorf("the log of the %dth, asked at %v: %q", c.id, asked, got)
+		}
+	}
+	for _, at := range []struct {
+		now     time.Time
+		removed int
+	}{{time.Date(2026, 9, 8, 23, 59, 0, 0, zone), 0}, {time.Date(2026, 9, 9, 0, 1, 0, 0, zone), 1}, {time.Date(2026, 9, 9, 23, 59, 0, 0, zone), 0}, {time.Date(2026, 9, 10, 0, 1, 0, 0, zone), 1}} {
+		if removed, err := s.clean(at.now, 3); err != nil || removed != at.removed {
+			t.Errorf("%d removed at %v, %v; want %d", removed, at.now, err, at.removed)
+		}
+	}
+}
+
 func TestCleaningRemovesOnlyOldDays(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)

@@ -86,6 +86,11 @@ func (s *logStore) open(logID int64, triggered time.Time) *runLog {
 // dayOf names the folder of a run triggered at t, in the executor's zone.
 func dayOf(t time.Time) string { return t.Format(time.DateOnly) }
 
+// noonOf is the middle of t's day, from which days are counted: no zone's clocks leap over a noon.
+func noonOf(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, t.Location())
+}
+
 func logName(day string, logID int64) string {
 	return path.Join(day, strconv.FormatInt(logID, 10)+".log")
 }
@@ -192,8 +197,9 @@ func (s *logStore) remembered(logID int64) (string, bool) {
 // find opens the file of a run. The admin asks with a time from its database, which may be rounded or of another zone,
 // so the neighbouring days are tried too.
 func (s *logStore) find(logID int64, triggered time.Time) (*os.File, error) {
+	noon := noonOf(triggered) // a midnight may be one that the zone's clocks leap over, which Go takes for an hour of the day before
 	for _, offset := range []int{0, -1, 1} {
-		file, err := s.root.Open(logName(dayOf(triggered.AddDate(0, 0, offset)), logID))
+		file, err := s.root.Open(logName(dayOf(noon.AddDate(0, 0, offset)), logID))
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return file, err
 		}
@@ -215,8 +221,8 @@ func (s *logStore) clean(now time.Time, days int) (int, error) {
 	removed := 0
 	var errs []error
 	for _, entry := range entries {
-		day, err := time.ParseInLocation(time.DateOnly, entry.Name(), now.Location())
-		if err != nil || !entry.IsDir() || !day.AddDate(0, 0, days+1).Before(now) {
+		_, err := time.Parse(time.DateOnly, entry.Name())
+		if err != nil || !entry.IsDir() || entry.Name() >= dayOf(noonOf(now).AddDate(0, 0, -days)) {
 			continue
 		}
 		s.mu.Lock()
