@@ -94,7 +94,6 @@ func TestAnErrorIsDrawnForWhoAsked(t *testing.T) {
 	}
 }
 
-// TestAFormOutlivesItsSession sends forms without a session: what was typed comes back on a page that can send it again.
 // TestATargetThatGoesAwayIsNoErrorOfOurs: a target that does not wait for the answer to its report, as while the database hangs, sends it again. What
 // does fail here is said, without the address that nobody else may know.
 func TestATargetThatGoesAwayIsNoErrorOfOurs(t *testing.T) {
@@ -122,6 +121,7 @@ func TestATargetThatGoesAwayIsNoErrorOfOurs(t *testing.T) {
 	}
 }
 
+// TestAFormOutlivesItsSession sends forms without a session: what was typed comes back on a page that can send it again.
 func TestAFormOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	h := &errorHandler{

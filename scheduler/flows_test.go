@@ -282,7 +282,6 @@ func TestAFailureThatIsAllowedLetsTheFlowGoOn(t *testing.T) {
 	})
 }
 
-// TestAFlowSaysWhatItsFailedStepSaid, also where others of its steps end later.
 // TestALongMessageOfAStepIsCut to what is kept of it, and keeps no result from being taken: its executor would report it for ever.
 func TestALongMessageOfAStepIsCut(t *testing.T) {
 	t.Parallel()
@@ -300,6 +299,7 @@ func TestALongMessageOfAStepIsCut(t *testing.T) {
 	})
 }
 
+// TestAFlowSaysWhatItsFailedStepSaid, also where others of its steps end later.
 func TestAFlowSaysWhatItsFailedStepSaid(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

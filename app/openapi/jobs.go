@@ -70,7 +70,7 @@ const (
 	msgNoGroup  = "jobGroup: say for which executor group, by its id."
 )
 
-// tooMany is answered with a code of its own.
+// codeTooMany says that a caller asks too often.
 const codeTooMany = 502
 
 // jobRequest is the body of all job methods. A field that is absent or null stays as it is, or as the console's form has

@@ -127,7 +127,7 @@ func (s *when) fires(first, until time.Time) (at []int64) {
 		if first.Before(until) {
 			at = append(at, first.UnixMilli())
 		}
-	case jobspec.ScheduleFixDelay, jobspec.ScheduleNone: // follows from the ends of runs, see checkDelays
+	case jobspec.ScheduleFixDelay, jobspec.ScheduleNone: // follows from the ends of runs
 	}
 	return at
 }

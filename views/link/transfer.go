@@ -2,8 +2,8 @@ package link
 
 import "net/url"
 
-// Where jobs are exported and imported. JobsImport shows the form (GET), and previews or imports (POST); JobsCrontab makes a file of
-// a crontab, for the import.
+// Where jobs are exported and imported. JobsImportPath shows the form (GET), and previews or imports (POST); JobsCrontabPath makes a
+// file of a crontab, for the import.
 const (
 	JobsExportPath     = JobsPath + "/export"
 	JobsExportFilePath = JobsPath + "/export/file"
