@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,9 +22,18 @@ type mutation struct {
 	mutate func() func(query string) (string, bool)
 }
 
+// soon ends a scenario early whose fault shows at the first runs.
+func soon(s *scenario) {
+	s.length = 20 * time.Second
+	late := func(at time.Duration) bool { return at > s.length }
+	s.acts = slices.DeleteFunc(s.acts, func(a act) bool { return late(a.at) })
+	s.faults = slices.DeleteFunc(s.faults, func(f fault) bool { return late(f.at + f.lasts) })
+}
+
 // allAlong is a fault of all nodes for as long as there are any.
 func allAlong(t trouble) func(*scenario) {
 	return func(s *scenario) {
+		soon(s)
 		s.faults = []fault{{at: 2 * time.Second, lasts: s.length, what: "trouble", node: -1, trouble: t}}
 	}
 }
@@ -40,6 +50,7 @@ func inTurn(what string, lasts time.Duration) func(*scenario) {
 
 // queues gives jobs whose work takes longer than it is until the next is due a limit of two at a time.
 func queues(s *scenario) {
+	soon(s)
 	for _, j := range s.jobs {
 		j.when.kind, j.when.every, j.block = jobspec.ScheduleFixRate, 1, wire.BlockSerial
 		j.limit, j.policy, j.takes, j.spread = 2, jobspec.ConcurrencyQueue, 1500*time.Millisecond, time.Second
@@ -48,6 +59,7 @@ func queues(s *scenario) {
 
 // narrow gives every group less than its jobs need.
 func narrow(s *scenario) {
+	soon(s)
 	for i := range s.groups {
 		s.groups[i].limit = 1
 	}
@@ -58,6 +70,7 @@ func narrow(s *scenario) {
 
 // families lets jobs that are due every second start the first one.
 func families(s *scenario) {
+	soon(s)
 	s.jobs[0].when.kind, s.jobs[0].when.every = jobspec.ScheduleFixRate, 60
 	for _, j := range s.jobs[1:] {
 		j.when.kind, j.when.every, j.fails, j.children = jobspec.ScheduleFixRate, 1, 0, []int{0}
