@@ -1,7 +1,7 @@
 // Package static serves the console's style sheets, scripts, font, icons and manifest from inside the program.
 //
 // Every file has an address with a hash of its content in it, so browsers may keep it for ever and still see a new
-// version at once. The files are built from static/src by static/src/build.sh and are committed.
+// version at once. Under another hash it is served, too, and not kept. The files are built from static/src by static/src/build.sh and are committed.
 package static
 
 import (
@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -152,18 +153,37 @@ func takesGzip(header string) bool {
 	return false
 }
 
-// Handler serves every file under Prefix.
+// otherHash is the form of the addresses that [URL] gives.
+var otherHash = regexp.MustCompile(`^(.+)\.[0-9a-f]{8}(\.[a-z0-9]+)$`)
+
+// find is the file that an address under Prefix means, and whether it is that very one.
+func find(name string) (a *asset, same bool) {
+	names, hashed := files()
+	if a := hashed[name]; a != nil {
+		return a, true
+	}
+	if parts := otherHash.FindStringSubmatch(name); parts != nil {
+		return names[parts[1]+parts[2]], false
+	}
+	return nil, false
+}
+
+// Handler serves every file under Prefix. While admins are upgraded one after the other, one is asked for what a page of another release
+// names: it gives its own, for this once, since a page with the style sheet of its neighbour can be read and used, and one without cannot.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, hashed := files()
-		a, ok := hashed[strings.TrimPrefix(r.URL.Path, Prefix)]
-		if !ok {
+		a, same := find(strings.TrimPrefix(r.URL.Path, Prefix))
+		if a == nil {
 			http.NotFound(w, r)
 			return
 		}
 		h := w.Header()
 		h.Set("Content-Type", a.contentType)
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		if same {
+			h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		} else {
+			h.Set("Cache-Control", "no-store")
+		}
 		h.Set("X-Content-Type-Options", "nosniff")
 		body := a.body
 		if a.gzipped != nil {
