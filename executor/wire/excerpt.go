@@ -48,15 +48,18 @@ func (x *Excerpt) Add(line []byte) {
 	}
 }
 
-// Skip takes lines that are not there, with how many of them tell of an error.
+// Skip takes lines that are not there, with how many of them tell of an error. What is kept before them is the beginning only: the end follows.
 func (x *Excerpt) Skip(lines, faults int) {
+	if lines > 0 {
+		x.Tail, x.TailLines = x.Tail[:0], 0
+	}
 	x.Lines += lines
 	x.Faults += faults
 }
 
-// End drops the lines of the tail that do not fit. More may come nevertheless.
+// End drops the lines of the tail that do not fit: those of an output that fits as a whole do. More may come nevertheless.
 func (x *Excerpt) End() {
-	over := len(x.Tail) - x.Budget/2
+	over := len(x.Head) + len(x.Tail) - x.Budget
 	if over <= 0 {
 		return
 	}
