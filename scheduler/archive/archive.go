@@ -94,8 +94,8 @@ type Config struct {
 	TidyEvery   time.Duration // 1 min
 	CallTime    time.Duration // of one call to an executor, unless CallLimit gives it more; 10 s
 	Rest        time.Duration // of an executor that could not be asked, and of a store; it doubles, up to a minute; 2 s
-	GiveUp      time.Duration // after which an executor that cannot be asked has no output any more; 10 min
-	GiveUpKeep  time.Duration // the same for a store that takes nothing; 24 h
+	GiveUp      time.Duration // for which an executor is asked in vain before it has no output any more; 10 min
+	GiveUpKeep  time.Duration // after the end of a run, when a store has taken nothing since, or its executor was not asked long enough; 24 h
 	DraftAge    time.Duration // after which an object in which nothing is was left by a crash; 10 min
 }
 
@@ -118,6 +118,7 @@ type Service struct {
 	mu        sync.Mutex
 	busy      map[int64]bool // runs that are queued, copied or written
 	resting   map[executor]*resting
+	refusals  map[int64]*resting  // runs whose executor was asked in vain
 	postponed map[int64]postponed // runs to be tried again
 	givenUp   map[int64]givenUp   // runs whose output is lost
 	over      map[int64]over      // runs of which nothing is to be copied any more
@@ -144,10 +145,19 @@ type Service struct {
 	tidied  tidying // used by the look's goroutine only
 }
 
-// resting is an executor that could not be asked.
+// resting is an executor that could not be asked, or a run of which it did not answer.
 type resting struct {
-	fails int
-	until time.Time
+	fails        int
+	since, until time.Time
+}
+
+// refused notes that it was asked in vain, and for how long it rests.
+func (r *resting) refused(now time.Time, rest time.Duration) {
+	if r.fails == 0 {
+		r.since = now
+	}
+	r.until = now.Add(rest)
+	r.fails++
 }
 
 // postponed is a run that is tried again, and when (epoch ms).
@@ -226,7 +236,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), enc: enc, dec: dec, limiter: rate.NewLimiter(rate.Inf, burst),
-		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), pageRows: searchRows, busy: make(map[int64]bool), resting: make(map[executor]*resting),
+		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), pageRows: searchRows, busy: make(map[int64]bool), resting: make(map[executor]*resting), refusals: make(map[int64]*resting),
 		postponed: make(map[int64]postponed), givenUp: make(map[int64]givenUp), over: make(map[int64]over), taken: make(map[int64]bool),
 	}
 	s.metrics = newMetrics(cfg.Registerer, s)
@@ -301,6 +311,7 @@ func (s *Service) forgetAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.busy)
+	clear(s.refusals)
 	clear(s.postponed)
 	clear(s.givenUp)
 	clear(s.over)

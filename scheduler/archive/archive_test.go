@@ -269,6 +269,16 @@ func (b *bench) row(run int64) db.Output {
 	return row
 }
 
+// state is that of the row of a run; 0 where there is none.
+func (b *bench) state(run int64) int64 {
+	b.t.Helper()
+	row, err := db.New().GetOutput(b.t.Context(), b.pool, run)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		b.t.Fatal(err)
+	}
+	return row.State
+}
+
 func (b *bench) count(query string, args ...any) (n int) {
 	b.t.Helper()
 	if err := b.pool.QueryRowContext(b.t.Context(), query, args...).Scan(&n); err != nil {
@@ -535,6 +545,91 @@ func TestAStoreThatTakesNothingIsSaid(t *testing.T) {
 			t.Error("too many that wait are not left out, or not counted")
 		}
 	})
+}
+
+// TestAnExecutorThatIsAskedLateHasItsTime: outputs wait for a store longer than an executor is asked for, and when the store is back
+// their executor is just starting anew.
+func TestAnExecutorThatIsAskedLateHasItsTime(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.host.down = true // for a moment
+		b.s.Offer(b.ends(b.run("before")))
+		b.step(b.s)
+		b.host.down = false
+		b.store.down = errors.New("no space left on device")
+		var runs []Run
+		for range 3 {
+			runs = append(runs, b.run("a"))
+		}
+		b.s.Offer(b.ends(runs...))
+		for range 60 {
+			b.step(b.s)
+			b.now = b.now.Add(maxRest + time.Second)
+		}
+		b.store.down = nil
+		b.s.check(t.Context())
+		b.host.down = true
+		b.step(b.s)
+		if st := b.s.Status(); st.Lost != 0 || b.host.calls < 3 {
+			t.Fatalf("%d outputs are lost after %d calls", st.Lost, b.host.calls)
+		}
+		b.host.down = false
+		b.now = b.now.Add(2 * maxRest)
+		b.step(b.s)
+		for _, r := range runs {
+			if got := b.text(b.s, r.ID); got != "a" {
+				t.Errorf("kept of run %d is %q", r.ID, got)
+			}
+		}
+		if st := b.s.Status(); st.Lost != 0 {
+			t.Errorf("%d outputs are lost", st.Lost)
+		}
+	})
+}
+
+// TestAnExecutorThatDoesNotAnswerIsGivenUp, for all of its runs or for one of which it has nothing to say.
+func TestAnExecutorThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, never := range map[string]bool{"at all": true, "of one run": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				var silent int64
+				b := newBench(t, pool, func(c *Config) {
+					read := c.Read
+					c.Read = func(ctx context.Context, r Run, from int, use func(wire.LogResult)) error {
+						if never || r.ID == silent {
+							return errDown
+						}
+						return read(ctx, r, from, use)
+					}
+				})
+				r := b.run("a")
+				silent = r.ID
+				b.s.Offer(b.ends(r))
+				began := b.now
+				for b.state(r.ID) != db.OutputLost {
+					if passed := b.now.Sub(began); passed > b.s.cfg.GiveUp+3*maxRest {
+						t.Fatalf("it is asked for since %s", passed)
+					}
+					b.step(b.s)
+					b.s.Offer(b.ends(b.run("b")))
+					b.now = b.now.Add(maxRest / 2)
+				}
+				if passed := b.now.Sub(began); passed < b.s.cfg.GiveUp-maxRest {
+					t.Errorf("it is given up after %s", passed)
+				}
+				if row := b.row(r.ID); row.Reason != ReasonExecutor {
+					t.Errorf("it is lost because of %q", row.Reason)
+				}
+				b.now = b.now.Add(b.s.cfg.GiveUp + 2*maxRest)
+				if b.step(b.s); len(b.s.refusals) > 0 && !never {
+					t.Errorf("%d runs are remembered that nobody asks for", len(b.s.refusals))
+				}
+			})
+		})
+	}
 }
 
 func TestAnExecutorWithoutTheOutputIsSaid(t *testing.T) {

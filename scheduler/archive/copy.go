@@ -77,7 +77,9 @@ func (s *Service) copyEnded(ctx context.Context, r Ended) {
 	case err != nil:
 		s.following.put(r.ID, f)
 		s.log.Debug("copy the output of a run", "log_id", r.ID, "executor", r.Address, "error", err)
-		s.again(r, s.refused(r.executor(), now), ReasonExecutor)
+		until := s.refused(r.executor(), now)
+		s.refusedOf(r.ID, now, until)
+		s.again(r, until, ReasonExecutor)
 	default:
 		s.answered(r.executor())
 		s.hand(ctx, copied{Run: r.Run, endedAt: r.At, again: r.again, excerpt: f.excerpt})
@@ -147,17 +149,27 @@ func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 
 // again has a run tried later, or given up when it was for too long.
 func (s *Service) again(r Ended, at time.Time, reason string) {
-	limit := s.cfg.GiveUp
-	if reason == ReasonStore {
-		limit = s.cfg.GiveUpKeep
-	}
-	if at.Sub(time.UnixMilli(r.At)) > limit {
-		s.loses(r, reason)
-		return
-	}
+	ended := time.UnixMilli(r.At)
+	tooLong := at.Sub(ended) > s.cfg.GiveUpKeep
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if reason == ReasonExecutor { // it has its time although it is asked late, because the store was away, this admin was, or many wait
+		for _, in := range []*resting{s.resting[r.executor()], s.refusals[r.ID]} {
+			tooLong = tooLong || in != nil && at.Sub(later(in.since, ended)) > s.cfg.GiveUp
+		}
+	}
+	if tooLong {
+		s.givenUp[r.ID] = givenUp{r, reason}
+		return
+	}
 	s.postponed[r.ID] = postponed{r, at.UnixMilli()}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // loses notes that the output of a run will not be copied.
@@ -193,9 +205,35 @@ func (s *Service) refused(of executor, now time.Time) time.Time {
 	if now.Before(r.until) { // another worker noted it
 		return r.until
 	}
-	r.until = now.Add(min(s.cfg.Rest<<min(r.fails, 10), maxRest))
-	r.fails++
+	r.refused(now, min(s.cfg.Rest<<min(r.fails, 10), maxRest))
 	return r.until
+}
+
+// refusedOf notes of a run that its executor did not answer, and until when it rests: it may answer of others.
+func (s *Service) refusedOf(id int64, asked, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.refusals[id]
+	if r == nil {
+		if len(s.refusals) >= s.cfg.Queue { // its executor counts, and the end of the run
+			return
+		}
+		r = new(resting)
+		s.refusals[id] = r
+	}
+	r.refused(asked, until.Sub(asked))
+}
+
+// forgetRefusals drops those of runs that nobody asked for any more, as when they are copied.
+func (s *Service) forgetRefusals() {
+	now := s.cfg.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, r := range s.refusals {
+		if !s.busy[id] && now.Sub(r.until) > s.cfg.GiveUp {
+			delete(s.refusals, id)
+		}
+	}
 }
 
 func (s *Service) answered(of executor) {

@@ -45,6 +45,7 @@ func (s *Service) lookLoop(ctx context.Context) {
 func (s *Service) look(ctx context.Context) error {
 	s.setRate()
 	s.speed.mark(s.cfg.Now())
+	s.forgetRefusals()
 	if err := s.flushNotes(ctx); err != nil {
 		return err
 	}

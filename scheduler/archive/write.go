@@ -180,6 +180,8 @@ func (s *Service) storeWorks() {
 	defer s.mu.Unlock()
 	if s.trouble.err != nil {
 		s.log.Info("the output store works again", "store", s.cfg.Store.Name(), "since", s.trouble.since)
+		clear(s.resting) // meanwhile nobody was asked
+		clear(s.refusals)
 	}
 	s.trouble = trouble{}
 }
