@@ -13,6 +13,9 @@ import (
 // errNoKey says that a copy is sealed, and there is no secret key to open it.
 var errNoKey = errors.New("the kept output is sealed with a secret key that is not set")
 
+// errBroken says that a block is not what was written.
+var errBroken = errors.New("the object in the store is not what was written")
+
 // Copy is what is kept of a run's output.
 type Copy struct {
 	State  int64 // as db has it
@@ -123,7 +126,7 @@ func (s *Service) textOf(ctx context.Context, row *db.Output) ([]byte, error) {
 
 // ignoreUnreadable lets a copy that cannot be read be made anew.
 func ignoreUnreadable(err error) error {
-	if errors.Is(err, ErrNoObject) || errors.Is(err, errShort) || errors.Is(err, errNoKey) || errors.Is(err, seal.ErrOther) {
+	if errors.Is(err, ErrNoObject) || errors.Is(err, errShort) || errors.Is(err, errBroken) || errors.Is(err, errNoKey) || errors.Is(err, seal.ErrOther) {
 		return nil
 	}
 	return err

@@ -74,15 +74,22 @@ func (s *S3) Get(ctx context.Context, object Object, pos, size int64) ([]byte, e
 	if err := opts.SetRange(pos, pos+size-1); err != nil {
 		return nil, err
 	}
-	body, err := s.client.GetObject(ctx, s.cfg.Bucket, s.key(object), opts)
+	body, info, _, err := (&minio.Core{Client: s.client}).GetObject(ctx, s.cfg.Bucket, s.key(object), opts)
+	switch minio.ToErrorResponse(err).Code {
+	case minio.NoSuchKey:
+		return nil, ErrNoObject
+	case minio.InvalidRange:
+		return nil, errShort
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
+	if info.Size >= 0 && info.Size < size { // which is what there is of the part: an answer that breaks off has promised all of it
+		return nil, errShort
+	}
 	data := make([]byte, size)
-	if _, err := io.ReadFull(body, data); minio.ToErrorResponse(err).Code == minio.NoSuchKey {
-		return nil, ErrNoObject
-	} else if err != nil {
+	if _, err := io.ReadFull(body, data); err != nil {
 		return nil, err
 	}
 	return data, nil

@@ -116,34 +116,56 @@ func (b *bench) keepFour() []Run {
 	return b.kept([]string{"run 0"}, []string{"run 1"}, []string{"run 2"}, []string{"run 3"})
 }
 
-// TestACopyThatCannotBeReadHoldsNothingUp: an object that the store has lost is moved nowhere; others are moved, and empty ones deleted.
+// TestACopyThatCannotBeReadHoldsNothingUp: an object that the store has lost, or has not as it was written, is moved nowhere; others are
+// moved, and empty ones deleted.
 func TestACopyThatCannotBeReadHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := newBench(t, pool)
-		lost := b.keepFour()
-		clear(b.store.objects)
-		left, empty := b.keepFour(), b.keepFour()
-		for _, gone := range append(append(append([]Run(nil), lost[1:]...), left[1:]...), empty...) {
-			b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
-			if err := b.s.forget(t.Context(), []int64{gone.ID}); err != nil {
-				t.Fatal(err)
+	for name, breaks := range map[string]func(objects map[string][]byte){
+		"lost": func(objects map[string][]byte) { clear(objects) },
+		"altered": func(objects map[string][]byte) {
+			for _, data := range objects {
+				data[len(data)/2] ^= 0xff
 			}
-		}
-		before := b.row(left[0].ID).ObjectID
-		for range 2 { // one round finds what is thin, and the next what is empty
-			b.now = b.now.Add(b.s.cfg.DraftAge + b.s.cfg.TidyEvery)
-			if err := b.s.tidy(t.Context()); err != nil && !errors.Is(err, ErrNoObject) {
-				t.Fatal(err)
+		},
+		"short": func(objects map[string][]byte) {
+			for name, data := range objects {
+				objects[name] = data[:len(data)/2]
 			}
-		}
-		if b.row(left[0].ID).ObjectID == before || b.text(b.s, left[0].ID) != "run 0" {
-			t.Error("what was left in the other object was not moved")
-		}
-		if len(b.store.objects) != 1 {
-			t.Errorf("%d objects are in the store, of one output", len(b.store.objects))
-		}
-	})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := newBench(t, pool)
+				lost := b.keepFour()
+				breaks(b.store.objects)
+				stays := len(b.store.objects) // as long as one run of it is there
+				left, empty := b.keepFour(), b.keepFour()
+				for _, gone := range append(append(append([]Run(nil), lost[1:]...), left[1:]...), empty...) {
+					b.exec("DELETE FROM xxl_job_log WHERE id = ?", gone.ID)
+					if err := b.s.forget(t.Context(), []int64{gone.ID}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := b.row(left[0].ID).ObjectID
+				for range 2 { // one round finds what is thin, and the next what is empty
+					b.now = b.now.Add(b.s.cfg.DraftAge + b.s.cfg.TidyEvery)
+					if err := b.s.tidy(t.Context()); err != nil && !errors.Is(err, ErrNoObject) {
+						t.Error(err)
+					}
+				}
+				if b.row(left[0].ID).ObjectID == before || b.text(b.s, left[0].ID) != "run 0" {
+					t.Error("what was left in the other object was not moved")
+				}
+				if len(b.store.objects) != stays+1 {
+					t.Errorf("%d objects are in the store, of one output", len(b.store.objects)-stays)
+				}
+				if _, err := b.s.Read(t.Context(), lost[0].ID); err == nil {
+					t.Error("what cannot be read is read")
+				}
+			})
+		})
+	}
 }
 
 // TestWhatAnotherInstallationHasStaysInTheStore: a copy of its database forgets objects of before, and deletes only its own from a store that

@@ -520,7 +520,7 @@ func (s *Service) unpackBlock(row *db.Output, block []byte) ([]byte, error) {
 	}
 	text, err := s.dec.DecodeAll(packed, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read a kept output: %w", err)
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return text, nil
 }
