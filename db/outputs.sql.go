@@ -1192,16 +1192,19 @@ func (q *Queries) ListThinOutputObjects(ctx context.Context, db DBTX, arg ListTh
 }
 
 const lockOutputs = `-- name: LockOutputs :many
-SELECT log_id, state, node, ended_at, object_id, pushed FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) ORDER BY log_id FOR UPDATE
+SELECT log_id, state, node, ended_at, object_id, pushed, head_lines, left_lines, tail_lines FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) ORDER BY log_id FOR UPDATE
 `
 
 type LockOutputsRow struct {
-	LogID    int64
-	State    int64
-	Node     int64
-	EndedAt  int64
-	ObjectID int64
-	Pushed   int64
+	LogID     int64
+	State     int64
+	Node      int64
+	EndedAt   int64
+	ObjectID  int64
+	Pushed    int64
+	HeadLines int64
+	LeftLines int64
+	TailLines int64
 }
 
 // The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
@@ -1231,6 +1234,9 @@ func (q *Queries) LockOutputs(ctx context.Context, db DBTX, ids []int64) ([]Lock
 			&i.EndedAt,
 			&i.ObjectID,
 			&i.Pushed,
+			&i.HeadLines,
+			&i.LeftLines,
+			&i.TailLines,
 		); err != nil {
 			return nil, err
 		}

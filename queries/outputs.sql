@@ -58,7 +58,7 @@ SELECT log_id FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY lo
 
 -- name: LockOutputs :many
 -- The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
-SELECT log_id, state, node, ended_at, object_id, pushed FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id FOR UPDATE;
+SELECT log_id, state, node, ended_at, object_id, pushed, head_lines, left_lines, tail_lines FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id FOR UPDATE;
 
 -- name: DeleteOutputs :execrows
 DELETE FROM punctual_output WHERE log_id IN (sqlc.slice(ids));

@@ -471,6 +471,35 @@ func TestALongRunIsCopiedWhileItGoesOn(t *testing.T) {
 
 // TestAnExecutorRestsInItsGroup: another group's executor of the same name, which fetches its calls, is another one. One that is called is the
 // same for all groups.
+// TestALateCopyOfARunThatGoesOnTakesNothingAway: an admin stands still before it writes what it has read, and another follows the run meanwhile.
+func TestALateCopyOfARunThatGoesOnTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		r := b.run(numbered(3)...)
+		b.now = noon.Add(30 * time.Second)
+		for n := range 2 { // before the other has written anything, and after
+			other := b.service()
+			b.host.lines[r.ID] = numbered(10*n + 4)
+			if err := b.s.followOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b.host.lines[r.ID] = numbered(10*n + 6)
+			if err := other.followOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b.write(other)
+			b.write(b.s)
+			if got := b.text(b.s, r.ID); got != strings.Join(numbered(10*n+6), "\n") {
+				t.Errorf("kept is %q", got)
+			}
+			if n := b.count("SELECT SUM(live) FROM punctual_output_object"); n != 1 {
+				t.Errorf("objects count %d copies of one run", n)
+			}
+		}
+	})
+}
+
 func TestAnExecutorRestsInItsGroup(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

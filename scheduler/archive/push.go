@@ -87,8 +87,8 @@ func (c *copied) fits(old *db.LockOutputsRow, there bool, run *keptRun, node int
 		return c.pushed || !c.goesOn && old.Node == node
 	case there && old.State != db.OutputLive: // its run has ended again
 		return true
-	case c.goesOn:
-		return true
+	case c.goesOn: // one that was read earlier may come later, as of an admin that stood still
+		return !there || int64(c.excerpt.Lines) >= old.HeadLines+old.LeftLines+old.TailLines
 	case c.pushed:
 		return run.there && (run.open || run.wanted)
 	}
