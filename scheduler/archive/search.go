@@ -328,7 +328,7 @@ func together(rows []db.Output) iter.Seq[[]db.Output] {
 	}
 }
 
-// read reads the texts of rows; nil for one that cannot be read.
+// read reads the texts of rows; nil for one that cannot be read, and none of one that is gone by now.
 func (w *searching) read(ctx context.Context, rows []db.Output) [][]byte {
 	texts := make([][]byte, len(rows))
 	if len(rows) > 1 {
@@ -336,7 +336,10 @@ func (w *searching) read(ctx context.Context, rows []db.Output) [][]byte {
 	}
 	for i := range rows {
 		if texts[i] == nil && ctx.Err() == nil {
-			if _, text, err := w.s.load(ctx, rows[i].LogID); err == nil {
+			switch row, text, err := w.s.load(ctx, rows[i].LogID); {
+			case err == nil && (row == nil || row.ObjectID == 0): // it went meanwhile, with its run
+				texts[i] = []byte{}
+			case err == nil:
 				texts[i] = text
 			}
 		}

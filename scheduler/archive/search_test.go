@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -137,6 +138,39 @@ func TestASearchSaysWhatItCouldNotRead(t *testing.T) {
 		b.store.down = errors.New("away")
 		if f := b.search(Search{Text: "timeout"}); f.Hits != nil || f.Unreadable != 3 {
 			t.Errorf("of a store that is away: %+v", f)
+		}
+	})
+}
+
+// deleting is a store whose objects go, with their runs, before it has read them.
+type deleting struct {
+	*memory
+	forget func()
+}
+
+func (d deleting) Get(ctx context.Context, o Object, pos, size int64) ([]byte, error) {
+	d.forget()
+	return d.memory.Get(ctx, o, pos, size)
+}
+
+// TestWhatIsDeletedDuringASearchIsNotSaidToBeUnreadable: a run that goes while its copy is looked for is no copy that cannot be read.
+func TestWhatIsDeletedDuringASearchIsNotSaidToBeUnreadable(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for n := 1; n <= 2; n++ { // those of one object are read together
+			b := newBench(t, pool)
+			runs := b.kept([][]string{{"needle"}, {"needle"}}[:n]...)
+			b.s.cfg.Store = deleting{b.store, sync.OnceFunc(func() {
+				for _, r := range runs {
+					if err := b.s.forget(t.Context(), []int64{r.ID}); err != nil {
+						t.Error(err)
+					}
+				}
+				clear(b.store.objects)
+			})}
+			if found := b.search(Search{Text: "needle"}); found.Looked != n || found.Unreadable != 0 || len(found.Hits) != 0 {
+				t.Errorf("of %d runs: %+v", n, found)
+			}
 		}
 	})
 }
