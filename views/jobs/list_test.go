@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,5 +38,19 @@ func TestARowOfManyTagsStaysLow(t *testing.T) {
 		if n == 50 && !(strings.Contains(b.String(), `>44 more</a>`) && strings.Contains(b.String(), "tag-49")) {
 			t.Errorf("the others are not named:\n%s", b.String())
 		}
+	}
+}
+
+// TestARowOfLongTagsStaysLow: how many a row shows goes by their length, too, and one it always does.
+func TestARowOfLongTagsStaysLow(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]int{"night": 6, "settlement-run": 5, strings.Repeat("x", 40): 2, strings.Repeat("x", 41): 1, strings.Repeat("对", 20): 2, strings.Repeat("对", 21): 1, strings.Repeat("x", 200): 1} {
+		r := Row{Tags: slices.Repeat([]string{tag}, 8)}
+		if shown, others := r.tagsInRow(); len(shown) != want || len(others) != 8-want {
+			t.Errorf("of tags such as %s %d are shown and %d are not, want %d", tag, len(shown), len(others), want)
+		}
+	}
+	if shown, others := (Row{}).tagsInRow(); len(shown)+len(others) > 0 {
+		t.Errorf("no tags: %v, %v", shown, others)
 	}
 }

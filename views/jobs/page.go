@@ -65,8 +65,29 @@ type Row struct {
 	Favourite    bool      // the reader has marked it
 }
 
-// shownTags is how many tags of a job its row shows: what has more is read on its page, and every row stays in sight.
-const shownTags = 6
+// shownTags is how many tags of a job its row shows, if they are no longer than tagRoom together, counted in letters: what has more is read on its
+// page, and every row stays in sight.
+const (
+	shownTags = 6
+	tagRoom   = 80
+	wideFrom  = '\u1100' // from there on a character takes the room of two letters, as Chinese does
+)
+
+// tagsInRow are the tags that the row shows, one at least, and those that it does not.
+func (r Row) tagsInRow() (shown, others []string) {
+	room := tagRoom
+	for i, t := range r.Tags {
+		for _, c := range t {
+			if room--; c >= wideFrom {
+				room--
+			}
+		}
+		if i == shownTags || i > 0 && room < 0 {
+			return r.Tags[:i], r.Tags[i:]
+		}
+	}
+	return r.Tags, nil
+}
 
 // Deadline is the time of day by which a job has to be done, and how it stands.
 type Deadline struct {
