@@ -117,7 +117,7 @@ func TestACalendarThatKnowsTooLittleIsNamed(t *testing.T) {
 		}
 		b := open(t, a).mustLogin()
 		warns := func(path string) bool {
-			return strings.Contains(b.get(path).document(t).Find(".notice.warning").Text(), "knows no days of "+strconv.Itoa(time.Now().UTC().Year())) // a calendar without a zone is of UTC
+			return strings.Contains(b.get(path).document(t).Find(".notice.warning").Text(), "has no days for "+strconv.Itoa(time.Now().UTC().Year())) // a calendar without a zone is of UTC
 		}
 		if !warns("/jobs/1") || warns("/jobs/2") {
 			t.Errorf("the job that keeps to it: %v, the other: %v", warns("/jobs/1"), warns("/jobs/2"))
