@@ -484,12 +484,12 @@ func (e *Engine) beginDrain() {
 	e.node.BeatSoon()
 }
 
-// drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its
-// pause is better sent by whoever is there then.
+// drain waits until nothing of this node is unsent but what is planned beyond the horizon, and retries that wait for their
+// pause: these are better sent by whoever is there then, and one that fails is followed by the next.
 func (e *Engine) drain(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for e.pending.len() > e.timer.after(e.now().Add(e.cfg.Horizon)) {
+	for e.pending.len() > e.timer.left(e.now(), e.cfg.Horizon) {
 		select {
 		case <-ctx.Done():
 			e.log.Warn("stopping with runs unsent; another admin or the next start sends them", "runs", e.pending.len())

@@ -150,6 +150,35 @@ func TestADrainSendsWhatIsClaimedAndLeavesTheRest(t *testing.T) {
 	})
 }
 
+// TestAStopDoesNotWaitForRetries: each that fails is followed by the next, within the horizon, so that it would wait as long as there are any.
+func TestAStopDoesNotWaitForRetries(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		clock := newHandClock() // by which no retry's time comes
+		b := setup(t, pool, clock.rule, addressA)
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { return wire.Answer{Code: 500}, nil }
+		b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1_000_000 }))
+		b.await("the retry waits", func() bool { return b.engine.timer.len() == 1 })
+		if wait := b.engine.cfg.RetryBackoff; wait > b.engine.cfg.Horizon {
+			t.Fatalf("a retry waits %v, beyond the horizon of %v", wait, b.engine.cfg.Horizon)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := b.engine.Drain(ctx); err != nil {
+			t.Errorf("drain: %v", err)
+		}
+		b.stop(b.engine)
+		if n := b.unsettled(); n != 1 {
+			t.Errorf("%d runs are unsent, want the retry: %s", n, b.dump())
+		}
+		if err := b.engine.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.await("the next start has it", func() bool { return b.engine.timer.len() == 1 })
+		b.stop(b.engine)
+	})
+}
+
 func TestTheShareOfAnAdminThatDrainsIsClaimedByTheOthers(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.MySQL)
@@ -239,7 +268,7 @@ func TestAStopThatIsCutShortLosesNothing(t *testing.T) {
 		if err := b.engine.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		b.await("it is found", func() bool { return b.engine.timer.after(clock.now()) == 1 })
+		b.await("it is found", func() bool { return b.engine.timer.left(clock.now(), 0) == 1 })
 		if got := b.executors.received(); len(got) != 0 {
 			t.Error("sent before its time")
 		}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // clockCheck is how long the timer sleeps at most, so that a step of the wall clock delays nothing by more than this.
@@ -70,12 +72,12 @@ func (t *timer) len() int {
 	return len(t.queue)
 }
 
-// after counts the runs that go later than a moment.
-func (t *timer) after(at time.Time) (n int) {
+// left counts the runs that a stop leaves to others: those that go later than the horizon, and retries whose time has not come.
+func (t *timer) left(now time.Time, horizon time.Duration) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, d := range t.queue {
-		if d.at.After(at) {
+		if wait := d.at.Sub(now); wait > horizon || wait > 0 && d.trigger == jobspec.TriggerRetry {
 			n++
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // fired collects what a timer lets go, and when.
@@ -158,8 +160,11 @@ func TestTimerForgetsWhenCleared(t *testing.T) {
 		for id := range int64(4) {
 			tm.add(&dispatch{id: id, at: start.Add(time.Duration(id+1) * time.Second)})
 		}
-		if got := tm.after(start.Add(2 * time.Second)); got != 2 {
-			t.Errorf("%d go later than in two seconds, want 2", got)
+		tm.add(&dispatch{id: 9, at: start.Add(time.Second), trigger: jobspec.TriggerRetry})
+		for passed, want := range []int{3, 2} {
+			if got := tm.left(start.Add(time.Duration(passed)*time.Second), time.Duration(2-passed)*time.Second); got != want {
+				t.Errorf("after %d s a stop leaves %d, want %d", passed, got, want)
+			}
 		}
 		tm.clear()
 		tm.add() // nothing
