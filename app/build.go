@@ -222,7 +222,7 @@ func (b *building) schedule(context.Context) error {
 			pulls:          wire.NewExecutorClient(&http.Client{Transport: b.pulls}), http: b.http, sample: &b.sample, tokens: b.tokens, foreign: newForeign(b.logger),
 			held: func() bool { return b.engine.Held() },
 		},
-		Clock: b.opts.clock, LastWrite: b.opts.lastWrite, Token: tokenFor(b.tokens), JobZone: b.pool.Zone(), MeasuredJobs: b.opts.measuredJobs, Traces: b.tracer, Local: b.http.address,
+		English: b.catalogue.Printer("en"), Clock: b.opts.clock, LastWrite: b.opts.lastWrite, Token: tokenFor(b.tokens), JobZone: b.pool.Zone(), MeasuredJobs: b.opts.measuredJobs, Traces: b.tracer, Local: b.http.address,
 		Limits: b.held.Limits, Watching: b.held.Watching, Retention: b.held.Retention, Alarms: b.alarmer, Webhooks: b.webhooks, Secrets: b.secrets,
 		Output:     scheduler.Output{Store: outputs, Seal: b.sealing, Limits: b.held.Outputs},
 		Registered: func(ctx context.Context, appName, address string) { b.audit.Registered(ctx, appName, address) },

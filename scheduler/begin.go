@@ -49,7 +49,7 @@ func (e *Engine) beginFlows(ctx context.Context, batch []*dispatch) {
 		cancel()
 		for d, why := range begun.bad {
 			batch = slices.DeleteFunc(batch, func(o *dispatch) bool { return o == d })
-			e.fail(d, "", event.NotSent, event.New(e.now(), event.NoFlow, unreadable(why)))
+			e.fail(d, "", event.NotSent, event.New(e.now(), event.NoFlow, e.unreadable(why)))
 		}
 		if err == nil && len(begun.bad) == 0 {
 			break
@@ -97,12 +97,16 @@ func (e *Engine) beginFlows(ctx context.Context, batch []*dispatch) {
 }
 
 // unreadable is why the definition of a flow cannot be read: its first fault, where that is one.
-func unreadable(err error) string {
+func (e *Engine) unreadable(err error) string {
 	faults, is := errors.AsType[flow.Faults](err)
 	if !is || len(faults) == 0 {
 		return err.Error()
 	}
-	return event.CauseOfField(faults[0].Told(), faults.Error())
+	first, said := faults[0].Told(), faults.Error()
+	if e.cfg.English != nil {
+		said = first.Text(e.cfg.English)
+	}
+	return event.CauseOfField(first, said)
 }
 
 // giveUpBeginning leaves runs to the next start, or to another admin. Those that wait for a slot are nobody's, unless the last try gave it.

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/cluster"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 	"github.com/punctual-job/punctual/scheduler/route"
 	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
@@ -78,6 +79,9 @@ type Config struct {
 	Webhooks *webhook.Service
 	// Registered is told of every executor that was not registered at the moment; may be nil.
 	Registered func(ctx context.Context, appName, address string)
+
+	// English has the words for what is wrong with a definition, in logs and XXL-JOB's columns; nil: they have its key.
+	English invalid.Printer
 
 	// Now is the clock of this machine, Reference the one that all admins go by, and Clock, where it is set, the engine's time
 	// itself: as [cluster.Config] has them.

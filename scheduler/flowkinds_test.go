@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -408,15 +409,17 @@ func TestHowManyRunsOfAFlowThereAre(t *testing.T) {
 	}
 }
 
-// TestADefinitionThatCannotBeReadEndsItsRun, and says why.
+// TestADefinitionThatCannotBeReadEndsItsRun, and says why, in XXL-JOB's column in words too.
 func TestADefinitionThatCannotBeReadEndsItsRun(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil, addressA)
+		b := setup(t, pool, func(c *Config) { c.English = locales.New().Printer("en") }, addressA)
 		job := b.addFlow(flow.Definition{}, func(p *db.InsertJobParams) { p.GlueSource = "steps: 7" })
 		run := b.trigger(job)
 		if r := b.ended(run); r.Outcome != event.NotSent || !b.has(run, event.NoFlow) {
 			t.Errorf("it ended as %v: %s", r.Outcome, b.events(run))
+		} else if said := string(r.TriggerMsg); !strings.Contains(said, "cannot be read: Line 1: “steps” takes a list.") {
+			t.Errorf("the column says %q", said)
 		}
 	})
 }
