@@ -320,7 +320,7 @@ func (e *Engine) prepare(ctx context.Context, d *dispatch, req *wire.RunRequest)
 			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoSource, because(err)))
 			return false
 		}
-		if source == "" { // a new one waits for a second person, and an empty program would succeed
+		if _, known := d.job.glue.Info(); known && source == "" { // a new one waits for a second person, and an empty program would succeed
 			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoScript))
 			return false
 		}

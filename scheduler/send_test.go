@@ -67,6 +67,22 @@ func TestAScriptThatIsEmptyIsNotSent(t *testing.T) {
 	})
 }
 
+// TestAKindThatNobodyKnowsIsSaidByItsExecutor: that the script is empty, too, is not why the run failed.
+func TestAKindThatNobodyKnowsIsSaidByItsExecutor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		b.executors.run = func(_ wire.Target, r *wire.RunRequest) (wire.Answer, error) {
+			return wire.Answer{Code: 500, Msg: "glueType[" + string(r.GlueType) + "] is not valid."}, nil
+		}
+		run := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.GlueType = "GLUE_COBOL" }))
+		b.await("it is known", func() bool { return b.run(run).TriggerCode != 0 })
+		if b.has(run, event.NoScript) || !strings.Contains(string(b.run(run).TriggerMsg), "glueType[GLUE_COBOL] is not valid.") {
+			t.Errorf("runs: %s", b.dump())
+		}
+	})
+}
+
 // TestARunThatMayHaveComeStaysWithItsExecutor, also when that has left the group before it is sent again.
 func TestARunThatMayHaveComeStaysWithItsExecutor(t *testing.T) {
 	t.Parallel()
