@@ -111,6 +111,7 @@ func DecodeAnswer(body []byte) (Answer, error) {
 
 // decodeAnswer reads an answer of whatever peer.
 func decodeAnswer(body []byte) (Answer, error) {
+	body = withoutMark(body)
 	if refusal, ok := refusalAsCallback(body); ok {
 		return refusal, nil
 	}
@@ -145,6 +146,9 @@ func decodeAnswer(body []byte) (Answer, error) {
 	}
 	return a, nil
 }
+
+// withoutMark is a body without the byte order mark that libraries of some languages begin texts with: upstream's programs read past it.
+func withoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\ufeff")) }
 
 // refusalAsCallback reads the answer of the community's Go executor to a run that it does not take: unlike all its other
 // answers it has the form of a callback, a list of one.

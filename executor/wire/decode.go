@@ -20,6 +20,7 @@ func DecodeRun(body []byte) (RunRequest, error) {
 }
 
 func decodeRun(body []byte) (RunRequest, error) {
+	body = withoutMark(body)
 	var r RunRequest
 	err := json.Unmarshal(body, &r)
 	if err == nil {
@@ -77,7 +78,7 @@ func DecodeKill(body []byte) (KillRequest, error) {
 		JobID loose `json:"jobId"`
 		LogID loose `json:"logId"`
 	}
-	if err := json.Unmarshal(body, &l); err != nil {
+	if err := json.Unmarshal(withoutMark(body), &l); err != nil {
 		return KillRequest{}, err
 	}
 	return KillRequest{JobID: int64(l.JobID), LogID: int64(l.LogID)}, nil
@@ -91,7 +92,7 @@ func DecodeLog(body []byte) (LogRequest, error) {
 		LogID       loose `json:"logId"`
 		FromLineNum loose `json:"fromLineNum"`
 	}
-	if err := json.Unmarshal(body, &l); err != nil {
+	if err := json.Unmarshal(withoutMark(body), &l); err != nil {
 		return LogRequest{}, err
 	}
 	at := max(int64(l.LogDateTim), int64(l.LogDateTime))
@@ -108,7 +109,7 @@ func DecodeRegistry(body []byte) (RegistryRequest, error) {
 		Code  []string  `json:"codeHandlers"`
 		Env   bool      `json:"takesEnvironment"`
 	}
-	if err := json.Unmarshal(body, &l); err != nil {
+	if err := json.Unmarshal(withoutMark(body), &l); err != nil {
 		return RegistryRequest{}, err
 	}
 	return RegistryRequest{RegistryGroup: string(l.Group), RegistryKey: string(l.Key), RegistryValue: string(l.Value), CodeHandlers: l.Code, TakesEnvironment: l.Env}, nil
@@ -170,7 +171,7 @@ func decodeCallbacks(body []byte) ([]Callback, error) {
 }
 
 func callbackItems(body []byte) ([]callbackItem, error) {
-	body = bytes.TrimSpace(body)
+	body = bytes.TrimSpace(withoutMark(body))
 	if len(body) > 0 && body[0] == '{' {
 		var object struct {
 			CallbackList []callbackItem `json:"callbackList"`

@@ -50,6 +50,35 @@ func TestDecodeCallbacks(t *testing.T) {
 	}
 }
 
+// TestAByteOrderMarkIsReadPast, as upstream's programs do: libraries of .NET begin what they write with one.
+func TestAByteOrderMarkIsReadPast(t *testing.T) {
+	t.Parallel()
+	const mark = "\ufeff"
+	if a, err := DecodeAnswer([]byte(mark + `{"code":200,"msg":null}`)); err != nil || !a.OK() {
+		t.Errorf("an answer: %+v, %v", a, err)
+	}
+	if a, err := DecodeAnswer([]byte(mark + ` [{"logId":1,"handleCode":500,"handleMsg":"no"}]`)); err != nil || a.Code != 500 {
+		t.Errorf("a refusal in the form of a callback: %+v, %v", a, err)
+	}
+	for _, body := range []string{`[{"logId":1,"handleCode":200}]`, ` {"callbackList":[{"logId":1,"handleCode":200}]}`} {
+		if c, err := DecodeCallbacks([]byte(mark + body)); err != nil || len(c) != 1 || c[0].LogID != 1 {
+			t.Errorf("results: %+v, %v", c, err)
+		}
+	}
+	if r, err := DecodeRegistry([]byte(mark + `{"registryGroup":"EXECUTOR","registryKey":"a","registryValue":"http://a:1/"}`)); err != nil || r.RegistryKey != "a" {
+		t.Errorf("a registration: %+v, %v", r, err)
+	}
+	if r, err := DecodeRun([]byte(mark + `{"jobId":7,"logId":1}`)); err != nil || r.JobID != 7 {
+		t.Errorf("a run: %+v, %v", r, err)
+	}
+	if r, err := DecodeKill([]byte(mark + `{"jobId":7}`)); err != nil || r.JobID != 7 {
+		t.Errorf("a kill: %+v, %v", r, err)
+	}
+	if r, err := DecodeLog([]byte(mark + `{"logId":7}`)); err != nil || r.LogID != 7 {
+		t.Errorf("a question for a log: %+v, %v", r, err)
+	}
+}
+
 func TestDecodeRunReadsLooseNumbers(t *testing.T) {
 	t.Parallel()
 	want := RunRequest{JobID: 7, ExecutorHandler: "h", ExecutorParams: "5", BlockStrategy: BlockSerial, TimeoutSeconds: 3,
