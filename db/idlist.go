@@ -7,11 +7,14 @@ import (
 
 // IDList is ids as a column of text has them, with commas; [ReadIDs] reads it.
 func IDList(ids []int64) string {
-	texts := make([]string, len(ids))
+	list := make([]byte, 0, 12*len(ids))
 	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, id, 10)
 	}
-	return strings.Join(texts, ",")
+	return string(list)
 }
 
 // ReadIDs are the ids of such a list. What is no number is left out.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -35,14 +34,8 @@ func (s *Service) Note(ctx context.Context, tx db.DBTX, ended []Ended) error {
 		return nil
 	}
 	for part := range slices.Chunk(ended, db.MaxBatch) {
-		ids := make([]byte, 0, 12*len(part))
-		for i := range part {
-			if i > 0 {
-				ids = append(ids, ',')
-			}
-			ids = strconv.AppendInt(ids, part[i].ID, 10)
-		}
-		err := s.queries.InsertEndedOutputs(ctx, tx, db.InsertEndedOutputsParams{Node: s.cfg.Node(), EndedAt: part[0].At, Runs: int64(len(part)), Ids: string(ids)})
+		ids := db.IDList(db.IDs(part, func(e *Ended) int64 { return e.ID }))
+		err := s.queries.InsertEndedOutputs(ctx, tx, db.InsertEndedOutputsParams{Node: s.cfg.Node(), EndedAt: part[0].At, Runs: int64(len(part)), Ids: ids})
 		if err != nil {
 			return err
 		}
