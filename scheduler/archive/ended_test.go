@@ -3,6 +3,7 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -387,6 +388,21 @@ func TestALookSettlesPageAfterPage(t *testing.T) {
 	})
 }
 
+// TestALookGoesPastWhatStays: a page of commits of which a run is being written hides none behind it.
+func TestALookGoesPastWhatStays(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.s.busy[-1] = true
+		b.s.knowOver(-2, 1)
+		rows := append(slices.Repeat([]string{"(1, 1, 1, '-1')"}, commitPage), "(1, 1, 1, '-2')")
+		b.exec("INSERT INTO punctual_output_ended (node, ended_at, runs, ids) VALUES " + strings.Join(rows, ","))
+		if err := b.s.settle(t.Context()); err != nil || b.commits() != commitPage {
+			t.Errorf("%d commits are left, want %d (%v)", b.commits(), commitPage, err)
+		}
+	})
+}
+
 // TestASettlingThatFailsIsTriedAgain: what could not be read or written is none that is done.
 func TestASettlingThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
@@ -408,6 +424,114 @@ func TestASettlingThatFailsIsTriedAgain(t *testing.T) {
 		b.step(b.s)
 		if got := b.text(b.s, open.ID); got != "open" || b.commits() != 0 {
 			t.Errorf("kept is %q, %d commits are left", got, b.commits())
+		}
+	})
+}
+
+// TestWhatIsLeftOfARunThatEnded: its end is settled by what is known of that end and not of an earlier one. What is not settled is queued, once
+// there was time for it and while half of the queue is free.
+func TestWhatIsLeftOfARunThatEnded(t *testing.T) {
+	t.Parallel()
+	const queue = 4
+	type row struct{ state, pushed, endedAt int64 }
+	last := noon.UnixMilli()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		for name, tt := range map[string]struct {
+			row    *row
+			over   int64 // until when nothing is to be copied
+			queued int
+			after  time.Duration
+			left   bool
+			found  int
+			ended  int // statements that end what was pushed
+		}{
+			"nothing is known of it":            {after: soon, left: true, found: 1},
+			"it is known to be over":            {over: last, after: soon},
+			"it was over before it ended again": {over: last - 1, after: soon, left: true, found: 1},
+			"put off":                           {row: &row{db.OutputDue, 0, last}, after: soon},
+			"put off before it ended again":     {row: &row{db.OutputDue, 0, last - 1}, after: soon, left: true, found: 1},
+			"pushed until now":                  {row: &row{db.OutputLive, 1, 0}, after: soon, ended: 1},
+			"copied until now":                  {row: &row{db.OutputLive, 0, 0}, after: soon, left: true, found: 1},
+			"pushed":                            {row: &row{db.OutputWhole, 1, last}, after: soon},
+			"a moment too early to look for it": {after: soon - time.Millisecond, left: true},
+			"half of the queue is taken":        {queued: queue / 2, after: soon, left: true, found: 1},
+			"more than half of the queue is":    {queued: queue/2 + 1, after: soon, left: true},
+		} {
+			b := newBench(t, pool, func(c *Config) { c.Queue = queue })
+			r := b.run("a")
+			b.ends(r)
+			if tt.row != nil {
+				b.exec("INSERT INTO punctual_output (log_id, state, node, pushed, ended_at) VALUES (?, ?, 1, ?, ?)", r.ID, tt.row.state, tt.row.pushed, tt.row.endedAt)
+			}
+			if tt.over != 0 {
+				b.s.knowOver(r.ID, tt.over)
+			}
+			for range tt.queued {
+				b.s.queue <- Ended{}
+			}
+			b.now = b.now.Add(tt.after)
+			before := len(sent.Transactions("EndPushedOutputs"))
+			if err := b.s.settle(t.Context()); err != nil || b.commits() > 0 != tt.left || len(b.s.queue) != tt.queued+tt.found {
+				t.Errorf("%s: %d commits are left and %d runs queued (%v)", name, b.commits(), len(b.s.queue)-tt.queued, err)
+			}
+			if n := len(sent.Transactions("EndPushedOutputs")) - before; n != tt.ended {
+				t.Errorf("%s: %d statements end what was pushed", name, n)
+			}
+			b.exec("DELETE FROM punctual_output_ended")
+		}
+	})
+}
+
+// TestARunThatWasSentNowhereIsNotAskedFor, nor noted for longer than a look.
+func TestARunThatWasSentNowhereIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		r := b.run("a")
+		b.exec("UPDATE xxl_job_log SET executor_address = '' WHERE id = ?", r.ID)
+		b.ends(r)
+		b.now = b.now.Add(soon)
+		for left := 1; left >= 0; left-- {
+			if err := b.s.settle(t.Context()); err != nil || b.commits() != left || len(b.s.queue) != 0 {
+				t.Errorf("%d commits are left, want %d, and %d runs queued (%v)", b.commits(), left, len(b.s.queue), err)
+			}
+		}
+	})
+}
+
+// TestWhatIsOverIsKnownForAMinute, and no longer.
+func TestWhatIsOverIsKnownForAMinute(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, dbtest.New(t, db.SQLite))
+	b.s.knowOver(1, 1)
+	for _, tt := range []struct {
+		more time.Duration
+		left int
+	}{{overFor, 1}, {time.Millisecond, 0}} {
+		b.now = b.now.Add(tt.more)
+		if b.s.forgetOver(); len(b.s.over) != tt.left {
+			t.Errorf("%v after it ended %d runs are known, want %d", b.now.Sub(noon), len(b.s.over), tt.left)
+		}
+	}
+}
+
+// TestMoreThanAStatementTakesIsNotedWholeOrNotAtAll: runs that end together are noted in parts.
+func TestMoreThanAStatementTakesIsNotedWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := newBench(t, pool)
+		ended := make([]Ended, db.MaxBatch+1)
+		for i := range ended {
+			ended[i] = Ended{Run: Run{ID: int64(i + 1)}, At: noon.UnixMilli()}
+		}
+		sent.Refuse("InsertEndedOutputs", 1, errors.New("away"))
+		if err := b.s.Note(t.Context(), pool, ended); err == nil || b.commits() != 0 {
+			t.Errorf("what is refused: %d commits are noted (%v)", b.commits(), err)
+		}
+		if err := b.s.Note(t.Context(), pool, ended); err != nil || b.count("SELECT SUM(runs) FROM punctual_output_ended") != len(ended) || b.commits() != 2 {
+			t.Errorf("%d commits are noted (%v)", b.commits(), err)
 		}
 	})
 }
