@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
@@ -96,6 +97,7 @@ type outputAnswer struct {
 	Type   string `header:"Content-Type"`
 	Next   int    `header:"Next-Line" doc:"The line from which to ask for what comes after this."`
 	Source string `header:"Output-Source" enum:"executor,copy" doc:"Whether it comes from the executor, or from the copy that is kept of it."`
+	More   bool   `header:"Output-More" doc:"Whether there may be more of it by now."`
 	End    bool   `header:"Output-End" doc:"Whether there will be no more."`
 	Body   []byte
 }
@@ -265,19 +267,27 @@ const (
 // while it is made, and many programs ask at once.
 const maxOutput = 1 << 20
 
+// outputTime bounds how long it is read for one answer: an executor may give it in pieces that are small or slow, and proxies give up.
+const outputTime = 10 * time.Second
+
 func (a *API) runOutput(ctx context.Context, p auth.Principal, id int64, from int) (*outputAnswer, error) {
 	r, err := a.Manage.Runs.Get(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
 	out := &outputAnswer{Type: "text/plain; charset=utf-8", Source: sourceExecutor, Next: from, End: !a.recorded(rowOf(r)).State().Open(), Body: []byte{}}
-	for len(out.Body) < maxOutput {
-		piece, err := a.Manage.Runs.LogOf(ctx, &r, out.Next)
+	return out, out.read(time.Now, func(line int) (scheduler.Piece, error) { return a.Manage.Runs.LogOf(ctx, &r, line) })
+}
+
+// read takes what there is of the output from its next line on, within bounds.
+func (out *outputAnswer) read(now func() time.Time, from func(line int) (scheduler.Piece, error)) error {
+	for began := now(); len(out.Body) < maxOutput && (len(out.Body) == 0 || now().Sub(began) < outputTime); {
+		piece, err := from(out.Next)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if piece.ToLineNum < out.Next {
-			return out, nil
+			return nil
 		}
 		if piece.Kept != nil {
 			out.Source = sourceCopy
@@ -286,8 +296,8 @@ func (a *API) runOutput(ctx context.Context, p auth.Principal, id int64, from in
 		out.Body = append(out.Body, '\n')
 		out.Next = piece.ToLineNum + 1
 	}
-	out.End = false
-	return out, nil
+	out.More, out.End = true, false
+	return nil
 }
 
 func (a *API) rerun(ctx context.Context, p auth.Principal, id int64) (*triggerAnswer, error) {

@@ -2,8 +2,12 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // TestAPageSaysThatTheTimeWasOver and one that is at its end does not.
@@ -32,6 +36,37 @@ func TestAProxyThatAllowsAMinuteHasItsAnswer(t *testing.T) {
 	for _, wait := range []string{"61s", "x"} {
 		if _, err := waitOf(wait); err == nil {
 			t.Errorf("%q is taken", wait)
+		}
+	}
+}
+
+// TestOneAnswerHasSoMuchOfAnOutput as an executor gives within some time, up to a size: an executor may give it in small pieces, one after the
+// other, without an end.
+func TestOneAnswerHasSoMuchOfAnOutput(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		size, pieces int           // that the executor has
+		each         time.Duration // for one
+		lines        int
+		more         bool
+	}{
+		{10, 5, time.Second, 5, false},
+		{10, 1_000_000, time.Second, 10, true},
+		{10, 2, time.Minute, 1, true},
+		{maxOutput / 4, 5, 0, 4, true},
+		{10, 0, time.Minute, 0, false},
+	} {
+		now := time.Unix(0, 0)
+		out := outputAnswer{Next: 1, End: true}
+		err := out.read(func() time.Time { return now }, func(line int) (scheduler.Piece, error) {
+			now = now.Add(tt.each)
+			if line > tt.pieces {
+				return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: line, ToLineNum: line - 1, IsEnd: true}}, nil
+			}
+			return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: line, ToLineNum: line, LogContent: strings.Repeat("x", tt.size-1) + "\n"}}, nil
+		})
+		if err != nil || out.Next != tt.lines+1 || len(out.Body) != tt.lines*tt.size || out.More != tt.more || out.End == tt.more {
+			t.Errorf("of %d pieces of %d bytes: %d bytes, the next line is %d, more %t, end %t, %v", tt.pieces, tt.size, len(out.Body), out.Next, out.More, out.End, err)
 		}
 	}
 }

@@ -463,14 +463,15 @@ func TestLogsEndWithWhatThereIs(t *testing.T) {
 		n := asked.Add(1)
 		w.Header().Set("Next-Line", strconv.FormatInt(n+1, 10))
 		if n == 1 {
-			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20)+"\n")
+			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20)+"\n") // of an admin that does not say whether there is more
 		} else if n < 100 {
+			w.Header().Set("Output-More", strconv.FormatBool(n < 3))
 			_, _ = io.WriteString(w, "tick\n")
 		}
 	}))
 	t.Cleanup(server.Close)
 	out, _, err := do(t, "", "runs", "logs", "4", "--url", server.URL, "--token", "pnc_good")
-	if err != nil || asked.Load() != 2 || !strings.HasSuffix(out, "x\ntick\n") {
+	if err != nil || asked.Load() != 3 || !strings.HasSuffix(out, "x\ntick\ntick\n") {
 		t.Errorf("asked %d times, got %d bytes, %v", asked.Load(), len(out), err)
 	}
 }

@@ -143,21 +143,33 @@ func (a *api) retried(ctx context.Context, r run) (int64, error) {
 
 // output reads what a run has put out from a line on: the text, the line after it, and whether there will be no more.
 func (a *api) output(ctx context.Context, id int64, from int) (text json.RawMessage, next int, end bool, err error) {
-	text, next, end, _, err = a.outputFrom(ctx, id, from)
-	return text, next, end, err
+	o, err := a.outputFrom(ctx, id, from)
+	return o.text, o.next, o.end, err
 }
 
-// outputFrom says also whether the text is that of the copy that is kept.
-func (a *api) outputFrom(ctx context.Context, id int64, from int) (text json.RawMessage, next int, end, kept bool, err error) {
+// outputPart is what an answer has of a run's output.
+type outputPart struct {
+	text json.RawMessage
+	next int  // the line after it
+	more bool // there is more by now
+	end  bool // there will be no more
+	kept bool // it is that of the copy that is kept
+}
+
+// partBytes is how long a part is at least if there was more of it, from admins that do not say.
+const partBytes = 1 << 20
+
+func (a *api) outputFrom(ctx context.Context, id int64, from int) (outputPart, error) {
 	text, header, err := a.call(ctx, http.MethodGet, fmt.Sprintf("/runs/%d/output", id), url.Values{"from_line": {strconv.Itoa(from)}}, nil)
 	if err != nil {
-		return nil, from, false, false, err
+		return outputPart{next: from}, err
 	}
-	next, err = strconv.Atoi(header.Get("Next-Line"))
+	next, err := strconv.Atoi(header.Get("Next-Line"))
 	if err != nil {
-		return nil, from, false, false, fmt.Errorf("the answer of %s does not say which line is next", a.base)
+		return outputPart{next: from}, fmt.Errorf("the answer of %s does not say which line is next", a.base)
 	}
-	return text, next, header.Get("Output-End") == "true", header.Get("Output-Source") == "copy", nil
+	more := header.Get("Output-More") == "true" || header.Get("Output-More") == "" && len(text) >= partBytes
+	return outputPart{text, next, more, header.Get("Output-End") == "true", header.Get("Output-Source") == "copy"}, nil
 }
 
 // follow copies a run's output as it comes, until the run has ended. As long as no executor has the run there is none; what cannot be
@@ -414,9 +426,6 @@ func (c runsWhy) Run(ctx context.Context, s Streams) error {
 	return nil
 }
 
-// outputPart is how long an answer with output is at least if there was more of it (API v1, runOutput).
-const outputPart = 1 << 20
-
 type runsLogs struct {
 	Target
 	ID     int64 `arg:"" help:"The number of the run."`
@@ -433,18 +442,18 @@ func (c runsLogs) Run(ctx context.Context, s Streams) error {
 	}
 	said := false
 	for from := 1; ; {
-		text, next, _, kept, err := a.outputFrom(ctx, c.ID, from)
+		part, err := a.outputFrom(ctx, c.ID, from)
 		if err != nil {
 			return err
 		}
-		if kept && !said {
+		if part.kept && !said {
 			said = true
 			fmt.Fprintf(s.Err, "run %d: this is the copy that is kept; the executor does not have the output any more, or does not answer\n", c.ID)
 		}
-		if _, err := s.Out.Write(text); err != nil || len(text) < outputPart {
+		if _, err := s.Out.Write(part.text); err != nil || !part.more {
 			return err // also of a run that goes on: what it has written since is for who follows it
 		}
-		from = next
+		from = part.next
 	}
 }
 
