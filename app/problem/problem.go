@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
@@ -153,6 +154,9 @@ func From(err error) *Error {
 	}
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return (&Error{Kind: TooLarge}).Because(big)
+	}
+	if errors.Is(err, archive.ErrUnread) { // whatever its executor said before
+		return New(Unavailable, "problem.copy.unread").Because(err)
 	}
 	if e, ok := errors.AsType[*scheduler.ExecutorError](err); ok {
 		key := "problem.executor"

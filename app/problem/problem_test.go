@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/archive"
 )
 
 func TestErrorsBecomeProblems(t *testing.T) {
@@ -34,6 +36,8 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{scheduler.ErrNoGroup, 409, "problem.job.nogroup"},
 		{&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, 502, "problem.executor"},
 		{&scheduler.ExecutorError{Address: "pull://a", Err: &wire.SilentError{}, Kept: true}, 502, "problem.run.killkept"},
+		{fmt.Errorf("kept output: %w: %w", archive.ErrUnread, io.ErrUnexpectedEOF), 503, "problem.copy.unread"},
+		{errors.Join(&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, fmt.Errorf("%w: no key", archive.ErrUnread)), 503, "problem.copy.unread"},
 		{db.Error(sql.ErrNoRows), 404, ""},
 		{fmt.Errorf("delete job: %w", db.ErrMoved), 409, "problem.changed"}, // again and again, or it would have been tried once more
 		{context.DeadlineExceeded, 503, ""},

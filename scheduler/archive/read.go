@@ -13,6 +13,9 @@ import (
 // errNoKey says that a copy is sealed, and there is no secret key to open it.
 var errNoKey = errors.New("the kept output is sealed with a secret key that is not set")
 
+// ErrUnread is in what comes of a copy that is kept and cannot be read: the store does not give it, or what it gives is not what was written.
+var ErrUnread = errors.New("its store does not give it")
+
 // errBroken says that a block is not what was written.
 var errBroken = errors.New("the object in the store is not what was written")
 
@@ -115,13 +118,17 @@ func (s *Service) textOf(ctx context.Context, row *db.Output) ([]byte, error) {
 		return nil, err
 	}
 	if o.Store != s.cfg.Store.Name() {
-		return nil, fmt.Errorf("it is in a store of kind %q, and the one that is set is of kind %q", o.Store, s.cfg.Store.Name())
+		return nil, fmt.Errorf("%w: it is in one of kind %q, and the one that is set is of kind %q", ErrUnread, o.Store, s.cfg.Store.Name())
 	}
 	block, err := s.cfg.Store.Get(ctx, Object{ID: o.ID, Name: o.Name}, row.Pos, row.Size)
-	if err != nil {
-		return nil, err
+	var text []byte
+	if err == nil {
+		text, err = s.unpack(row, block)
 	}
-	return s.unpack(row, block)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", ErrUnread, err)
+	}
+	return text, err
 }
 
 // ignoreUnreadable lets a copy that cannot be read be made anew.

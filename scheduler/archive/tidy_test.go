@@ -160,8 +160,8 @@ func TestACopyThatCannotBeReadHoldsNothingUp(t *testing.T) {
 				if len(b.store.objects) != stays+1 {
 					t.Errorf("%d objects are in the store, of one output", len(b.store.objects)-stays)
 				}
-				if _, err := b.s.Read(t.Context(), lost[0].ID); err == nil {
-					t.Error("what cannot be read is read")
+				if _, err := b.s.Read(t.Context(), lost[0].ID); !errors.Is(err, ErrUnread) {
+					t.Errorf("of what cannot be read it is said: %v", err)
 				}
 			})
 		})
