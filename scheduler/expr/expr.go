@@ -28,25 +28,81 @@ const (
 
 // Each calls use with what stands in each pair of braces, without the blanks around it.
 func Each(text string, use func(inside string)) {
-	replace(text, func(inside string) (string, bool) {
+	replace(text, func(_, inside string) (string, bool) {
 		use(inside)
 		return "", false
 	})
 }
 
 // Fill puts values in the place of expressions, all in one go: what a value looks like is never read again. An expression without a
-// value stays as it is. In a text that is JSON values are put in as JSON has them, so that none ends a string.
+// value stays as it is. In a text that is JSON, or is once its expressions are values, values are put in as JSON has them, so that none ends a
+// string, and none becomes more than one value.
 func Fill(text string, value func(inside string) (string, bool)) string {
+	return fill(text, func(inside string, at place) (string, bool) {
+		v, ok := value(inside)
+		return at.write(v), ok
+	})
+}
+
+// place is where an expression stands.
+type place int
+
+const (
+	inText   place = iota // of a text that is no JSON
+	inString              // of JSON
+	asValue               // of JSON: in the place of one
+)
+
+// write is a text as it stands in a place. As a value it is itself where it is one, as what [effort.json] writes or the number that a script gave,
+// and otherwise a string.
+func (p place) write(v string) string {
+	switch p {
+	case inString:
+		return InJSON(v)
+	case asValue:
+		if !json.Valid([]byte(v)) {
+			return `"` + InJSON(v) + `"`
+		}
+	case inText:
+	}
+	return v
+}
+
+// fill is [Fill] where the value of an expression hangs on its place.
+func fill(text string, value func(inside string, at place) (string, bool)) string {
 	if !strings.Contains(text, open) {
 		return text
 	}
-	if !json.Valid([]byte(text)) {
-		return replace(text, value)
+	in := func(at place) string {
+		return replace(text, func(_, inside string) (string, bool) { return value(inside, at) })
 	}
-	return replace(text, func(inside string) (string, bool) {
-		v, ok := value(inside)
-		return InJSON(v), ok
+	if json.Valid([]byte(text)) {
+		return in(inString)
+	}
+	bare := strings.TrimLeft(text, blank)
+	if bare[0] != '{' && bare[0] != '[' || !json.Valid([]byte(replace(text, func(string, string) (string, bool) { return "[]", true }))) {
+		return in(inText)
+	}
+	quoted := false
+	return replace(text, func(before, inside string) (string, bool) {
+		if quoted = quoted != endsQuoted(before); quoted {
+			return value(inside, inString)
+		}
+		return value(inside, asValue)
 	})
+}
+
+// endsQuoted says whether a part of a JSON text that begins outside of a string ends in one, and the other way round.
+func endsQuoted(part string) (quoted bool) {
+	for i := 0; i < len(part); i++ {
+		switch part[i] {
+		case '\\': // only in a string
+			i++
+		case '"':
+			quoted = !quoted
+		}
+	}
+	return quoted
 }
 
 // InJSON is a text as it stands between the quotes of a JSON string.
@@ -58,25 +114,30 @@ func InJSON(value string) string {
 	return string(raw[1 : len(raw)-1])
 }
 
-// replace walks over a text once. Of braces that open one after the other the last belong to those that close.
-func replace(text string, value func(inside string) (string, bool)) string {
+// replace walks over a text once. The value of an expression may hang on what stands between it and the one before. Of braces that open one after
+// the other the last belong to those that close.
+func replace(text string, value func(before, inside string) (string, bool)) string {
 	if !strings.Contains(text, open) {
 		return text
 	}
 	var b strings.Builder
-	for {
-		end := strings.Index(text, closer)
+	from := 0 // of what stands before the next expression
+	for at := 0; ; {
+		end := strings.Index(text[at:], closer)
 		if end < 0 {
-			b.WriteString(text)
+			b.WriteString(text[at:])
 			return b.String()
 		}
-		whole := text[:end+len(closer)]
-		if begin := strings.LastIndex(text[:end], open); begin >= 0 {
-			if v, ok := value(strings.Trim(text[begin+len(open):end], blank)); ok {
-				whole = text[:begin] + v
+		end += at
+		whole := text[at : end+len(closer)]
+		if begin := strings.LastIndex(text[at:end], open); begin >= 0 {
+			begin += at
+			if v, ok := value(text[from:begin], strings.Trim(text[begin+len(open):end], blank)); ok {
+				whole = text[at:begin] + v
 			}
+			from = end + len(closer)
 		}
 		b.WriteString(whole)
-		text = text[end+len(closer):]
+		at = end + len(closer)
 	}
 }

@@ -136,7 +136,8 @@ func TestAValueIsNotReadAgain(t *testing.T) {
 
 func FuzzFillPlanned(f *testing.F) {
 	for _, text := range []string{"", "${{ planned | yyyy-MM-dd'T'HH:mm:ss.SSS, -1M monthEnd +2h, Asia/Shanghai }}", `{"a":"${{ planned | '"' }}"}`,
-		"${{ ${{ planned }} }} }}", "${{ planned |,, }}", "${{ planned | '', +9999y-9999M }}", "${{\nplanned\t|\r\nepoch }}"} {
+		"${{ ${{ planned }} }} }}", "${{ planned |,, }}", "${{ planned | '', +9999y-9999M }}", "${{\nplanned\t|\r\nepoch }}",
+		`{"a":${{ planned }},"b\\":["x\"${{ planned | '"' }}",${{ "\n }}]}`} {
 		f.Add(text, int64(1_774_890_309_070))
 	}
 	f.Fuzz(func(t *testing.T, text string, ms int64) {
@@ -150,6 +151,12 @@ func FuzzFillPlanned(f *testing.F) {
 		}
 		if json.Valid([]byte(text)) && !json.Valid([]byte(filled)) {
 			t.Errorf("%q is JSON, %q is not", text, filled)
+		}
+		if once := replace(text, func(string, string) (string, bool) { return "[]", true }); HasPlanned(text) && strings.HasPrefix(text, "{") && json.Valid([]byte(once)) {
+			all := Fill(text, func(inside string) (string, bool) { return inside, true })
+			if !json.Valid([]byte(all)) {
+				t.Errorf("%q would be JSON, %q is not", text, all)
+			}
 		}
 		if CheckPlanned(text) == nil && strings.Count(text, open) == 1 && HasPlanned(text) && strings.Contains(filled, open) {
 			t.Errorf("%q is sound, but not filled: %q", text, filled)

@@ -1,8 +1,11 @@
 package expr
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -272,6 +275,9 @@ func TestTextsAreFilledIn(t *testing.T) {
 		{"${{ secrets.DB }} ${{ item.id }}", "${{ secrets.DB }} 7"},
 		{`{"m": "${{ toJSON(steps.a.output.name) }}"}`, `{"m": "\"x\""}`},
 		{`{"list": ${{ steps.a.output.files }}, "n": ${{ steps.a.output.rows }}}`, `{"list": ["p","q"], "n": 12}`},
+		{`{"a": ${{ nil }}, "\"${{ nil }}": [${{ steps.a.output.name }}, "${{ steps.a.output.rows }}"]}`, `{"a": null, "\"": ["x", "12"]}`},
+		{`{"a": 1${{ steps.a.output.rows }}, "b": "${{ toJSON('x') }}"}`, `{"a": 112, "b": ""x""}`}, // no value stands there: no JSON
+		{"[${{ planned | yyyy }}, ${{ planned | yyyy-MM-dd }}, ${{ secrets.DB }}]", `[2026, "2026-03-31", ${{ secrets.DB }}]`},
 		{"${{ true }} ${{ nil }}${{ 1.50 }}", "true 1.5"},
 	} {
 		template, err := ParseTemplate(tt.text, testScope, keepSecrets)
@@ -288,6 +294,52 @@ func TestTextsAreFilledIn(t *testing.T) {
 	}
 	if _, err := ParseTemplate("${{ nothing }}", testScope, keepSecrets); !errors.As(err, new(*Error)) {
 		t.Errorf("an unknown name: %v", err)
+	}
+}
+
+// TestValuesInJSON fills in the table of docs/flows.md, which the Chinese page has too.
+func TestValuesInJSON(t *testing.T) {
+	t.Parallel()
+	span := regexp.MustCompile("`([^`]*)`")
+	for _, page := range []string{"../../docs/flows.md", "../../docs/zh-CN/flows.md"} {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(string(raw), "<!-- values -->\n")
+		text, _, _ = strings.Cut(text, "<!-- /values -->")
+		rows := 0
+		for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+			cells := strings.Split(strings.Trim(line, "|"), "|")
+			if i < 2 || len(cells) != 4 {
+				continue
+			}
+			rows++
+			expression := span.FindStringSubmatch(cells[0])[1]
+			for column, where := range []string{"x %s", `{"k": "%s"}`, `{"k": %s}`} {
+				whole := fmt.Sprintf(where, "${{ "+expression+" }}")
+				template, err := ParseTemplate(whole, testScope, keepSecrets)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := ""
+				if shown := span.FindStringSubmatch(cells[column+1]); shown != nil {
+					want = strings.ReplaceAll(shown[1], "⏎", "\n") // a table has no line breaks
+				}
+				v := testValues()
+				v.Steps["a"] = Step{Message: "1, \"k\": 2", Output: map[string]any{"n": "12", "name": "x", "none": nil}}
+				got, err := template.Fill(v)
+				if full := fmt.Sprintf(where, want); err != nil || got != full {
+					t.Errorf("%s: %s: %s %v, want %s", page, whole, got, err, full)
+				}
+				if column > 0 && !json.Valid([]byte(got)) {
+					t.Errorf("%s is no JSON", got)
+				}
+			}
+		}
+		if rows < 10 {
+			t.Errorf("%s: %d rows", page, rows)
+		}
 	}
 }
 

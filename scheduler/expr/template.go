@@ -62,12 +62,13 @@ func (t *Template) Text() string { return t.text }
 func (t *Template) Fill(v *Values) (string, error) {
 	var wrong error
 	size := len(t.text)
-	filled := Fill(t.text, func(inside string) (string, bool) {
+	filled := fill(t.text, func(inside string, at place) (string, bool) {
 		if wrong != nil || t.keep(inside) {
 			return "", false
 		}
 		if isPlanned(inside) {
-			return PlannedValue(inside, v.Planned, zoneOr(v.Zone))
+			text, ok := PlannedValue(inside, v.Planned, zoneOr(v.Zone))
+			return at.write(text), ok
 		}
 		p, known := t.programs[inside]
 		if !known {
@@ -78,6 +79,9 @@ func (t *Template) Fill(v *Values) (string, error) {
 			wrong = err
 			return "", false
 		}
+		if value == nil && at == asValue {
+			return "null", true
+		}
 		text, err := textOf(value)
 		if size += len(text); err == nil && size > MaxResult {
 			err = errEffort
@@ -86,7 +90,7 @@ func (t *Template) Fill(v *Values) (string, error) {
 			wrong = valueError(inside, err)
 			return "", false
 		}
-		return text, true
+		return at.write(text), true
 	})
 	if wrong != nil {
 		return "", wrong
