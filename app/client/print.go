@@ -137,10 +137,10 @@ func (p printer) one(raw json.RawMessage, columns []column) error {
 	}
 	width := 0
 	for _, c := range columns {
-		width = max(width, runewidth.StringWidth(c.title))
+		width = max(width, cells.StringWidth(c.title))
 	}
 	for _, c := range columns {
-		if _, err := fmt.Fprintf(p.out, "%s  %s\n", runewidth.FillRight(c.title, width), plain(c.value(i))); err != nil {
+		if _, err := fmt.Fprintf(p.out, "%s  %s\n", cells.FillRight(c.title, width), plain(c.value(i))); err != nil {
 			return err
 		}
 	}
@@ -232,7 +232,7 @@ func (p printer) table(items []item, columns []column) error {
 	widths := make([]int, len(shown))
 	for _, row := range rows {
 		for n, cell := range row {
-			widths[n] = max(widths[n], runewidth.StringWidth(cell))
+			widths[n] = max(widths[n], cells.StringWidth(cell))
 		}
 	}
 	if p.format != "wide" {
@@ -244,7 +244,7 @@ func (p printer) table(items []item, columns []column) error {
 			if n > 0 {
 				line.WriteString(gap)
 			}
-			line.WriteString(runewidth.FillRight(runewidth.Truncate(cell, widths[n], "…"), widths[n]))
+			line.WriteString(cells.FillRight(cells.Truncate(cell, widths[n], "…"), widths[n]))
 		}
 		if _, err := fmt.Fprintln(p.out, strings.TrimRight(line.String(), " ")); err != nil {
 			return err
@@ -252,6 +252,9 @@ func (p printer) table(items []item, columns []column) error {
 	}
 	return nil
 }
+
+// cells are what terminals take for a text. What Chinese fonts once drew twice as wide, such as … and ·, takes one in whatever language.
+var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
 // gap stands between two columns.
 const gap = "  "
@@ -265,7 +268,7 @@ func least(rows [][]string, widths []int) []int {
 	for n, width := range widths {
 		for _, row := range rows[1:] {
 			if narrow[n] = width; strings.Trim(row[n], "0123456789-: ") != "" {
-				narrow[n] = min(width, max(shortest, runewidth.StringWidth(rows[0][n])))
+				narrow[n] = min(width, max(shortest, cells.StringWidth(rows[0][n])))
 				break
 			}
 		}
