@@ -167,7 +167,7 @@ func (q *Queries) ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]L
 
 const listFailuresByCode = `-- name: ListFailuresByCode :many
 
-SELECT id, job_id, CAST(CASE
+SELECT id, job_id, executor_sharding_param, CAST(CASE
          WHEN trigger_type = 'TRIAL' THEN 0
          WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7, 10)
          WHEN handle_code <> 0 THEN handle_code <> 200
@@ -186,9 +186,10 @@ type ListFailuresByCodeParams struct {
 }
 
 type ListFailuresByCodeRow struct {
-	ID     int64
-	JobID  int64
-	Failed int64
+	ID                    int64
+	JobID                 int64
+	ExecutorShardingParam Text
+	Failed                int64
 }
 
 // What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
@@ -210,7 +211,12 @@ func (q *Queries) ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailu
 	var items []ListFailuresByCodeRow
 	for rows.Next() {
 		var i ListFailuresByCodeRow
-		if err := rows.Scan(&i.ID, &i.JobID, &i.Failed); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobID,
+			&i.ExecutorShardingParam,
+			&i.Failed,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -475,6 +481,51 @@ type ListSuccessesAfterParams struct {
 // first, MySQL would rather read every run above the id than those of the job.
 func (q *Queries) ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listSuccessesAfter, arg.JobID, arg.AfterID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSuccessesOfPartAfter = `-- name: ListSuccessesOfPartAfter :many
+SELECT l.id FROM xxl_job_log AS l FORCE INDEX (i_job_outcome) WHERE l.job_id = ? AND l.id > ? AND l.handle_code + 0 = 200
+  AND (l.executor_sharding_param = ? OR l.executor_sharding_param IS NULL OR l.executor_sharding_param NOT LIKE ?)
+  AND NOT EXISTS (SELECT 1 FROM punctual_trial AS t WHERE t.log_id = l.id) LIMIT ?
+`
+
+type ListSuccessesOfPartAfterParams struct {
+	JobID   int64
+	AfterID int64
+	Part    Text
+	Others  Text
+	Limit   int32
+}
+
+// The same for a part of a broadcast: successes of its own, and those of fires that had another number of parts. What other parts of as many
+// did says nothing of it. others is a pattern of these. (+ 0: or SQLite would read every success.)
+func (q *Queries) ListSuccessesOfPartAfter(ctx context.Context, db DBTX, arg ListSuccessesOfPartAfterParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listSuccessesOfPartAfter,
+		arg.JobID,
+		arg.AfterID,
+		arg.Part,
+		arg.Others,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}

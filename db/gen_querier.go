@@ -901,6 +901,9 @@ type Querier interface {
 	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
+	// The same for a part of a broadcast: successes of its own, and those of fires that had another number of parts. What other parts of as many
+	// did says nothing of it. others is a pattern of these. (+ 0: or SQLite would read every success.)
+	ListSuccessesOfPartAfter(ctx context.Context, db DBTX, arg ListSuccessesOfPartAfterParams) ([]int64, error)
 	// The tags of the newest jobs, as the jobs have them, for forms that offer some. Bounded, because no index knows tags.
 	ListTagsInUse(ctx context.Context, db DBTX) ([]string, error)
 	// The tags of jobs, as the jobs have them, with a text among them; by the collation, so the caller compares what is found. What differs

@@ -231,6 +231,10 @@ func hotReadsOfRuns() []hotRead {
 			r, err := q.ListSuccessesAfter(ctx, tx, db.ListSuccessesAfterParams{JobID: 3, AfterID: 15_000, Limit: 1})
 			return len(r), err
 		}, "USING COVERING INDEX i_job_outcome (job_id=? AND id>?)", "key=i_job_outcome", 1},
+		{"ListSuccessesOfPartAfter", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListSuccessesOfPartAfter(ctx, tx, db.ListSuccessesOfPartAfterParams{JobID: 3, AfterID: 15_000, Part: "0/3", Others: "%/3", Limit: 1})
+			return len(r), err
+		}, "USING INDEX i_job_outcome (job_id=? AND id>?)", "key=i_job_outcome", 1},
 		{"ListOutcomes", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.ListOutcomes(ctx, tx, []int64{3}, nil, 30)
 			return len(r), err

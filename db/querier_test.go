@@ -138,7 +138,7 @@ var argValues = map[string]any{
 	"Day": seedTime.AddDate(0, 0, 1), "OldOwner": int64(1),
 
 	"ListReportedRunsOfNode.OwnerNode": int64(2), "LowerNodeMark.LowLogID": int64(0), "TopID": int64(100), "RecordReportedRuns.OwnerNode": int64(2), "RecordReportedRuns.Ids": []int64{2},
-	"ListSuccessesAfter.JobID": int64(2), "ListFailuresByCode.HandleCode": int64(500),
+	"ListSuccessesAfter.JobID": int64(2), "ListSuccessesOfPartAfter.JobID": int64(2), "ListFailuresByCode.HandleCode": int64(500),
 	"MarkLeaving.SentAt": int64(77), "MarkLeaving.ID": int64(3), "SupersedeLost.ID": int64(4), "GetSession.NowMs": int64(0), "HoldSession.NowMs": int64(0), "DeleteNode": int64(3), "NoteReportedOfNode": int64(4),
 	"StartJob.ID": int64(3), "CountJobsDueAt.AtMs": int64(1), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
 	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100), "DeleteRefusedBefore": int64(100), "DeleteFollowedBefore": int64(100), "InsertFollowed.LogID": int64(100),

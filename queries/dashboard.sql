@@ -5,7 +5,7 @@
 -- over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it), and
 -- a trial of a script is nobody's failure.
 -- By the index on handle_code, in which the id follows.
-SELECT id, job_id, CAST(CASE
+SELECT id, job_id, executor_sharding_param, CAST(CASE
          WHEN trigger_type = 'TRIAL' THEN 0
          WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7, 10)
          WHEN handle_code <> 0 THEN handle_code <> 200
@@ -39,6 +39,13 @@ ORDER BY id;
 -- Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 -- first, MySQL would rather read every run above the id than those of the job.
 SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = sqlc.arg(job_id) AND l.id > sqlc.arg(after_id) AND l.handle_code = 200
+  AND NOT EXISTS (SELECT 1 FROM punctual_trial AS t WHERE t.log_id = l.id) LIMIT ?;
+
+-- name: ListSuccessesOfPartAfter :many
+-- The same for a part of a broadcast: successes of its own, and those of fires that had another number of parts. What other parts of as many
+-- did says nothing of it. others is a pattern of these. (+ 0: or SQLite would read every success.)
+SELECT l.id FROM xxl_job_log AS l FORCE INDEX (i_job_outcome) WHERE l.job_id = sqlc.arg(job_id) AND l.id > sqlc.arg(after_id) AND l.handle_code + 0 = 200
+  AND (l.executor_sharding_param = sqlc.arg(part) OR l.executor_sharding_param IS NULL OR l.executor_sharding_param NOT LIKE sqlc.arg(others))
   AND NOT EXISTS (SELECT 1 FROM punctual_trial AS t WHERE t.log_id = l.id) LIMIT ?;
 
 -- name: CountJobsByGroup :many

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -261,6 +262,52 @@ func TestAFailingJobIsFoundBehindThoseThatFailOften(t *testing.T) {
 		if f := got.Failing; f[0].Run.JobID != noisy || f[0].Failures != often || f[1].Run.JobID != odd || f[2].Run.ID != last {
 			t.Errorf("%+v", f)
 		}
+	})
+}
+
+// TestAPartOfABroadcastThatFailsIsTold: that the others of its fire succeed says nothing of it. It has recovered when its own executor succeeds, or a
+// fire of another number of parts.
+func TestAPartOfABroadcastThatFailsIsTold(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		broadcast := b.create(t, func(in *manage.JobInput) { in.Route = jobspec.RouteShardingBroadcast })
+		fire := func(codes ...int64) (ids []int64) {
+			for i, code := range codes {
+				id := dbtest.InsertRun(t, pool, b.group, broadcast, b.now.Add(-time.Minute), 200, code, "")
+				if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET executor_sharding_param = ? WHERE id = ?", fmt.Sprintf("%d/%d", i, len(codes)), id); err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, id)
+			}
+			return ids
+		}
+		told := func(what string, want ...int64) {
+			t.Helper()
+			b.now = b.now.Add(3 * time.Second) // what was found before is kept for a moment
+			got, _, err := b.Dashboard.Troubles(t.Context(), b.user)
+			var ids []int64
+			for _, f := range got.Failing {
+				ids = append(ids, f.Run.ID)
+			}
+			if err != nil || !slices.Equal(ids, want) {
+				t.Errorf("%s: %v are told, want %v, %v", what, ids, want, err)
+			}
+		}
+		first := fire(500, 200, 200)
+		told("the first of three fails", first[0])
+		second := fire(500, 500, 200)
+		told("two of three fail", second[1])
+		retry := dbtest.InsertRun(t, pool, b.group, broadcast, b.now, 200, 200, "")
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET executor_sharding_param = '1/3' WHERE id = ?", retry); err != nil {
+			t.Fatal(err)
+		}
+		told("one of these has succeeded at its retry", second[0])
+		fire(200, 200, 200)
+		told("all succeed")
+		fire(200, 200, 500)
+		fire(200, 200)
+		told("the executor that failed is gone")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -153,11 +154,7 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 		return fmt.Errorf("find failures: %w", db.Error(err))
 	}
 	codes = slices.DeleteFunc(codes, func(code int64) bool { return code == wire.CodeSuccess })
-	type failing struct {
-		newest   int64
-		failures int
-	}
-	jobs := make(map[int64]*failing)
+	failures, newest := make(map[int64]int), make(map[part]int64)
 	for _, code := range codes {
 		for before := int64(math.MaxInt64); ; {
 			rows, err := s.queries.ListFailuresByCode(ctx, s.cfg.Pool, db.ListFailuresByCodeParams{HandleCode: code, FromID: from, BeforeID: before, Limit: failurePage})
@@ -168,12 +165,9 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 				if r.Failed == 0 {
 					continue
 				}
-				j := jobs[r.JobID]
-				if j == nil {
-					j = &failing{}
-					jobs[r.JobID] = j
-				}
-				j.newest, j.failures = max(j.newest, r.ID), j.failures+1
+				failures[r.JobID]++
+				p := part{r.JobID, string(r.ExecutorShardingParam)}
+				newest[p] = max(newest[p], r.ID)
 			}
 			if len(rows) < failurePage {
 				break
@@ -186,18 +180,22 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 		}
 	}
 	var kept []int64
-	order := slices.SortedFunc(maps.Keys(jobs), func(a, b int64) int { return cmp.Compare(jobs[b].newest, jobs[a].newest) })
-	for i, id := range order {
+	told := make(map[int64]bool)
+	order := slices.SortedFunc(maps.Keys(newest), func(a, b part) int { return cmp.Compare(newest[b], newest[a]) })
+	for i, p := range order {
+		if told[p.job] {
+			continue
+		}
 		if len(kept) == failingJobs || i >= failingJobs && time.Since(began) > 2*s.cfg.Patience {
 			t.MoreFailing = true
 			break
 		}
-		after, err := s.queries.ListSuccessesAfter(ctx, s.cfg.Pool, db.ListSuccessesAfterParams{JobID: id, AfterID: jobs[id].newest, Limit: 1})
+		recovered, err := s.recovered(ctx, p, newest[p])
 		if err != nil {
-			return fmt.Errorf("find a success after run %d: %w", jobs[id].newest, db.Error(err))
+			return err
 		}
-		if len(after) == 0 {
-			kept = append(kept, jobs[id].newest)
+		if !recovered {
+			kept, told[p.job] = append(kept, newest[p]), true
 		}
 	}
 	if len(kept) == 0 {
@@ -208,9 +206,30 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 		return fmt.Errorf("read failures: %w", db.Error(err))
 	}
 	for _, r := range rows {
-		t.Failing = append(t.Failing, Failing{Run: db.RunRow(r), Failures: jobs[r.JobID].failures})
+		t.Failing = append(t.Failing, Failing{Run: db.RunRow(r), Failures: failures[r.JobID]})
 	}
 	return nil
+}
+
+// part is a job, or a part of one that is a broadcast, by its "index/total": what one executor fails at, the others may well do, each time.
+type part struct {
+	job int64
+	of  string
+}
+
+// recovered says whether a part has succeeded since a run of it failed.
+func (s *Dashboard) recovered(ctx context.Context, p part, failed int64) (bool, error) {
+	var after []int64
+	var err error
+	if _, total, broadcast := strings.Cut(p.of, "/"); broadcast {
+		after, err = s.queries.ListSuccessesOfPartAfter(ctx, s.cfg.Pool, db.ListSuccessesOfPartAfterParams{JobID: p.job, AfterID: failed, Part: db.Text(p.of), Others: db.Text("%/" + total), Limit: 1})
+	} else {
+		after, err = s.queries.ListSuccessesAfter(ctx, s.cfg.Pool, db.ListSuccessesAfterParams{JobID: p.job, AfterID: failed, Limit: 1})
+	}
+	if err != nil {
+		return false, fmt.Errorf("find a success after run %d: %w", failed, db.Error(err))
+	}
+	return len(after) > 0, nil
 }
 
 // findOpen sorts the runs that are open for longest into late and long ones: they are stuck the worst, however long that is.
