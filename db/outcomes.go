@@ -21,11 +21,12 @@ type Outcome struct {
 	KillAskedAt int64  // epoch ms; 0: nobody wants it ended
 	Events      string // see event.Parse
 	Note        string // the beginning of what is said about a failure of its executor
+	Part        string // "index/total" of a broadcast, else empty
 }
 
 // outcomeColumns read texts only of runs that went wrong: there are few, and the texts may be long.
 const outcomeColumns = "id, trigger_code, planned_at, outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, " + listedEvents + "), " +
-	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
+	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END, COALESCE(executor_sharding_param, '')"
 
 // lookedThrough is how many of a job's runs are looked through for those of some groups.
 const lookedThrough = 500
@@ -196,7 +197,7 @@ func tellOutcomes(ctx context.Context, tx DBTX, list []Outcome, at map[int64]int
 	for rows.Next() {
 		var id int64
 		var o Outcome
-		if err := rows.Scan(&id, &o.TriggerCode, &o.PlannedAt, &o.Outcome, &o.KillAskedAt, &o.Events, &o.Note); err != nil {
+		if err := rows.Scan(&id, &o.TriggerCode, &o.PlannedAt, &o.Outcome, &o.KillAskedAt, &o.Events, &o.Note, &o.Part); err != nil {
 			return fmt.Errorf("read outcome: %w", err)
 		}
 		to := &list[at[id]]
