@@ -23,6 +23,12 @@ func (l limit) mostMillis(now time.Time) int64 {
 	return now.Add(time.Duration(l.burst-1) * l.pause).UnixMilli()
 }
 
+// ahead says that a bucket's time of being full is one of a clock that was put back since: it lies farther off than that of an empty one. Until it
+// came, which may be days, nobody could log in.
+func (l limit) ahead(fullAt int64, now time.Time) bool {
+	return fullAt > now.Add(time.Duration(2*l.burst)*l.pause).UnixMilli()
+}
+
 // attempts are the limits of failed logins. They are in the database, so that the admins of a cluster share them, and a bucket is
 // one number there: when it will be full again.
 type attempts struct {
@@ -34,17 +40,20 @@ type attempts struct {
 // name is given back when the name is.
 func (a *attempts) take(ctx context.Context, name string, limits []limit, now time.Time) (ok bool, err error) {
 	ids := make([]string, len(limits))
-	most := make(map[string]int64, len(limits))
+	byID := make(map[string]limit, len(limits))
 	for i, l := range limits {
 		ids[i] = l.id()
-		most[ids[i]] = l.mostMillis(now)
+		byID[ids[i]] = l
 	}
 	rows, err := a.queries.ListFullAttempts(ctx, a.pool, ids)
 	if err != nil {
 		return false, fmt.Errorf("read login limits: %w", db.Error(err))
 	}
 	for _, row := range rows {
-		if row.FullAt > most[row.ID] {
+		switch l := byID[row.ID]; {
+		case l.ahead(row.FullAt, now):
+			a.forget(ctx, l)
+		case row.FullAt > l.mostMillis(now):
 			return false, nil
 		}
 	}

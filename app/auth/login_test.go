@@ -135,6 +135,29 @@ func TestAPlaceHasFewAttemptsToo(t *testing.T) {
 	})
 }
 
+// TestAClockThatIsPutBackShutsNobodyOut: who has tried while it was ahead would have no attempt before that time came.
+func TestAClockThatIsPutBackShutsNobodyOut(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setupLogins(t, pool)
+		wrong, right := Attempt{Name: "ann", Password: "wrong", Address: "10.0.0.9"}, Attempt{Name: "ann", Password: "123456", Address: "10.0.0.9"}
+		for _, ahead := range []time.Duration{24 * time.Hour, 365 * 24 * time.Hour} {
+			b.now = b.now.Add(ahead)
+			b.is(b.try(0, wrong), ErrWrongLogin, "by a clock that is %v ahead", ahead)
+			b.now = b.now.Add(-ahead)
+			tries := 0
+			for b.try(tries%2, wrong) == ErrWrongLogin && tries < 1000 {
+				tries++
+			}
+			if tries == 0 || tries == 1000 {
+				t.Errorf("%d attempts after a clock was put back by %v", tries, ahead)
+			}
+			b.now = b.now.Add(30 * 24 * time.Hour) // in which all come back
+			b.is(b.try(0, right), nil, "the clock was put back by %v", ahead)
+		}
+	})
+}
+
 // TestANameHasOneSpelling guesses a password from where its owner has logged in, with a name that MySQL takes for theirs: each way to write
 // it would have attempts of its own.
 func TestANameHasOneSpelling(t *testing.T) {
