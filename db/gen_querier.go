@@ -390,9 +390,6 @@ type Querier interface {
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// Those that are still gathering are told no later than a moment.
 	HastenAlarmNotices(ctx context.Context, db DBTX, arg HastenAlarmNoticesParams) error
-	// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
-	// By their ids: + 0 keeps SQLite from the index of all that are started.
-	HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
 	// Changes nothing and locks the row: neither is the calendar deleted before the end of the transaction, nor does a job come to one that is being
@@ -862,7 +859,7 @@ type Querier interface {
 	// Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
 	// index on until_at.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)
-	// The jobs of a stretch of ids that are not as the newest row of their history says, and flows that an XXL-JOB admin would schedule. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
+	// The jobs of a stretch of ids that are not as the newest row of their history says, flows that an XXL-JOB admin would schedule, and statuses that there are not. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
 	// rate whose next time is off the beat was started anew, unless that is the end of a pause. The next time of any other job moves with its runs and says nothing.
 	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
 	// The jobs whose script has a change that waits, and by whom, without the texts.
@@ -987,6 +984,9 @@ type Querier interface {
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
 	// The highest id of a job that there is or was, for the stretches.
 	MaxScheduleJobID(ctx context.Context, db DBTX) (int64, error)
+	// Of some jobs: flows that somebody has started in an XXL-JOB admin, which would have executors run them, are hidden from it; and what somebody
+	// has given a status of another number is stopped, as it is to XXL-JOB. By their ids: + 0 keeps SQLite from the index of all that are started.
+	MendStatuses(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Events that were being gathered become part of another notice.
 	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
 	// Moves a mark on from where it was; of several admins that try at once one does.

@@ -170,30 +170,6 @@ func (q *Queries) GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSo
 	return i, err
 }
 
-const hideFlows = `-- name: HideFlows :execrows
-UPDATE xxl_job_info SET trigger_status = 2 WHERE id IN (/*SLICE:ids*/?) AND trigger_status + 0 = 1 AND glue_type = 'FLOW'
-`
-
-// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
-// By their ids: + 0 keeps SQLite from the index of all that are started.
-func (q *Queries) HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error) {
-	query := hideFlows
-	var queryParams []interface{}
-	if len(ids) > 0 {
-		for _, v := range ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	result, err := db.ExecContext(ctx, query, queryParams...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const insertGlueVersion = `-- name: InsertGlueVersion :exec
 INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, update_time) VALUES (?, ?, ?, ?, ?, ?)
 `
@@ -1575,6 +1551,31 @@ func (q *Queries) LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int
 		return nil, err
 	}
 	return items, nil
+}
+
+const mendStatuses = `-- name: MendStatuses :execrows
+UPDATE xxl_job_info SET trigger_status = CASE WHEN trigger_status + 0 = 1 THEN 2 ELSE 0 END
+WHERE id IN (/*SLICE:ids*/?) AND ((trigger_status + 0 = 1 AND glue_type = 'FLOW') OR trigger_status + 0 NOT IN (0, 1, 2))
+`
+
+// Of some jobs: flows that somebody has started in an XXL-JOB admin, which would have executors run them, are hidden from it; and what somebody
+// has given a status of another number is stopped, as it is to XXL-JOB. By their ids: + 0 keeps SQLite from the index of all that are started.
+func (q *Queries) MendStatuses(ctx context.Context, db DBTX, ids []int64) (int64, error) {
+	query := mendStatuses
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const rearmJob = `-- name: RearmJob :execrows

@@ -118,8 +118,8 @@ func hotReadsOfJobs() []hotRead {
 			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{Hidden: 1, UntilMs: 1019, Held: []int64{0}, Limit: 2000})
 			return len(r), err
 		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 0},
-		{"HideFlows", func(ctx context.Context, tx db.DBTX) (int, error) {
-			n, err := q.HideFlows(ctx, tx, []int64{3, 5, 7})
+		{"MendStatuses", func(ctx context.Context, tx db.DBTX) (int, error) {
+			n, err := q.MendStatuses(ctx, tx, []int64{3, 5, 7})
 			return int(n), err
 		}, "USING INTEGER PRIMARY KEY (rowid=?)", "rows=3 ", 0},
 		{"FindJobs with a tag", func(ctx context.Context, tx db.DBTX) (int, error) {

@@ -165,7 +165,7 @@ var argValues = map[string]any{
 	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new", "StopMovedJobs": []int64{5},
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
-	"Beside": int64(0), "Hidden": int64(0), "ListDueJobs.Held": []int64{100}, "HideFlows": []int64{1, 2}, "ListFlowsNaming.Number": "%", "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
+	"Beside": int64(0), "Hidden": int64(0), "ListDueJobs.Held": []int64{100}, "MendStatuses": []int64{1, 2}, "ListFlowsNaming.Number": "%", "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
 	"ListPausedJobs.Revision": int64(100), "ResumeJobs.Revision": int64(100),
 	"FindFileJobs.Name": "job_de1", "UpdateAlarmRoute.WasScope": "scope1", "UpdateAlarmRoute.WasCauses": "causes1",
 	"InsertChainJob.JobID": int64(100), "InsertDeclaredJob.JobID": int64(100), "SaveFileJob.Source": "changed", "SetFileRevision.Revision": "changed", "SetFileRevision.Source": "source1", "ListFileJobsOfSource": "source1", "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),

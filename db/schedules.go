@@ -234,7 +234,7 @@ func (s *Schedules) started(status int64) int64 {
 const scheduleStretch = 2000
 
 // Notice looks through all jobs for schedules that are not as their history says, which somebody else has changed, and writes
-// down how they are now; flows that XXL-JOB admins would schedule are hidden from them. The time between since and now is when the change was made: since is when the last such look began,
+// down how they are now; flows that XXL-JOB admins would schedule are hidden from them, and statuses that there are not made that of stopped jobs. The time between since and now is when the change was made: since is when the last such look began,
 // 0 if there was none. Between the stretches of its work it calls rest, with how long the last took.
 func (s *Schedules) Notice(ctx context.Context, pool *Pool, since int64, rest func(took time.Duration) error) (noticed int, err error) {
 	top, err := s.q.MaxScheduleJobID(ctx, pool)
@@ -276,7 +276,7 @@ func (s *Schedules) Notice(ctx context.Context, pool *Pool, since int64, rest fu
 // history meanwhile.
 func (s *Schedules) notice(ctx context.Context, pool *Pool, ids []int64, since int64) (noticed int, err error) {
 	err = pool.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := s.q.HideFlows(ctx, tx, ids); err != nil {
+		if _, err := s.q.MendStatuses(ctx, tx, ids); err != nil {
 			return err
 		}
 		now := s.now().UnixMilli()

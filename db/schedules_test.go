@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ var scheduleWriters = map[string][]string{
 	"AdvanceJobs": {"scheduler/claiming.go"}, // with Schedules.Stopped in the same transaction
 	"TakeJobs":    {"db/beside.go"}, "GiveJobsBack": {"db/beside.go"},
 	"StopMovedJobs": {"db/adopted.go"},       // at an adoption, before any history: the start notices what there is
-	"HideFlows":     {"db/schedules.go"},     // in the transaction in which what was noticed is written
+	"MendStatuses":  {"db/schedules.go"},     // in the transaction in which what was noticed is written
 	"TakeAllJobs":   {"db/beside.go"},        // what is ours stays so, and the next start notices the others
 	"ResumeJobs":    {"scheduler/pauses.go"}, // gives back what a pause held, which the history goes by
 	"RearmJob":      {"scheduler/rearm.go"},  // FIX_DELAY: its times follow from its runs, which are on record
@@ -272,6 +273,8 @@ func TestWhatSomebodyElseChangesIsNoticed(t *testing.T) {
 			{"the case of a letter", "UPDATE xxl_job_info SET schedule_conf = '0 0 2 ? * MON'"},
 			{"another zone", "UPDATE xxl_job_info SET time_zone = 'UTC'"},
 			{"another end", "UPDATE xxl_job_info SET end_at = 9"},
+			{"a status that there is not", "UPDATE xxl_job_info SET trigger_status = 7"},
+			{"start it again", "UPDATE xxl_job_info SET trigger_status = 1"},
 			{"stop it", "UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0"},
 			{"delete it", "DELETE FROM xxl_job_info"},
 		}
@@ -289,6 +292,24 @@ func TestWhatSomebodyElseChangesIsNoticed(t *testing.T) {
 		}
 		if h := newest(); h.Cause != db.ScheduleGone || h.UntilAt == 0 {
 			t.Errorf("the last row is %+v", h)
+		}
+	})
+}
+
+// TestAStatusThatThereIsNotBecomesThatOfAStoppedJob, as which XXL-JOB takes it: no list would agree with another on it.
+func TestAStatusThatThereIsNotBecomesThatOfAStoppedJob(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setupHistory(t, pool)
+		b.exec("DELETE FROM punctual_schedule")
+		b.notice(0)
+		for status, want := range map[int]int{7: 0, -1: 0, 127: 0, 0: 0, 1: 1, 2: 2} {
+			b.exec("UPDATE xxl_job_info SET trigger_status = " + strconv.Itoa(status))
+			b.notice(77)
+			var got int
+			if err := pool.QueryRowContext(t.Context(), "SELECT trigger_status FROM xxl_job_info").Scan(&got); err != nil || got != want {
+				t.Errorf("%d has become %d, want %d (%v)", status, got, want, err)
+			}
 		}
 	})
 }

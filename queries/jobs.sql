@@ -227,7 +227,8 @@ SELECT id, trigger_status, trigger_next_time, claimed_until FROM xxl_job_info WH
 -- Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
 SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (sqlc.slice(ids)) FOR UPDATE SKIP LOCKED;
 
--- name: HideFlows :execrows
--- Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
--- By their ids: + 0 keeps SQLite from the index of all that are started.
-UPDATE xxl_job_info SET trigger_status = 2 WHERE id IN (sqlc.slice(ids)) AND trigger_status + 0 = 1 AND glue_type = 'FLOW';
+-- name: MendStatuses :execrows
+-- Of some jobs: flows that somebody has started in an XXL-JOB admin, which would have executors run them, are hidden from it; and what somebody
+-- has given a status of another number is stopped, as it is to XXL-JOB. By their ids: + 0 keeps SQLite from the index of all that are started.
+UPDATE xxl_job_info SET trigger_status = CASE WHEN trigger_status + 0 = 1 THEN 2 ELSE 0 END
+WHERE id IN (sqlc.slice(ids)) AND ((trigger_status + 0 = 1 AND glue_type = 'FLOW') OR trigger_status + 0 NOT IN (0, 1, 2));

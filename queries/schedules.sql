@@ -17,11 +17,11 @@ UPDATE punctual_schedule SET until_at = sqlc.arg(until_at), claimed_to = 0
 WHERE until_at = 0 AND job_id IN (sqlc.slice(job_ids));
 
 -- name: ListSchedulesUnnoticed :many
--- The jobs of a stretch of ids that are not as the newest row of their history says, and flows that an XXL-JOB admin would schedule. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
+-- The jobs of a stretch of ids that are not as the newest row of their history says, flows that an XXL-JOB admin would schedule, and statuses that there are not. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
 -- rate whose next time is off the beat was started anew, unless that is the end of a pause. The next time of any other job moves with its runs and says nothing.
 SELECT j.id FROM xxl_job_info AS j LEFT JOIN punctual_schedule AS h ON h.job_id = j.id AND h.until_at = 0
 WHERE j.id > sqlc.arg(after_id) AND j.id <= sqlc.arg(upto_id)
-  AND (h.id IS NULL OR (j.trigger_status = 1 AND j.glue_type = 'FLOW') OR h.started <> CASE WHEN j.trigger_status > CAST(sqlc.arg(beside) AS SIGNED) THEN 1 ELSE 0 END OR h.job_group <> j.job_group OR h.start_at <> j.start_at OR h.end_at <> j.end_at
+  AND (h.id IS NULL OR (j.trigger_status = 1 AND j.glue_type = 'FLOW') OR j.trigger_status NOT IN (0, 1, 2) OR h.started <> CASE WHEN j.trigger_status > CAST(sqlc.arg(beside) AS SIGNED) THEN 1 ELSE 0 END OR h.job_group <> j.job_group OR h.start_at <> j.start_at OR h.end_at <> j.end_at
     OR HEX(h.schedule_type) <> HEX(j.schedule_type) OR HEX(h.schedule_conf) <> HEX(COALESCE(j.schedule_conf, ''))
     OR HEX(h.misfire_strategy) <> HEX(j.misfire_strategy) OR HEX(h.job_desc) <> HEX(j.job_desc)
     OR HEX(h.calendar) <> HEX(j.calendar) OR HEX(h.calendar_rule) <> HEX(j.calendar_rule)
