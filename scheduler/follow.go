@@ -170,7 +170,7 @@ func (e *Engine) followSuccess(ctx context.Context, tx *sql.Tx, f *following, r 
 	}
 	for text := range strings.SplitSeq(list, ",") {
 		text = strings.TrimSpace(text)
-		id, err := strconv.ParseInt(text, 10, 31)
+		id, err := strconv.ParseInt(text, 10, 32)
 		switch {
 		case text == "":
 		case err != nil || id <= 0:
@@ -205,7 +205,7 @@ func (f *following) add(id int64, runs []*dispatch) {
 func parseIDs(list string) []int64 {
 	var ids []int64
 	for text := range strings.SplitSeq(list, ",") {
-		if id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 31); err == nil && id > 0 {
+		if id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32); err == nil && id > 0 {
 			ids = appendNew(ids, id)
 		}
 	}

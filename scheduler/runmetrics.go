@@ -36,7 +36,7 @@ func ParseMeasuredJobs(text string) (MeasuredJobs, error) {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		id, err := strconv.ParseInt(part, 10, 31)
+		id, err := strconv.ParseInt(part, 10, 32)
 		if err != nil || id <= 0 {
 			return m, &strconv.NumError{Func: "job id", Num: part, Err: strconv.ErrSyntax}
 		}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,7 +113,7 @@ func TestTheSeriesOfGroupsAndJobsAreBounded(t *testing.T) {
 
 func TestMeasuredJobsAreAllOrAList(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]MeasuredJobs{"": {}, "all": {All: true}, " 3, 12 ": {IDs: map[int64]bool{3: true, 12: true}}} {
+	for text, want := range map[string]MeasuredJobs{"": {}, "all": {All: true}, " 3, 12 ": {IDs: map[int64]bool{3: true, 12: true}}, "2147483647": {IDs: map[int64]bool{math.MaxInt32: true}}} {
 		if got, err := ParseMeasuredJobs(text); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,7 @@ func TestParseIDs(t *testing.T) {
 		{" 1, 2 ,,3", []int64{1, 2, 3}},
 		{"2,1,2", []int64{2, 1}},
 		{"x,-1,0,1.5,4294967296,7", []int64{7}},
+		{"2147483647,2147483648", []int64{math.MaxInt32}},
 	}
 	for _, tt := range tests {
 		if got := parseIDs(tt.text); !slices.Equal(got, tt.want) {
