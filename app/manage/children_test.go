@@ -1,13 +1,16 @@
 package manage
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 )
@@ -105,6 +108,7 @@ func TestChildrenAreFound(t *testing.T) {
 			{"not twice", b.user, "report", []int64{report}, ""},
 			{"nothing of others", b.user, "end of", nil, ""},
 			{"nothing that may only be seen", viewer, "end of", nil, ""},
+			{"nothing for who may run none", auth.NewPrincipal(4, "wanda", auth.RoleUser, "").Grant(b.closed, auth.RightView), "end of", nil, ""},
 			{"not itself, and what leads back to it says how", b.admin, "", nil,
 				id(report) + " report; " + id(grandparent) + " end of month ring end of month (#" + id(grandparent) + ") → close the day (#" + id(parent) + "); " + id(parent) + " close the day ring close the day (#" + id(parent) + ")"},
 		} {
@@ -134,6 +138,49 @@ func TestChildrenAreFound(t *testing.T) {
 		}
 		if _, ok, _ := b.Jobs.Children(t.Context(), b.user, "1,x"); ok {
 			t.Error("a list with a word in it is no list of children")
+		}
+	})
+}
+
+// TestARingNamesNoJobsOfOthers: whoever may not see a job on the way reads its number alone.
+func TestARingNamesNoJobsOfOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		named := func(name string, group, child int64) int64 {
+			return b.create(t, func(in *JobInput) {
+				in.Name, in.Group, in.ChildJobIDs = name, group, strconv.FormatInt(child, 10)
+			})
+		}
+		job := b.create(t, nil)
+		hidden := named("pay the salaries", b.closed, job)
+		parent := named("sum up", b.group, hidden)
+		for _, tt := range []struct {
+			p    auth.Principal
+			want string
+		}{{b.user, fmt.Sprintf("#%d", hidden)}, {b.admin, fmt.Sprintf("pay the salaries (#%d)", hidden)}} {
+			want := fmt.Sprintf("close the day (#%d) → sum up (#%d) → %s → close the day (#%d)", job, parent, tt.want, job)
+			refused, is := errors.AsType[*problem.Error](b.Jobs.Update(t.Context(), tt.p, job, b.job(func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(parent, 10) })))
+			if !is || len(refused.Fields) != 1 || fmt.Sprint(refused.Fields[0].Args) != "[Ring "+want+"]" {
+				t.Errorf("%s is told %+v, want %s", tt.p.Name, refused, want)
+			}
+		}
+	})
+}
+
+// TestTheFirstChildrenAreOffered, so many as there is room for, whatever is left out of them.
+func TestTheFirstChildrenAreOffered(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		var ids []int64
+		for range maxChildHits + 4 {
+			ids = append(ids, b.create(t, nil))
+		}
+		slices.Reverse(ids) // the newest come first
+		hits, err := b.Jobs.FindChildren(t.Context(), b.user, ids[0], "close", ids[1:3])
+		if got := db.IDs(hits, func(c *Child) int64 { return c.ID }); err != nil || !slices.Equal(got, ids[3:3+maxChildHits]) {
+			t.Errorf("found are %v of %v (%v)", got, ids, err)
 		}
 	})
 }
