@@ -8,8 +8,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/PuerkitoBio/goquery"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -26,6 +29,11 @@ func TestTheOutputOutlivesItsExecutor(t *testing.T) {
 		ex := executortest.New(t, c.base, executortest.Handlers{
 			"work": func(_ context.Context, r *executor.Run) error {
 				r.Logf("begins with %s", r.Param)
+				if r.Param == "bad long" { // more than is kept of a run
+					for range 300 {
+						r.Logf("%s", strings.Repeat("x", 1000))
+					}
+				}
 				if strings.HasPrefix(r.Param, "bad") {
 					r.Logf("ERROR it went wrong")
 					return errors.New("it went wrong")
@@ -56,10 +64,12 @@ func TestTheOutputOutlivesItsExecutor(t *testing.T) {
 		}
 		bad, good := run("bad ${{ secrets.PASSWORD }}", ""), run("good", "")
 		always, never := run("good", `,"keep_output":"ALL"`), run("bad", `,"keep_output":"NONE"`)
+		long := run("bad long", "")
+		written := c.do("GET", long+"/output", "").body
 		if got := c.do("GET", bad+"/output", ""); got.header.Get("Output-Source") != "executor" || !strings.Contains(got.body, "went wrong") {
 			t.Errorf("while the executor lives: %+v", got)
 		}
-		for _, at := range []string{bad, always} {
+		for _, at := range []string{bad, always, long} {
 			executortest.Eventually(t, "the output of "+at+" is kept", func() error {
 				var state int
 				id := at[strings.LastIndexByte(at, '/')+1:]
@@ -97,6 +107,22 @@ func TestTheOutputOutlivesItsExecutor(t *testing.T) {
 		}
 		if file := admin.get(bad + "/log?download=1"); file.status != 200 || !strings.Contains(file.body, "ERROR it went wrong") {
 			t.Errorf("the download: %d %s", file.status, file.body)
+		}
+		// Lines have their numbers also behind those that are not kept.
+		lines := admin.get(long).document(t).Find(`li[id^="L"]`)
+		gap := lines.FilterFunction(func(_ int, line *goquery.Selection) bool {
+			return strings.HasSuffix(line.Text(), " lines are not kept …")
+		})
+		if n := strings.Count(written, "\n"); lines.Last().AttrOr("value", "") != strconv.Itoa(n) || gap.AttrOr("value", "") != strconv.Itoa(n-gap.NextAll().Length()) {
+			t.Errorf("of %d lines the last one is number %q, and what stands for those that are not kept is number %q", n, lines.Last().AttrOr("value", ""), gap.AttrOr("value", ""))
+		}
+		among, err := strconv.Atoi(gap.Prev().AttrOr("value", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := admin.get(fmt.Sprintf("%s/log?from=%d", long, among+2)).document(t).Find(`li[id^="L"]`)
+		if first := part.First(); first.AttrOr("value", "") != gap.AttrOr("value", "") || !strings.HasSuffix(first.Text(), " lines are not kept …") {
+			t.Errorf("from a line that is not kept on: number %q, %q", first.AttrOr("value", ""), first.Text())
 		}
 		// Nothing readable lies in the store.
 		if err := filepath.WalkDir(o.OutputStore, func(path string, d os.DirEntry, err error) error {

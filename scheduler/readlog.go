@@ -16,8 +16,17 @@ import (
 // Piece is a piece of a run's output: from its executor, or from the copy that is kept of it.
 type Piece struct {
 	wire.LogResult
-	// Kept is the copy, where it comes from that. Of lines that are not kept a line of the text says how many those are.
+	// Kept is the copy, where it comes from that. Of lines that are not kept a line of the text says how many those are: it stands for the last
+	// of them, so that the text begins with the line FromLineNum.
 	Kept *archive.Copy
+}
+
+// First is the number of its first line, for whoever asked for what there is from a line on. What executors say of it is not relied on.
+func (p *Piece) First(asked int) int {
+	if p.Kept != nil {
+		return max(asked, p.FromLineNum)
+	}
+	return asked
 }
 
 // copyAfter is how long an executor has for an answer where there is a copy.
@@ -150,6 +159,7 @@ func (o *Outputs) readCopy(ctx context.Context, run *db.Run, fromLine int, asked
 	p := Piece{Kept: c, LogResult: wire.LogResult{FromLineNum: first, ToLineNum: first - 1 + len(lines), IsEnd: run.HandleCode > 0 && len(lines) == 0}}
 	var text strings.Builder
 	if gap > 0 {
+		p.FromLineNum--
 		fmt.Fprintf(&text, "… %d lines are not kept …\n", gap)
 	}
 	for _, line := range lines {

@@ -298,7 +298,7 @@ func (w *runWatch) output(ctx context.Context, s *live.Stream, r *db.Run) (end b
 			w.pace = min(max(w.pace*3/2, outputPaceMin), outputPaceMax)
 			return piece.IsEnd, nil
 		}
-		first := w.next
+		first := piece.First(w.next)
 		w.next, w.pace = piece.ToLineNum+1, outputPaceMin
 		lines := struct {
 			First int      `json:"from_line"`

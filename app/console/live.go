@@ -266,7 +266,8 @@ func (w *runWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next t
 	if !w.sought && finished && run.HasOutput() && w.next > 1 { // the browser has the beginning, which this stream has not read
 		w.sought = true
 		if w.cause.Line == 0 {
-			w.cause = runs.CauseOf(c.firstLog(ctx, w.page, r, 1).Lines, 1)
+			log := c.firstLog(ctx, w.page, r, 1)
+			w.cause = log.Cause()
 		}
 	}
 	version += fmt.Sprint(w.cause.Line)
@@ -338,11 +339,11 @@ func (w *runWatch) sendLog(ctx context.Context, s *live.Stream, r *db.Run) (end 
 			w.pace = min(w.pace*3/2, logPaceMax)
 			return piece.IsEnd, nil
 		}
-		log := runs.Log{Status: runs.LogLive, First: w.next, Next: next, Lines: lines, Before: w.level}
+		log := runs.Log{Status: runs.LogLive, First: piece.First(w.next), Next: next, Lines: lines, Before: w.level}
 		if err := send(ctx, s, "log", strconv.Itoa(next), runs.LogChunk(runs.LogPage{Page: w.page, LogID: w.logID, Log: log})); err != nil {
 			return false, err
 		}
-		if found := runs.CauseOf(lines, w.next); found.Line > 0 && (found.Trace || !w.cause.Trace) {
+		if found := log.Cause(); found.Line > 0 && (found.Trace || !w.cause.Trace) {
 			w.cause = found
 		}
 		w.next, w.pace, w.level = next, logPaceMin, runs.LastLevel(lines, w.level)

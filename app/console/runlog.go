@@ -46,7 +46,7 @@ func (c *runPages) runDetail(ec echo.Context) error {
 	if page.Log.Status = runs.LogNone; page.Timeline.Flow == nil { // its steps have outputs
 		page.Log = c.logFrom(ctx, page.Page, r, ec.QueryParam("line"))
 	}
-	page.Timeline.Cause = runs.CauseOf(page.Log.Lines, page.Log.First)
+	page.Timeline.Cause = page.Log.Cause()
 	page.Live = page.Timeline.State.Open() || page.Log.Status == runs.LogLive
 	return render(ec, http.StatusOK, runs.Detail(page))
 }
@@ -96,6 +96,13 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 		}
 		if piece.Kept != nil {
 			log.Note = c.keptNote(page, piece.Kept)
+		}
+		if jump := piece.First(log.Next) - log.Next; jump > 0 {
+			if len(log.Lines) == 0 {
+				log.First += jump
+			} else {
+				log.JumpAt, log.Jump = len(log.Lines), jump
+			}
 		}
 		lines, next := logLines(piece.LogResult, log.Next)
 		log.Lines, log.Next = append(log.Lines, lines...), next
@@ -168,7 +175,7 @@ func (c *runPages) runLog(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := runs.LogPage{Page: c.Page(ec), LogID: logID, Log: runs.Log{Status: runs.LogLive, First: from}}
+	page := runs.LogPage{Page: c.Page(ec), LogID: logID, Log: runs.Log{Status: runs.LogLive, First: piece.First(from)}}
 	page.Log.Lines, page.Log.Next = logLines(piece.LogResult, from)
 	if piece.IsEnd {
 		page.Log.Status = runs.LogComplete

@@ -231,8 +231,27 @@ type Log struct {
 	First  int // number of the first line in Lines, from 1
 	Next   int // the line to ask for next
 	Lines  []string
+	JumpAt int    // from this one of Lines on
+	Jump   int    // the numbers are so much higher: what is between is not kept
 	Before Level  // of the line above the first
 	Note   string // why it is unavailable or cut short, ready to print
+}
+
+// Number is that of one of its lines.
+func (l *Log) Number(i int) int {
+	if i >= l.JumpAt {
+		i += l.Jump
+	}
+	return l.First + i
+}
+
+// Cause is [CauseOf] its lines.
+func (l *Log) Cause() Cause {
+	c := CauseOf(l.Lines, 1)
+	if c.Line > 0 {
+		c.Line = l.Number(c.Line - 1)
+	}
+	return c
 }
 
 // LogPage is a piece of output on its own ([LogChunk]).

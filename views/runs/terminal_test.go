@@ -64,3 +64,23 @@ func TestLinesAreDrawnAsTheyWerePrinted(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// TestLinesBehindAGapHaveTheirNumbers also where something leads to one of them.
+func TestLinesBehindAGapHaveTheirNumbers(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	log := Log{First: 7, JumpAt: 1, Jump: 92, Lines: []string{"a", "ERROR b"}}
+	if err := lines(log).Render(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, `<li id="L7" value="7">`) || !strings.Contains(got, `<li id="L100" value="100"`) {
+		t.Errorf("got %s", got)
+	}
+	if got := log.Cause(); got.Line != 100 {
+		t.Errorf("the cause is in line %d", got.Line)
+	}
+	log.Lines = log.Lines[:1]
+	if got := log.Cause(); got.Line != 0 {
+		t.Errorf("a cause is found: %+v", got)
+	}
+}
