@@ -328,3 +328,37 @@ func TestTheTextOfAFlowIsCalledWhatItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFormWritesTheOutputsOfTheFlow, and the dry run shows them.
+func TestTheFormWritesTheOutputsOfTheFlow(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		f := openRates(t, o)
+		f.send("", url.Values{"flow_outputs": {"sum: steps.rates.output.sum\r\n\r\nyes : 'a: b'"}})
+		written := threeSteps + "outputs:\n  sum: steps.rates.output.sum\n  yes: '''a: b'''\n"
+		f.wrote(written)
+		if shown := f.value("flow_outputs"); shown != "sum: steps.rates.output.sum\nyes: 'a: b'" || shown != f.value("flow_outputs_shown") {
+			t.Errorf("the form shows %q", shown)
+		}
+		if plan := f.doc.Find(".flow-plan").Text(); !strings.Contains(plan, "sum: steps.rates.output.sum") {
+			t.Errorf("the dry run says %q", plan)
+		}
+		f.send("", nil)
+		f.wrote(written)
+		f.send("", url.Values{"step_id": {"quotes"}})
+		renamed := strings.NewReplacer("steps.rates", "steps.quotes", "id: rates", "id: quotes", "needs: rates", "needs: quotes", ", rates]", ", quotes]").Replace(written)
+		f.wrote(renamed)
+		for _, wrong := range []string{"sum", "sum:", "a-b: 1", "a: 1\na: 2"} {
+			f.send("", url.Values{"flow_outputs": {wrong}})
+			if f.wrote(renamed); f.value("flow_outputs") != wrong || f.doc.Find("#flow_outputs-error").Length() != 1 {
+				t.Errorf("%q is lost, or not explained: %q", wrong, f.value("flow_outputs"))
+			}
+		}
+		f.send("", url.Values{"flow_outputs": {"sum: steps.nobody.code"}})
+		if faults := f.doc.Find(".flow-faults").Text(); !strings.Contains(faults, "outputs.sum (line 17)") || !strings.Contains(faults, "nobody") {
+			t.Errorf("an output of no step: %q", faults)
+		}
+		f.send("", url.Values{"flow_outputs": {""}})
+		f.wrote(renamed[:strings.Index(renamed, "outputs:")])
+	})
+}

@@ -77,6 +77,9 @@ steps:
     if: failure()
     job: {app_name: ` + sampleAppName + `, description: Go · greet}
     parameter: nothing was shipped
+outputs:
+  orders: len(steps.pack.items)
+  total: int(steps.collect.output.total)
 `
 
 // startSample decides about the sample, creates its jobs when it is new, and starts its executor. The executor is nil when

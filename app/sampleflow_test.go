@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -80,6 +81,9 @@ func TestTheSamplesFlowRunsToItsEnd(t *testing.T) {
 			t.Fatalf("approve: %d %s", got.status, got.body)
 		}
 		over(asked, "collect success, pack success, approve success, ship success, tell skipped; 3 items")
+		if body := html.UnescapeString(b.get("/runs/" + asked).body); !strings.Contains(body, `{"orders":3,"total":600}`) {
+			t.Error("the page of the run does not say what it gave")
+		}
 		over(run("2"), "collect success, pack success, approve skipped, ship success, tell skipped; 2 items")
 	})
 }

@@ -462,8 +462,8 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsToEndR
 
 // withoutCause leaves out what is said in English already, see [finishing].english.
 func withoutCause(events event.List) event.List {
-	if _, has := events.Last(event.FlowCause); !has {
+	if _, has := events.Last(event.FlowCause, event.FlowOutputs); !has {
 		return events
 	}
-	return slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Key == event.FlowCause })
+	return slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Key == event.FlowCause || e.Key == event.FlowOutputs })
 }

@@ -34,7 +34,7 @@ type finishing struct {
 	denied   bool // its reporter is of the run's group, and its token does not count there; set with each try
 	code     int
 	msg      string            // the executor's own words
-	english  string            // without those: what XXL-JOB's column says in the place of [event.FlowCause]
+	english  string            // without those: what XXL-JOB's column says in the place of [event.FlowCause] and [event.FlowOutputs]
 	given    event.Outcome     // Open: by the code
 	why      event.List        // what led to it, where the engine made it up
 	mute     bool              // nothing follows from it: no retry, no alarm

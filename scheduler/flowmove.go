@@ -264,7 +264,7 @@ func (fs *Flows) decide(ctx context.Context, tx *sql.Tx, m *flowMove, f *flowSta
 		}
 		if decision.Finish != flow.Waiting {
 			f.row.State, f.row.Ends = flowDecided, int64(decision.Finish)
-			f.nameFailure()
+			f.nameFailure() // none, if it is an output: what that and the others are is read again when the end is written
 			break
 		}
 	}

@@ -66,6 +66,33 @@ func (fs *Flows) readResults(ctx context.Context, tx *sql.Tx, m *flowMove, f *fl
 	return nil
 }
 
+// readOutputs evaluates the outputs of a run that has ended, by its steps: as when its end was decided, whichever admin writes that, and when. There are
+// none where its definition cannot be read any more.
+func (fs *Flows) readOutputs(ctx context.Context, end flowEnd) (text string, fault *flow.Fault, err error) {
+	plan, err := fs.planOf(ctx, fs.cfg.Pool, end.text)
+	if unreadablePlan(err) {
+		return "", nil, nil
+	} else if err != nil || len(plan.def.Outputs) == 0 {
+		return "", nil, err
+	}
+	err = fs.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		rows, err := fs.queries.ListFlowRunsDeciding(ctx, tx, []int64{end.log})
+		if err != nil || len(rows) == 0 { // somebody deleted it
+			return err
+		}
+		r := &rows[0]
+		m := newFlowMove()
+		f := &flowState{row: r.FlowRun, plan: plan, param: string(r.ExecutorParam), due: dueOf(r.PlannedFor, r.PlannedAt)}
+		m.states, m.rows = map[int64]*flowState{end.log: f}, make(map[int64]*flowStep)
+		if err := fs.loadSteps(ctx, tx, m); err != nil || m.states[end.log] == nil {
+			return err
+		}
+		text, fault = plan.plan.Outputs(f.run, fs.dataOf(ctx, tx, m, f))
+		return f.readErr
+	})
+	return text, fault, err
+}
+
 // itemsAtOnce is how many results of items are read at a time: each may be as long as that of a step.
 const itemsAtOnce = 100
 

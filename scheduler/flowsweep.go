@@ -67,7 +67,12 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 		item.given = event.Killed
 	case flow.Waiting, flow.Running, flow.Approval, flow.Failed, flow.Rejected:
 	}
-	if end.step != "" && end.ends != flow.Success {
+	switch {
+	case end.step == "" && (end.ends == flow.Success || end.ends == flow.Failed):
+		if err := fs.giveOutputs(ctx, end, &item); err != nil {
+			return item, err
+		}
+	case end.step != "" && end.ends != flow.Success:
 		if err := fs.tellFailure(ctx, end, &item); err != nil {
 			return item, err
 		}
@@ -76,6 +81,23 @@ func (fs *Flows) resultOfRun(ctx context.Context, end flowEnd) (finishing, error
 		item.why = append(item.why, event.New(fs.cfg.Now(), event.KilledAt, end.by, event.KilledRunning))
 	}
 	return item, nil
+}
+
+// giveOutputs adds what the run gives, or which of its outputs has no value.
+func (fs *Flows) giveOutputs(ctx context.Context, end flowEnd, item *finishing) error {
+	text, fault, err := fs.readOutputs(ctx, end)
+	if err != nil {
+		return err
+	}
+	if fault == nil {
+		if end.ends == flow.Success { // else what it failed by is gone
+			item.msg = text
+		}
+		return nil
+	}
+	item.code, item.given, item.english = wire.CodeFail, event.Failed, fault.Said()
+	item.why = append(item.why, event.New(fs.cfg.Now(), event.FlowOutputs, event.CauseOfField(fault.Told(), fault.Said())))
+	return nil
 }
 
 // tellFailure adds which step failed first, and why.

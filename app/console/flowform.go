@@ -54,6 +54,9 @@ func (f *flowForm) fill(text string) (string, error) {
 			f.done = true
 		}
 	}
+	if err := f.outputs(); err != nil {
+		return text, err
+	}
 	if err := f.deed(); err != nil {
 		return text, err
 	}
@@ -65,6 +68,23 @@ func (f *flowForm) fill(text string) (string, error) {
 	}
 	return f.draft.Text()
 }
+
+// outputs writes those of the flow, where they were changed.
+func (f *flowForm) outputs() error {
+	if lines(f.typed.Outputs) == lines(f.typed.OutShown) || len(f.draft.IDs()) == 0 {
+		return nil
+	}
+	outputs, wrong := flows.ReadOutputs(f.typed.Outputs)
+	if wrong != "" {
+		f.refuse(flows.FieldOutputs, "flow.form.outputs.line", "Line", wrong)
+		return nil
+	}
+	f.done = true
+	return f.draft.SetOutputs(outputs)
+}
+
+// lines is a text with the breaks of its lines as they stand in a definition.
+func lines(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n") }
 
 // refuse keeps a field out of the text, and says why.
 func (f *flowForm) refuse(field, key string, args ...any) {
@@ -269,6 +289,10 @@ func (f *flowForm) drawn(ctx context.Context, all *manage.Jobs, p auth.Principal
 	if def != nil && f.faults == nil {
 		ids := f.draft.IDs()
 		form.OnFailure = def.OnFailure
+		form.OutputsAs = flows.OutputsText(def.Outputs)
+		if form.Outputs, form.OutputsNo = form.OutputsAs, f.errors[flows.FieldOutputs]; form.OutputsNo != "" {
+			form.Outputs = f.typed.Outputs
+		}
 		for i := range def.Steps {
 			s, kind := &def.Steps[i], f.draft.Kind(def.Steps[i].ID)
 			step := flows.FormStep{ID: s.ID, Title: s.Title(), Needs: s.Needs, Unsure: s.ID == "" || slices.Index(ids, s.ID) != i || slices.Contains(ids[i+1:], s.ID)}
@@ -313,6 +337,9 @@ func (f *flowForm) opened(s *flow.Step, kind flow.Kind, self int64) *flows.OpenS
 		o.Named = ref.String()
 	}
 	for name := range f.errors {
+		if name == flows.FieldOutputs {
+			continue
+		}
 		*o.Values.At(name) = *f.typed.Step.At(name)
 	}
 	return o

@@ -93,6 +93,9 @@ func drawnFlow(ctx context.Context, page layout.Page, c *frame, all *manage.Jobs
 		}
 		if plan, faulty := flow.Compile(def); len(faulty) == 0 && len(faults) == 0 {
 			out.Plan = flowPlan(page, out.Graph, plan, flow.Data{Param: job.Param, Planned: c.now(), Zone: c.zoneOf(job.Zone)})
+			if text := flows.OutputsText(def.Outputs); text != "" {
+				out.Gives = strings.Split(text, "\n")
+			}
 		}
 	}
 	if form.faults == nil { // a step of the picture leads to its fields

@@ -48,7 +48,7 @@ var stepOf = map[event.Key]struct {
 	event.Retry:  {runs.StepFollow, runs.StepDone}, event.NoRetry: {runs.StepFollow, runs.StepSkipped},
 	event.FlowBegan: {runs.StepFlow, runs.StepDone}, event.FlowStep: {runs.StepFlow, runs.StepDone},
 	event.FlowFailed: {runs.StepFlow, runs.StepFailed}, event.FlowCause: {runs.StepFlow, runs.StepFailed}, event.FlowRejected: {runs.StepFlow, runs.StepFailed},
-	event.FlowSilent: {runs.StepFlow, runs.StepFailed}, event.FlowLate: {runs.StepFlow, runs.StepFailed}, event.FlowItems: {runs.StepFlow, runs.StepFailed}, event.NoFlow: {runs.StepFlow, runs.StepFailed},
+	event.FlowSilent: {runs.StepFlow, runs.StepFailed}, event.FlowLate: {runs.StepFlow, runs.StepFailed}, event.FlowItems: {runs.StepFlow, runs.StepFailed}, event.FlowOutputs: {runs.StepFlow, runs.StepFailed}, event.NoFlow: {runs.StepFlow, runs.StepFailed},
 	event.Child: {runs.StepFollow, runs.StepDone}, event.NoChild: {runs.StepFollow, runs.StepSkipped},
 }
 

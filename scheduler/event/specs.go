@@ -103,6 +103,7 @@ const (
 	FlowSilent   Key = "flowsilent"   // where nobody said anything in time
 	FlowLate     Key = "flowlate"     // where its time was over
 	FlowItems    Key = "flowitems"    // where items of it failed
+	FlowOutputs  Key = "flowoutputs"  // an output of a flow has no value, so its run failed
 	NoFlow       Key = "noflow"       // the definition of a flow cannot be read
 	Asks         Key = "asks"         // a step of a flow waits for a person
 	Overdue      Key = "overdue"      // it takes longer than its job lets expect
@@ -214,6 +215,7 @@ var Specs = func() Book {
 		{FlowSilent, []Arg{words("Step")}, "nobody answered step {Step} in time"},
 		{FlowLate, []Arg{words("Step")}, "step {Step} ran out of time"},
 		{FlowItems, []Arg{words("Step"), number("N"), number("All")}, "of step {Step} {N} of {All} items failed"},
+		{FlowOutputs, []Arg{because}, "an output has no value: {Why}"},
 		{NoFlow, []Arg{whatSaid}, "not begun: the definition of the flow cannot be read: {Text}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
 		{Asks, []Arg{words("Step"), said}, "step {Step} waits for approval: {Text}"},

@@ -174,7 +174,7 @@ func (l List) Reason(o Outcome) (Event, bool) {
 var reasons = [...][]Key{
 	Open:      {KillAsked, KillFailed},
 	Succeeded: {},
-	Failed:    {FlowCause, FlowRejected, FlowSilent, FlowLate, FlowItems},
+	Failed:    {FlowCause, FlowRejected, FlowSilent, FlowLate, FlowItems, FlowOutputs},
 	TimedOut:  {NoReport, FlowCause},
 	NotSent: {
 		Refused, Unreachable, Silent, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, NoScript, NoSecret, SecretsShut, SecretsHeld, NoEnv,

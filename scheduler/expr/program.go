@@ -222,6 +222,19 @@ func (p *Program) List(v *Values) (list []any, text string, err error) {
 	return list, text, nil
 }
 
+// JSON is its value as JSON, on one line.
+func (p *Program) JSON(v *Values) (string, error) {
+	value, err := p.Eval(v)
+	if err != nil {
+		return "", err
+	}
+	text, err := new(effort).json(value)
+	if err != nil {
+		return "", valueError(p.text, err)
+	}
+	return text, nil
+}
+
 // names of the environment that nobody can write.
 const (
 	envEffort    = "#effort"

@@ -80,7 +80,8 @@ func TestTheSchemaAndTheValidatorAgree(t *testing.T) {
 	t.Parallel()
 	s := resolved(t)
 	rapid.Check(t, func(t *rapid.T) {
-		def := drawMapping(t, map[string][]any{FieldOnFailure: {"stop", "continue"}})
+		outputs := drawMapping(t, map[string][]any{"a": {"1", 7, true, "steps.a.code"}, "B_2": {"${{ 1 }}"}, "2b": {"1"}, "a-b": {"1"}, strings.Repeat("x", MaxID+1): {"1"}})
+		def := drawMapping(t, map[string][]any{FieldOnFailure: {"stop", "continue"}, FieldOutputs: {outputs}})
 		steps := []any{drawStep(t, "a")}
 		if rapid.Bool().Draw(t, "two") {
 			steps = append(steps, drawStep(t, "b"))

@@ -57,6 +57,7 @@ func (c *compiler) definition() {
 		c.needs(i)
 	}
 	c.circle = !c.sortSteps()
+	c.outputs()
 	for i := range def.Steps {
 		c.kind(&def.Steps[i])
 		c.expressions(i)

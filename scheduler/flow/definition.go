@@ -14,6 +14,7 @@ const (
 	MaxRetries  = 9999
 	MaxBackoff  = 128     // characters of a back-off, as of that of a job
 	MaxBytes    = 1 << 20 // of a definition as a text
+	MaxOutputs  = 100     // of a flow
 )
 
 // DefaultParallel is how many items of a foreach run at a time when it does not say.
@@ -23,8 +24,17 @@ const DefaultParallel = 10
 type Definition struct {
 	OnFailure OnFailure
 	Steps     []Step // in the order in which they are written, which decides nothing
+	Outputs   []Output
 
-	line, stepsLine int // of OnFailure and Steps
+	line, stepsLine, outputsLine int // of OnFailure, Steps and Outputs
+}
+
+// Output is what a run of the flow gives when it has succeeded.
+type Output struct {
+	Name  string // as a step's id
+	Value string // an expression over all steps, with or without ${{ }}
+
+	line int
 }
 
 // OnFailure says what becomes of steps that wait when another has failed.

@@ -9,6 +9,12 @@
 // [Run.SetSuccess], [Run.RerunFailed], [Run.RerunFrom]) changes its states in the same manner. docs/flows.md has the meaning as a table
 // of cases; each is a test here.
 //
+// # Outputs
+//
+// What a flow gives is one object of JSON, the result message of its run, and not outputs as executors report them: a step that runs the flow has it as
+// any message that is JSON, values keep their kinds, and nothing more is stored. It is evaluated when the end of the run is decided, which an output
+// without a value makes a failure, and again when that is written ([Plan.Outputs]), by whichever admin.
+//
 // # What is not here
 //
 // How many runs of a flow there may be at a time, how long one may take, what it is called and who may what with it are the job's own

@@ -422,6 +422,7 @@ func (d *Draft) Rename(id, to string) (ok bool, err error) {
 			return false, err
 		}
 	}
+	d.head, d.tail = renamed(d.head, id, to, true), renamed(d.tail, id, to, true) // where the outputs of the flow are
 	return true, nil
 }
 
@@ -584,6 +585,58 @@ func (d *Draft) SetOnFailure(to OnFailure) {
 	}
 	margin := d.opener[:len(d.opener)-len(strings.TrimLeft(d.opener, " "))]
 	d.head += margin + line + "\n"
+}
+
+// SetOutputs says what the flow gives. The lines that said it before go, with their comments.
+func (d *Draft) SetOutputs(outputs []Output) error {
+	margin := d.opener[:len(d.opener)-len(strings.TrimLeft(d.opener, " "))]
+	for _, part := range []*string{&d.head, &d.tail} {
+		*part = withoutOutputs(*part, margin)
+	}
+	if len(outputs) == 0 {
+		return nil
+	}
+	m := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, o := range outputs {
+		m.Content = append(m.Content, scalar(o.Name), scalar(o.Value))
+	}
+	raw, err := written(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{scalar(FieldOutputs), m}})
+	if err != nil {
+		return err
+	}
+	if d.tail != "" && !strings.HasSuffix(d.tail, "\n") {
+		d.tail += "\n"
+	}
+	for line := range strings.Lines(raw) {
+		d.tail += margin + line
+	}
+	return nil
+}
+
+var outputsLine = regexp.MustCompile(`^(?:outputs|"outputs"|'outputs') *:`)
+
+// withoutOutputs are lines without those of the outputs: that with their name, and those behind it that stand further in.
+func withoutOutputs(lines, margin string) string {
+	var b strings.Builder
+	within, blank := false, ""
+	for line := range strings.Lines(lines) {
+		inner, at := strings.CutPrefix(line, margin)
+		switch {
+		case at && outputsLine.MatchString(inner):
+			within = true
+			continue
+		case within && strings.TrimSpace(line) == "":
+			blank += line
+			continue
+		case within && (strings.HasPrefix(inner, " ") || strings.HasPrefix(inner, "}")):
+			blank = ""
+			continue
+		}
+		b.WriteString(blank + line)
+		within, blank = false, ""
+	}
+	b.WriteString(blank)
+	return b.String()
 }
 
 // scalar is a text, in quotes where it would be something else without.

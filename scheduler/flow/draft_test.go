@@ -79,6 +79,17 @@ func TestADraftChangesTheLinesOfOneStep(t *testing.T) {
 				t.Errorf("%v %v", renamed, err)
 			}
 		}, strings.NewReplacer("id: check", "id: verify", "job:\n        id: 8   # wide", "job:\n      id: 8 # wide", "[check,", "[verify,", "steps.check.state", "steps.verify.state", "steps.check.output", "steps.verify.output").Replace(draftText)},
+		{"another name in outputs", "outputs: {a: steps.check.code}\nsteps:\n  - id: check\n    job: 1\n", func(t *testing.T, d *Draft) {
+			if renamed, err := d.Rename("check", "verify"); !renamed || err != nil {
+				t.Errorf("%v %v", renamed, err)
+			}
+		}, "outputs: {a: steps.verify.code}\nsteps:\n  - id: verify\n    job: 1\n"},
+		{"first outputs", draftText, func(t *testing.T, d *Draft) {
+			ok(t, d.SetOutputs([]Output{{Name: "sum", Value: "steps.check.output.sum"}, {Name: "yes", Value: "'a: b # c'"}}))
+		}, draftText + "outputs:\n  sum: steps.check.output.sum\n  yes: '''a: b # c'''\n"},
+		{"other outputs", "outputs: # of the day\n  a: 1\n  # of nothing\n\n  b: >-\n    2\n\n# the steps\nsteps:\n- id: a\n  job: 1\n", func(t *testing.T, d *Draft) { ok(t, d.SetOutputs([]Output{{Name: "c", Value: "3"}})) },
+			"\n# the steps\nsteps:\n- id: a\n  job: 1\noutputs:\n  c: \"3\"\n"},
+		{"no outputs", "steps:\n- id: a\n  job: 1\n'outputs': {\n  a: 1\n}\non_failure: stop", func(t *testing.T, d *Draft) { ok(t, d.SetOutputs(nil)) }, "steps:\n- id: a\n  job: 1\non_failure: stop\n"},
 		{"a name that is taken, or none", draftText, func(t *testing.T, d *Draft) {
 			for _, to := range []string{"FETCH", "1st", "", "a b"} {
 				if renamed, err := d.Rename("check", to); renamed || err != nil {

@@ -44,6 +44,44 @@ func (c *compiler) expressions(i int) {
 	}
 }
 
+// outputs reads those of the flow. They may read all steps, as these have ended.
+func (c *compiler) outputs() {
+	all := make([]string, len(c.def.Steps))
+	for i := range c.def.Steps {
+		all[i] = c.def.Steps[i].ID
+	}
+	if len(c.def.Outputs) > MaxOutputs {
+		c.faults = append(c.faults, Fault{Line: c.def.outputsLine, Field: invalid.Field{Name: FieldOutputs, Key: CodeOutputs, Args: []any{"Max", MaxOutputs}}})
+		return
+	}
+	names := make(map[string]bool, len(c.def.Outputs))
+	for _, o := range c.def.Outputs {
+		if !IsID(o.Name) || names[o.Name] {
+			c.faults = append(c.faults, Fault{Line: o.line, Field: invalid.Field{Name: FieldOutputs, Key: CodeOutput, Args: []any{"Value", shown(o.Name)}}})
+			continue
+		}
+		names[o.Name] = true
+		if strings.TrimSpace(o.Value) == "" {
+			c.faults = append(c.faults, Fault{Line: o.line, Field: invalid.Field{Name: o.path(), Key: CodeRequired}})
+			continue
+		}
+		p, err := expr.Compile(inside(o.Value), expr.Scope{Steps: all})
+		if err != nil {
+			c.faults = append(c.faults, *o.fault(err))
+			continue
+		}
+		c.plan.outputs = append(c.plan.outputs, p)
+	}
+}
+
+// path names the output as a field of the definition.
+func (o *Output) path() string { return FieldOutputs + "." + o.Name }
+
+// fault is what is wrong with its expression.
+func (o *Output) fault(err error) *Fault {
+	return &Fault{Line: o.line, Field: exprField(o.path(), err)}
+}
+
 // inside is an expression without the braces that may stand around it.
 func inside(text string) string {
 	text = strings.TrimSpace(text)
@@ -96,7 +134,12 @@ func (c *compiler) readsBefore(i int, field, text string, reads []string) {
 // exprFault is what is wrong with an expression of a step.
 func (p *Plan) exprFault(i int, field string, err error) *Fault {
 	s := p.steps[i].Step
-	f := &Fault{Step: s.ID, Line: s.LineOf(field), Field: invalid.Field{Name: field}}
+	return &Fault{Step: s.ID, Line: s.LineOf(field), Field: exprField(field, err)}
+}
+
+// exprField is what is wrong with an expression of a field.
+func exprField(field string, err error) invalid.Field {
+	f := invalid.Field{Name: field}
 	if planned, ok := errors.AsType[*expr.Fault](err); ok {
 		f.Key, f.Args = CodePlanned+string(planned.Part), []any{"Value", planned.Text}
 		return f

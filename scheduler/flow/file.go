@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	flowFields = []string{FieldOnFailure, FieldSteps}
+	flowFields = []string{FieldOnFailure, FieldSteps, FieldOutputs}
 	stepFields = []string{FieldID, FieldName, FieldNeeds, FieldJoin, FieldIf, FieldJob, FieldFlow, FieldApprove, FieldWait, FieldParam, FieldForeach, FieldTimeout, FieldRetries, FieldBackoff, FieldContinue}
 	refFields  = []string{fieldAppName, fieldDescription, FieldID}
 	askFields  = []string{FieldMessage, FieldTimeout, FieldDefault}
@@ -96,6 +96,9 @@ func readSteps(r *document.Reader, n document.Node) (def *Definition, in map[int
 					in[at] = def.Steps[i].ID
 				}
 			}
+		case FieldOutputs:
+			def.outputsLine = line
+			def.Outputs = f.outputs(value)
 		}
 	})
 	return def, in
@@ -148,6 +151,22 @@ func (r reader) step(n document.Node) Step {
 		}
 	})
 	return s
+}
+
+// outputs is a mapping with any names. What is wrong with these [Compile] says.
+func (r reader) outputs(n document.Node) (outputs []Output) {
+	if n.Kind != document.Mapping {
+		r.Add(n.Line, document.CodeMapping, "Field", FieldOutputs)
+		return nil
+	}
+	for i, key := range n.Keys {
+		o := Output{Name: key.Text, line: key.Line}
+		if n.Items[i].Kind != document.Nothing {
+			r.Text(FieldOutputs, n.Items[i], &o.Value)
+		}
+		outputs = append(outputs, o)
+	}
+	return outputs
 }
 
 // needs is one step or a list of steps.
@@ -271,6 +290,13 @@ func (d *Definition) Tree() document.Node {
 		steps.Items = append(steps.Items, d.Steps[i].tree())
 	}
 	n.Add(FieldSteps, steps)
+	if len(d.Outputs) > 0 {
+		outputs := document.Node{Kind: document.Mapping}
+		for _, o := range d.Outputs {
+			outputs.Add(o.Name, document.Node{Kind: document.Scalar, Text: o.Value})
+		}
+		n.Add(FieldOutputs, outputs)
+	}
 	return n
 }
 

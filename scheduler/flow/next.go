@@ -3,6 +3,7 @@ package flow
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/invalid"
@@ -37,7 +38,47 @@ func (p *Plan) Next(run Run, data Data) Decision {
 	if len(n.decision.Start) == 0 {
 		n.decision.Finish = n.run.outcome(n.plan)
 	}
+	if n.decision.Finish == Success {
+		if _, n.decision.Fault = n.outputs(); n.decision.Fault != nil {
+			n.decision.Finish = Failed
+		}
+	}
 	return n.decision
+}
+
+// MaxOutputSize is how many bytes the outputs of a run have together: what a result holds, and a good deal less than what a step may give.
+const MaxOutputSize = 32 << 10
+
+// Outputs are what a run gives whose steps have all ended well: an object of JSON, which is the result message of the run and so what a step has
+// that runs it; "" where the definition names none. The fault says which of them has no value: such a run has failed.
+func (p *Plan) Outputs(run Run, data Data) (string, *Fault) {
+	return (&next{plan: p, run: run, data: data}).outputs()
+}
+
+func (n *next) outputs() (string, *Fault) {
+	if len(n.plan.outputs) == 0 {
+		return "", nil
+	}
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, program := range n.plan.outputs {
+		o := &n.plan.def.Outputs[i]
+		v := n.values(program.Reads())
+		v.Status = expr.Status{Success: true, Any: true, Cancelled: n.run.Asked != AskedNothing}
+		text, err := program.JSON(v)
+		if err == nil && b.Len()+len(o.Name)+len(text) > MaxOutputSize {
+			err = &expr.Error{Kind: expr.KindEffort, Expression: program.Text()}
+		}
+		if err != nil {
+			return "", o.fault(err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + o.Name + `":` + text)
+	}
+	b.WriteByte('}')
+	return b.String(), nil
 }
 
 // next is one decision in the making.

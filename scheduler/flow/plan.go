@@ -24,6 +24,8 @@ const (
 	CodeWait       = "flow.error.wait"        // neither so long nor until when, or both
 	CodeMoment     = "flow.error.moment"      // Value
 	CodeNever      = "flow.error.never"       // the step never starts
+	CodeOutput     = "flow.error.output"      // Value: what is no name of an output, or is one twice
+	CodeOutputs    = "flow.error.outputs"     // Max: outputs
 	CodeNotBefore  = "flow.error.not_before"  // Value: a step that is read and need not have ended
 	CodeBackoff    = "job.error.backoff"      // Value
 	CodePlanned    = "job.error.planned."     // begins the codes of an [expr.Part]; Value
@@ -42,6 +44,7 @@ const MaxParam = 65535
 const (
 	FieldOnFailure = "on_failure"
 	FieldSteps     = "steps"
+	FieldOutputs   = "outputs"
 	FieldID        = "id"
 	FieldName      = "name"
 	FieldNeeds     = "needs"
@@ -73,6 +76,8 @@ type Plan struct {
 	def   *Definition
 	steps []step
 	order []int // each after what it needs
+
+	outputs []*expr.Program
 }
 
 // step is what a plan knows of a step.

@@ -18,6 +18,10 @@ var (
 	flowSchema = schema.Object{
 		FieldOnFailure: schema.OneOf(AllOnFailures),
 		FieldSteps:     schema.Object{"type": "array", "minItems": 1, "maxItems": MaxSteps, "items": schema.To("step")},
+		FieldOutputs: schema.OrNothing(schema.Object{
+			"type": "object", "maxProperties": MaxOutputs, "additionalProperties": schema.Object{"type": []string{"string", "number", "boolean"}, "pattern": `\S`},
+			"propertyNames": schema.Object{"pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "maxLength": MaxID},
+		}),
 	}
 	approveSchema = schema.Object{
 		FieldMessage: schema.Wording(MaxMessage),

@@ -79,7 +79,7 @@ func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 	}
 	const a = "steps:\n  - id: a\n"
 	for _, text := range []string{
-		"[]", "steps: []", "on_failure: retry\nsteps: [{id: a, job: 1}]", "colour: red\nsteps: [{id: a, job: 1}]", "steps: [{job: 1}]", a, a + "    job: 1\n    wait: {seconds: 1}\n",
+		"[]", "steps: []", "outputs: [a]\nsteps: [{id: a, job: 1}]", "outputs: {a-b: 1}\nsteps: [{id: a, job: 1}]", "outputs: {a: ' '}\nsteps: [{id: a, job: 1}]", "outputs: {a:}\nsteps: [{id: a, job: 1}]", "on_failure: retry\nsteps: [{id: a, job: 1}]", "colour: red\nsteps: [{id: a, job: 1}]", "steps: [{job: 1}]", a, a + "    job: 1\n    wait: {seconds: 1}\n",
 		"steps: [{id: a-b, job: 1}]", a + "    job: 1\n    join: some\n", a + "    job: 1\n    join: 0\n", a + "    job: 1\n    retries: -1\n", a + "    job: 1\n    colour: red\n",
 		a + "    job: {}\n", a + "    job: {description: x}\n", a + "    job: x\n", a + "    wait: {}\n", a + "    wait: {seconds: 1, until: x}\n", a + "    wait: {seconds: 31536001}\n",
 		a + "    approve: {default: maybe}\n", a + "    job: 1\n    foreach: {parallel: 2}\n", a + "    job: 1\n    foreach: {items: '[1]', parallel: 1001}\n",

@@ -91,9 +91,10 @@ const (
 // Decision is what is to be done. Its order follows the definition, whatever the order of what happened.
 type Decision struct {
 	Start  []Start
-	End    []End // steps that end without anything being started: skipped, cancelled, not evaluated; and the joins of foreach
-	Cancel []int // open steps whose runs have to be ended; their ends are recorded when they come
-	Finish State // how the run of the flow has ended; Waiting: it has not
+	End    []End  // steps that end without anything being started: skipped, cancelled, not evaluated; and the joins of foreach
+	Cancel []int  // open steps whose runs have to be ended; their ends are recorded when they come
+	Finish State  // how the run of the flow has ended; Waiting: it has not
+	Fault  *Fault // of a run that has failed though all steps have succeeded: an output has no value
 }
 
 // Start is a step that starts, or further items of one.

@@ -34,7 +34,7 @@ func (r *Run) Words() []string {
 	if len(r.Events) == 0 {
 		return lines
 	}
-	if _, told := r.Events.Last(event.FlowCause); told { // a run of a flow, which no executor had
+	if _, told := r.Events.Last(event.FlowCause, event.FlowOutputs); told { // a run of a flow, which no executor had
 		return nil
 	}
 	added := make(map[string]bool, len(r.Events))

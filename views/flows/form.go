@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/flow"
@@ -18,6 +19,9 @@ import (
 type Form struct {
 	Steps     []FormStep
 	OnFailure flow.OnFailure
+	Outputs   string    // of the flow, one a line
+	OutputsAs string    // the same as the text has them
+	OutputsNo string    // why they were not written into the text, ready to print
 	Add       string    // the kind that the next new step is to have
 	Open      *OpenStep // the step whose fields are shown; nil for none
 	Unread    string    // why nothing can be done here, ready to print: the text cannot be read
@@ -60,6 +64,8 @@ const (
 	FieldShown     = "flow_shown"
 	FieldOnFailure = "flow_on_failure"
 	FieldOnShown   = "flow_on_failure_shown"
+	FieldOutputs   = "flow_outputs"
+	FieldOutShown  = "flow_outputs_shown"
 	FieldAdd       = "flow_add"
 
 	FieldStepID   = "step_id"
@@ -107,6 +113,8 @@ type FormValues struct {
 	Shown     string `form:"flow_shown"`
 	OnFailure string `form:"flow_on_failure"`
 	OnShown   string `form:"flow_on_failure_shown"`
+	Outputs   string `form:"flow_outputs"`
+	OutShown  string `form:"flow_outputs_shown"`
 	Add       string `form:"flow_add"`
 	Step      StepValues
 }
@@ -214,6 +222,32 @@ func ValuesOf(s *flow.Step, kind flow.Kind) StepValues {
 		v.Seconds, v.Until = digits(w.Seconds), w.Until
 	}
 	return v
+}
+
+// OutputsText are the outputs of a flow as the form shows them: a name, a colon and an expression a line.
+func OutputsText(outputs []flow.Output) string {
+	var b strings.Builder
+	for _, o := range outputs {
+		b.WriteString(o.Name + ": " + strings.ReplaceAll(strings.TrimSpace(o.Value), "\n", " ") + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// ReadOutputs reads what is typed there; wrong is a line that is no output.
+func ReadOutputs(text string) (outputs []flow.Output, wrong string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		o := flow.Output{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
+		if !ok || o.Value == "" || !flow.IsID(o.Name) || slices.ContainsFunc(outputs, func(other flow.Output) bool { return other.Name == o.Name }) {
+			return nil, line
+		}
+		outputs = append(outputs, o)
+	}
+	return outputs, ""
 }
 
 func digits(n int64) string {

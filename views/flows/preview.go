@@ -18,6 +18,7 @@ type Preview struct {
 	Type   string   // the kind of the job; of another than a flow nothing is shown
 	Faults []string // ready to print
 	Graph  Graph    // without nodes where the definition cannot be read
+	Gives  []string // the outputs of the flow: a name and an expression, as in [OutputsText]
 	Plan   []Wave   // what would run, where there are no faults
 	Form   Form
 }
