@@ -272,7 +272,7 @@ func TestAFlowIsSeenAndSteeredInTheConsole(t *testing.T) {
 
 		// What cannot be done is not asked for either.
 		for at, why := range map[string]string{
-			"/steps/fetch/skip": "look at the run again", "/steps/fetch/reject": "look at the run again", "/steps/each/approve": "look at the run again",
+			"/steps/fetch/skip": "The step has succeeded", "/steps/fetch/reject": "waits for no approval", "/steps/each/approve": "waits for no approval",
 			"/steps/fetch/rerun": "still going on",
 		} {
 			if got := admin.get(path + at); got.status != http.StatusConflict || !strings.Contains(got.body, why) {

@@ -21,6 +21,7 @@ var (
 	ErrFlowEnded   = errors.New("the run of the flow has ended")
 	ErrFlowGoesOn  = errors.New("the run of the flow goes on")
 	ErrStepNotSo   = errors.New("the step does not stand as it has to for this")
+	ErrNoQuestion  = errors.New("the step waits for no person")
 	ErrFlowUnread  = errors.New("the definition of the run cannot be read")
 	ErrNothingToDo = errors.New("no step would run again")
 )
@@ -40,7 +41,7 @@ type StepDeed struct {
 func (fs *Flows) Approve(ctx context.Context, d StepDeed, yes bool) error {
 	return fs.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
 		if flow.State(f.steps[place].State) != flow.Approval {
-			return ErrStepNotSo
+			return ErrNoQuestion
 		}
 		state := flow.Rejected
 		if yes {
@@ -51,7 +52,7 @@ func (fs *Flows) Approve(ctx context.Context, d StepDeed, yes bool) error {
 	})
 }
 
-// SkipStep leaves a step out that has not started, or that waits for a person or a time.
+// SkipStep leaves a step out that has not started, waits for a time or did not succeed.
 func (fs *Flows) SkipStep(ctx context.Context, d StepDeed) error {
 	return fs.doToStep(ctx, d, func(f *flowState, place int, now time.Time) error {
 		return f.set(place, now, (*flow.Run).Skip)
@@ -66,8 +67,8 @@ func (fs *Flows) SetStepSuccess(ctx context.Context, d StepDeed) error {
 }
 
 // set changes a step as a person wants it, where the rules of flows allow that.
-func (f *flowState) set(place int, now time.Time, how func(*flow.Run, int) error) error {
-	if err := how(&f.run, place); err != nil {
+func (f *flowState) set(place int, now time.Time, how func(*flow.Run, *flow.Plan, int) error) error {
+	if err := how(&f.run, f.plan.plan, place); err != nil {
 		return errors.Join(ErrStepNotSo, err)
 	}
 	for i, s := range f.steps { // others may wait again because of it

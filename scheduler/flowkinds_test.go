@@ -136,7 +136,7 @@ func TestAnApprovalWaitsForAPerson(t *testing.T) {
 			if s := b.steps(run)["ask"]; s.DecidedBy != "ada" || s.Remark != "fine" {
 				t.Errorf("it does not say who decided: %+v", s)
 			}
-			if err := b.engine.flows.Approve(t.Context(), deed, yes); !errors.Is(err, ErrStepNotSo) && !errors.Is(err, ErrFlowEnded) {
+			if err := b.engine.flows.Approve(t.Context(), deed, yes); !errors.Is(err, ErrNoQuestion) && !errors.Is(err, ErrFlowEnded) {
 				t.Errorf("twice: %v", err)
 			}
 			want := event.Failed

@@ -217,7 +217,7 @@ func (v *flowView) deeds(s *runs.FlowStep) []runs.Deed {
 	case flow.Asked(v.f.Asked) != flow.AskedNothing:
 	case s.State == flow.Skipped:
 		return []runs.Deed{runs.DeedSuccess}
-	case !s.State.Open() && s.State != flow.Success:
+	case (!s.State.Open() || s.Kind == flow.KindWait) && s.State != flow.Success:
 		return []runs.Deed{runs.DeedSkip, runs.DeedSuccess}
 	}
 	return nil
@@ -335,7 +335,7 @@ func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, refused string
 		return page, "", notFound()
 	}
 	page.Step = drawn.Steps[at]
-	return page, impossible(page.Deed, f.Over(), &page.Step), nil
+	return page, impossible(page.Deed, &f, &page.Step), nil
 }
 
 func (c *runPages) deedForm(ec echo.Context) error {
@@ -349,17 +349,27 @@ func (c *runPages) deedForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, runs.DeedForm(page), ui.FragmentDialog)
 }
 
-// impossible is why a deed cannot be done to a step of a run that is over or not, as it stands; "" if it can.
-func impossible(deed runs.Deed, over bool, step *runs.FlowStep) string {
+// impossible is why a deed cannot be done to a step, as it and its run stand; "" if it can. It says what the engine would.
+func impossible(deed runs.Deed, f *manage.FlowRun, step *runs.FlowStep) string {
 	switch {
-	case deed == runs.DeedRerun && !over:
+	case deed == runs.DeedRerun && !f.Over():
 		return "problem.flow.goes"
-	case deed != runs.DeedRerun && over:
+	case deed != runs.DeedRerun && f.Over():
 		return "problem.flow.ended"
-	case !slices.Contains(step.Deeds, deed):
-		return "problem.flow.notso"
+	case slices.Contains(step.Deeds, deed):
+		return ""
+	case deed == runs.DeedApprove, deed == runs.DeedReject:
+		return "problem.flow.noquestion"
+	case flow.Asked(f.Asked) != flow.AskedNothing:
+		return "problem.flow.ending"
+	case step.State == flow.Approval:
+		return "problem.flow.asks"
+	case step.State.Open():
+		return "problem.flow.runs"
+	case step.State == flow.Success:
+		return "problem.flow.succeeded"
 	}
-	return ""
+	return "problem.flow.notso"
 }
 
 // deed does something to a step or a run of a flow. Why it could not be done is said in the dialog.

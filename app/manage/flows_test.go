@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -218,6 +219,20 @@ func TestFaultsOfAFlowThatAreNotToldAreCounted(t *testing.T) {
 		fields := flowFaults(make(flow.Faults, n))
 		if told := min(n, MaxFlowFaults); len(fields) != told && want == 0 || want > 0 && (len(fields) != told+1 || fields[told].Key != document.CodeMore || fields[told].Args[1] != want) {
 			t.Errorf("of %d faults: %v", n, fields)
+		}
+	}
+}
+
+// TestWhatIsRefusedSaysWhatCanBeDone of a step that does not stand as it has to.
+func TestWhatIsRefusedSaysWhatCanBeDone(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]string{
+		scheduler.ErrNoQuestion: "problem.flow.noquestion", errors.Join(scheduler.ErrStepNotSo, flow.ErrAsks): "problem.flow.asks",
+		errors.Join(scheduler.ErrStepNotSo, flow.ErrEnding): "problem.flow.ending", errors.Join(scheduler.ErrStepNotSo, flow.ErrOpen): "problem.flow.runs",
+		errors.Join(scheduler.ErrStepNotSo, flow.ErrSuccess): "problem.flow.succeeded", errors.Join(scheduler.ErrNothingToDo, flow.ErrNothing): "problem.flow.nothing",
+	} {
+		if got := kind(flowProblem(err)); got != "409 "+want {
+			t.Errorf("%v: %s, want %s", err, got, want)
 		}
 	}
 }

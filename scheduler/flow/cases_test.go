@@ -138,9 +138,9 @@ func happen(t *testing.T, p *Plan, run *Run, text string) error {
 	case strings.HasPrefix(text, "rerun from "):
 		return run.RerunFrom(p, step(words[2]))
 	case strings.HasPrefix(text, "skip "):
-		return run.Skip(step(words[1]))
+		return run.Skip(p, step(words[1]))
 	case strings.HasPrefix(text, "set "):
-		return run.SetSuccess(step(words[1]))
+		return run.SetSuccess(p, step(words[1]))
 	default:
 		parts := strings.Split(text, ", ")
 		id, word, _ := strings.Cut(parts[0], "=")
@@ -181,7 +181,7 @@ func stateNamed(t *testing.T, word string) State {
 // TestWhatPeopleMayNotDo is refused without a change.
 func TestWhatPeopleMayNotDo(t *testing.T) {
 	t.Parallel()
-	p := compile(t, &Definition{Steps: []Step{caseStep("a"), caseStep("b: a"), caseStep("c: b")}})
+	p := compile(t, &Definition{Steps: []Step{caseStep("a"), caseStep("b: a"), caseStep("c: b"), caseStep("ask: approve"), caseStep("pause: wait")}})
 	for _, tt := range []struct {
 		name   string
 		states []State
@@ -189,13 +189,16 @@ func TestWhatPeopleMayNotDo(t *testing.T) {
 		deed   func(*Run) error
 		want   error
 	}{
-		{"skip what runs", []State{Running, Waiting, Waiting}, 0, func(r *Run) error { return r.Skip(0) }, ErrOpen},
-		{"skip what has succeeded", []State{Success, Running, Waiting}, 0, func(r *Run) error { return r.Skip(0) }, ErrSuccess},
-		{"set what runs to success", []State{Running, Waiting, Waiting}, 0, func(r *Run) error { return r.SetSuccess(0) }, ErrOpen},
-		{"set anything in a run that is just ending", []State{Running, Cancelled, Cancelled}, AskedStop, func(r *Run) error { return r.SetSuccess(1) }, ErrOpen},
-		{"rerun where nothing failed", []State{Success, Success, Success}, 0, func(r *Run) error { return r.RerunFailed(p) }, ErrNothing},
+		{"skip what runs", []State{Running, Waiting, Waiting}, 0, func(r *Run) error { return r.Skip(p, 0) }, ErrOpen},
+		{"skip what has succeeded", []State{Success, Running, Waiting}, 0, func(r *Run) error { return r.Skip(p, 0) }, ErrSuccess},
+		{"skip a question", []State{Running, Waiting, Waiting, Approval}, 0, func(r *Run) error { return r.Skip(p, 3) }, ErrAsks},
+		{"set what runs to success", []State{Running, Waiting, Waiting}, 0, func(r *Run) error { return r.SetSuccess(p, 0) }, ErrOpen},
+		{"set a question to success", []State{Running, Waiting, Waiting, Approval}, 0, func(r *Run) error { return r.SetSuccess(p, 3) }, ErrAsks},
+		{"set anything in a run that is just ending", []State{Running, Cancelled, Cancelled}, AskedStop, func(r *Run) error { return r.SetSuccess(p, 1) }, ErrEnding},
+		{"skip a wait of a run that is just ending", []State{Running, Cancelled, Cancelled, Cancelled, Running}, AskedTimeout, func(r *Run) error { return r.Skip(p, 4) }, ErrEnding},
+		{"rerun where nothing failed", []State{Success, Success, Success, Success, Success}, 0, func(r *Run) error { return r.RerunFailed(p) }, ErrNothing},
 		{"rerun before a step that runs", []State{Success, Success, Running}, 0, func(r *Run) error { return r.RerunFrom(p, 0) }, ErrOpen},
-		{"rerun in a run that is just ending", []State{Running, Cancelled, Cancelled}, AskedStop, func(r *Run) error { return r.RerunFailed(p) }, ErrOpen},
+		{"rerun in a run that is just ending", []State{Running, Cancelled, Cancelled}, AskedStop, func(r *Run) error { return r.RerunFailed(p) }, ErrEnding},
 	} {
 		run := p.NewRun()
 		for i, s := range tt.states {

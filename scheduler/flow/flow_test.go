@@ -188,7 +188,7 @@ func TestEveryRunEnds(t *testing.T) {
 		p := newPlay(t, plan)
 		for round := range 3 {
 			p.toItsEnd(rapid.IntRange(0, 3).Draw(t, "asked") == 0)
-			if round == 2 || !p.byHand() {
+			if round == 2 || !p.byHand(3) {
 				break
 			}
 		}
@@ -213,6 +213,10 @@ func (p *play) toItsEnd(mayAsk bool) {
 			p.run.Asked = rapid.SampledFrom([]Asked{AskedStop, AskedTimeout}).Draw(t, "what")
 			continue
 		}
+		if rapid.IntRange(0, 9).Draw(t, "by hand") == 0 {
+			p.byHand(1)
+			continue
+		}
 		if !p.end(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "which") }, func(int) State { return rapid.SampledFrom(ends).Draw(t, "how") }) {
 			t.Fatalf("nothing is open, and the run has not ended: %+v", p.run)
 		}
@@ -220,17 +224,17 @@ func (p *play) toItsEnd(mayAsk bool) {
 	t.Fatalf("there is no end: %+v", p.run)
 }
 
-// byHand does what a person may do to a run that has ended.
-func (p *play) byHand() bool {
+// byHand does what a person may do to a run: the first two deeds (0 and 1) while it goes on, all when it has ended.
+func (p *play) byHand(most int) bool {
 	t := p.t
 	i := rapid.IntRange(0, len(p.run.Steps)-1).Draw(t, "step")
 	before := slices.Clone(p.run.Steps)
 	var err error
-	switch rapid.IntRange(0, 3).Draw(t, "deed") {
+	switch rapid.IntRange(0, most).Draw(t, "deed") {
 	case 0:
-		err = p.run.Skip(i)
+		err = p.run.Skip(p.plan, i)
 	case 1:
-		err = p.run.SetSuccess(i)
+		err = p.run.SetSuccess(p.plan, i)
 	case 2:
 		err = p.run.RerunFailed(p.plan)
 	case 3:

@@ -107,21 +107,27 @@ func (p *Plan) Expired(i int) State {
 // What a person may not do to a run.
 var (
 	ErrOpen    = errors.New("a step of these is still open: end it first")
+	ErrAsks    = errors.New("the step waits for a person: approve or reject it")
+	ErrEnding  = errors.New("the run is to end: do it once it has")
 	ErrSuccess = errors.New("the step has succeeded")
 	ErrNothing = errors.New("no step has failed")
 )
 
-// Skip leaves a step out that waits or did not succeed. Those that need it are skipped with it, unless their conditions say otherwise.
-func (r *Run) Skip(i int) error { return r.set(i, Skipped) }
+// Skip leaves a step out that was not started, waits for a time or did not succeed. Those that need it are skipped with it, unless their conditions say otherwise.
+func (r *Run) Skip(p *Plan, i int) error { return r.set(p, i, Skipped) }
 
-// SetSuccess lets the flow go on as if a step that waits or did not succeed had succeeded.
-func (r *Run) SetSuccess(i int) error { return r.set(i, Success) }
+// SetSuccess lets the flow go on as if a step that was not started, waits for a time or did not succeed had succeeded.
+func (r *Run) SetSuccess(p *Plan, i int) error { return r.set(p, i, Success) }
 
 // set gives a step a state by hand. What was not run because of it is decided anew; what has run stays as it is.
-func (r *Run) set(i int, state State) error {
+func (r *Run) set(p *Plan, i int, state State) error {
 	s := &r.Steps[i]
 	switch {
-	case s.State.Open(), r.ending():
+	case r.ending():
+		return ErrEnding
+	case s.State == Approval:
+		return ErrAsks
+	case s.State.Open() && p.steps[i].Wait == nil: // a wait has no run that would go on
 		return ErrOpen
 	case s.State == Success:
 		return ErrSuccess
@@ -161,7 +167,7 @@ func (r *Run) rerun(p *Plan, from []int, keepItems bool) error {
 	}
 	all := union(slices.Clone(from), after)
 	if r.ending() {
-		return ErrOpen
+		return ErrEnding
 	}
 	for _, i := range all {
 		if r.Steps[i].State.Open() {
