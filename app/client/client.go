@@ -180,6 +180,9 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 	refused := &RefusedError{Status: resp.StatusCode, Title: resp.Status}
 	if kind != "application/problem+json" || json.Unmarshal(raw, refused) != nil {
 		err := fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, plain(resp.Status))
+		if resp.StatusCode == http.StatusBadRequest && strings.HasPrefix(a.base, "http:") {
+			err = fmt.Errorf("%w Perhaps it serves HTTPS alone: write its address with https://", err)
+		}
 		switch resp.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy in front of it
 			err = &awayError{err, true, resp.StatusCode == http.StatusGatewayTimeout}
@@ -210,7 +213,16 @@ func cause(err error) error {
 		err = u.Err
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return fmt.Errorf("%w; if that is your own, have the system trust its certificate, or on Linux set SSL_CERT_FILE to it", err)
+		return fmt.Errorf("%w; if that is your own, name its certificate with --ca-file, which punctual login keeps, or PUNCTUAL_CA_FILE", err)
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Errorf("%w; call the admin by a name of its certificate", err)
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return fmt.Errorf("%w; the admin's certificate has to be renewed, or a clock is wrong", err)
+	}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return fmt.Errorf("%w; write its address with http://, or have it serve HTTPS", err)
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +27,8 @@ type namedContext struct {
 	Name  string `yaml:"name"`
 	URL   string `yaml:"url"`
 	Token string `yaml:"token"`
+	// CAFile holds the authorities to trust; empty: the system's.
+	CAFile string `yaml:"ca_file,omitempty"`
 }
 
 func (c *contexts) named(name string) *namedContext {
@@ -94,6 +98,7 @@ type Admin struct {
 	Context string `env:"PUNCTUAL_CONTEXT" placeholder:"NAME" complete:"contexts" help:"The admin to work with, as login called it; default the current one."`
 	URL     string `env:"PUNCTUAL_URL" placeholder:"URL" help:"The admin to work with, without a context."`
 	Token   string `secret:"" env:"PUNCTUAL_TOKEN" help:"The API token to show it; better in the environment, where other users do not see it."`
+	CAFile  string `name:"ca-file" env:"PUNCTUAL_CA_FILE" placeholder:"FILE" help:"Authorities to trust for an admin with an https address (PEM), in place of the machine's; default those that login was given."`
 }
 
 // AfterApply says that others on this machine can read the tokens of the contexts, as after a copy or a backup that was put back.
@@ -130,7 +135,8 @@ func (t Admin) api() (*api, error) {
 
 // reached is how the admin is called, with a token or without.
 func (t Admin) reached() (*api, error) {
-	a := &api{base: t.URL, token: t.Token, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
+	a := &api{base: t.URL, token: t.Token, lang: language()}
+	caFile := t.CAFile
 	if t.URL != "" && t.Context != "" { // one of them may be in the environment, and forgotten
 		return nil, fmt.Errorf("both the context %q and the address %s are given (--context or PUNCTUAL_CONTEXT, --url or PUNCTUAL_URL); leave one out", t.Context, t.URL)
 	}
@@ -154,8 +160,36 @@ func (t Admin) reached() (*api, error) {
 		if a.token == "" {
 			a.token = c.Token
 		}
+		if caFile == "" {
+			caFile = c.CAFile
+		}
 	}
-	return a, checkBase(a.base)
+	if err := checkBase(a.base); err != nil {
+		return nil, err
+	}
+	var err error
+	a.http, err = trusting(caFile)
+	return a, err
+}
+
+// trusting is how an admin is called whose certificate is of an authority in a file; of one of the system's if there is none.
+func trusting(caFile string) (*http.Client, error) {
+	c := &http.Client{CheckRedirect: neverRedirect}
+	if caFile == "" {
+		return c, nil
+	}
+	text, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("the authorities to trust: %w; name their file with --ca-file, or anew with punctual login", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("the authorities to trust: %s has no certificate (PEM)", caFile)
+	}
+	way := http.DefaultTransport.(*http.Transport).Clone()
+	way.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
+	c.Transport = way
+	return c, nil
 }
 
 // neverRedirect keeps the token from going elsewhere.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,9 +23,10 @@ type Streams struct {
 
 // LoginCmd remembers an admin with a token.
 type LoginCmd struct {
-	URL   string `arg:"" help:"The admin's address, such as https://jobs.example.com."`
-	Name  string `name:"as" placeholder:"NAME" help:"What to call it here; default its host."`
-	Paste bool   `help:"Paste a token instead of letting this program in with a browser."`
+	URL    string `arg:"" help:"The admin's address, such as https://jobs.example.com."`
+	Name   string `name:"as" placeholder:"NAME" help:"What to call it here; default its host."`
+	Paste  bool   `help:"Paste a token instead of letting this program in with a browser."`
+	CAFile string `name:"ca-file" env:"PUNCTUAL_CA_FILE" placeholder:"FILE" help:"Authorities to trust for this admin (PEM), in place of the machine's; kept with it."`
 }
 
 // Run gets a token, tries it, and keeps both.
@@ -38,8 +40,18 @@ func (c LoginCmd) Run(ctx context.Context, s Streams) error {
 		u, _ := url.Parse(base)
 		name = u.Host
 	}
-	a := &api{base: base, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
-	var err error
+	all, err := readContexts()
+	if err != nil {
+		return err
+	}
+	caFile, err := c.authorities(all.named(name), base)
+	if err != nil {
+		return err
+	}
+	a := &api{base: base, lang: language()}
+	if a.http, err = trusting(caFile); err != nil {
+		return err
+	}
 	if terminalOf(s) != nil && !c.Paste {
 		a.token, err = letIn(ctx, a, s)
 	} else {
@@ -51,18 +63,28 @@ func (c LoginCmd) Run(ctx context.Context, s Streams) error {
 	if _, err := a.do(ctx, http.MethodGet, "/groups", url.Values{"limit": {"1"}}, nil); err != nil {
 		return err
 	}
-	all, err := readContexts()
-	if err != nil {
+	if all, err = readContexts(); err != nil { // somebody may have taken long in the browser
 		return err
 	}
 	all.Contexts = slices.DeleteFunc(all.Contexts, func(n namedContext) bool { return n.Name == name })
-	all.Contexts = append(all.Contexts, namedContext{Name: name, URL: base, Token: a.token})
+	all.Contexts = append(all.Contexts, namedContext{Name: name, URL: base, Token: a.token, CAFile: caFile})
 	all.Current = name
 	if err := all.write(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Err, "Works with %s from now on.\n", name)
 	return err
+}
+
+// authorities is the file of those to trust, wherever later commands are called: the one that is named, or the one from before.
+func (c LoginCmd) authorities(before *namedContext, base string) (string, error) {
+	if c.CAFile != "" {
+		return filepath.Abs(c.CAFile)
+	}
+	if before != nil && before.URL == base {
+		return before.CAFile, nil
+	}
+	return "", nil
 }
 
 // letIn asks the admin for a token, which somebody signed in there grants in a browser.

@@ -24,7 +24,7 @@ func TestAnAuthorityOfOnesOwnIsTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ env, said string }{{"SSL_CERT_FILE=" + authority, "ID  STATE"}, {"SSL_CERT_FILE=", "set SSL_CERT_FILE to it"}} {
+	for _, tt := range []struct{ env, said string }{{"SSL_CERT_FILE=" + authority, "ID  STATE"}, {"PUNCTUAL_CA_FILE=" + authority, "ID  STATE"}, {"SSL_CERT_FILE=", "PUNCTUAL_CA_FILE"}} {
 		cmd := exec.Command(program, "jobs")
 		cmd.Env = []string{"PLAY_PUNCTUAL=1", "PATH=" + os.Getenv("PATH"), "PUNCTUAL_URL=" + admin.URL, "PUNCTUAL_TOKEN=pnc_x", tt.env}
 		if out, err := cmd.CombinedOutput(); !strings.Contains(string(out), tt.said) || (err == nil) != (tt.said == "ID  STATE") {

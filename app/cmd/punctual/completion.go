@@ -165,7 +165,7 @@ func (t *typed) commands(ctx context.Context, word string) (found []string) {
 func (t *typed) values(ctx context.Context, v *kong.Value, before, word string) (found []string) {
 	all := v.EnumSlice()
 	if kind := v.Tag.Get("complete"); kind != "" {
-		all = client.Suggest(ctx, kind, client.Admin{Context: t.set["context"], URL: t.set["url"], Token: t.set["token"]}, word)
+		all = client.Suggest(ctx, kind, client.Admin{Context: t.set["context"], URL: t.set["url"], Token: t.set["token"], CAFile: t.set["ca-file"]}, word)
 	}
 	for _, value := range all {
 		if strings.HasPrefix(value, word) && value != "" {

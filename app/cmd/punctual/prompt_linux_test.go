@@ -94,7 +94,7 @@ func (x *terminal) start(args ...string) (end func() (code int, out string)) {
 	}
 	var out bytes.Buffer
 	cmd := exec.Command(program, args...)
-	cmd.Env = []string{"PLAY_PUNCTUAL=1", "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{"PLAY_PUNCTUAL=1", "PATH=" + os.Getenv("PATH"), "HOME=" + x.t.TempDir()}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = x.other, &out, x.other
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
