@@ -73,10 +73,10 @@ type assistant struct {
 	asker  context.Context // of who asks over HTTP: the SDK's own context of a call there does not end with the request
 }
 
-// newAssistant is a server with the tools that a token may use, whose calls end when asker does. schemas may be nil.
-func newAssistant(asker context.Context, version string, a *api, b bearer, schemas *mcp.SchemaCache) *mcp.Server {
+// newAssistant is a server with the tools that a token may use, whose calls end when asker does.
+func newAssistant(asker context.Context, version string, a *api, b bearer) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "punctual", Title: "Punctual", Version: version}, &mcp.ServerOptions{
-		Instructions: instructions, SchemaCache: schemas, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		// What is offered depends on the token: nothing between keeps it for others.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
@@ -103,22 +103,36 @@ func offer[In any](s *assistant, right string, tool *mcp.Tool, do func(ctx conte
 	if !s.bearer.may(right) {
 		return
 	}
-	mcp.AddTool(s.server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		ctx, cancel := context.WithTimeout(ctx, callFor)
-		defer cancel()
-		defer context.AfterFunc(s.asker, cancel)()
-		out, err := do(ctx, in)
-		if err != nil {
-			return nil, nil, errors.New(shorten(err.Error(), maxText))
+	takes, err := taken[In]()
+	if err != nil {
+		panic(fmt.Sprintf("what %s takes: %v", tool.Name, err))
+	}
+	tool.InputSchema = takes
+	s.server.AddTool(tool, func(ctx context.Context, asked *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		told := new(mcp.CallToolResult)
+		raw, err := func() (json.RawMessage, error) {
+			var in In
+			if err := read(asked.Params.Arguments, takes, &in); err != nil {
+				return nil, err
+			}
+			ctx, cancel := context.WithTimeout(ctx, callFor)
+			defer cancel()
+			defer context.AfterFunc(s.asker, cancel)()
+			out, err := do(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			return encode(out)
+		}()
+		switch {
+		case err != nil:
+			told.SetError(errors.New(shorten(err.Error(), maxText)))
+		case len(raw) > maxTold:
+			told.SetError(fmt.Errorf("the answer has %d bytes, more than the %d that are told at once: ask for less", len(raw), maxTold))
+		default:
+			told.Content, told.StructuredContent = []mcp.Content{&mcp.TextContent{Text: string(raw)}}, raw
 		}
-		raw, err := encode(out)
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(raw) > maxTold {
-			return nil, nil, fmt.Errorf("the answer has %d bytes, more than the %d that are told at once: ask for less", len(raw), maxTold)
-		}
-		return nil, raw, nil
+		return told, nil
 	})
 }
 

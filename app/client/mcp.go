@@ -47,7 +47,7 @@ func (c MCPCmd) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	l := newStdio(s.In, s.Out)
-	err = newAssistant(ctx, c.Version, a, b, nil).Run(ctx, &mcp.IOTransport{Reader: l, Writer: l, MaxLineLength: -1 /* stdio has it */})
+	err = newAssistant(ctx, c.Version, a, b).Run(ctx, &mcp.IOTransport{Reader: l, Writer: l, MaxLineLength: -1 /* stdio has it */})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -101,7 +101,6 @@ type assistantKey struct{}
 
 // overHTTP serves assistants that bring a token, for an admin that is called as given but for the token. hosts are the names it goes by.
 func overHTTP(version string, admin *api, hosts []string) http.Handler {
-	schemas := mcp.NewSchemaCache()
 	// Stateless: a session would belong to whoever opened it, and each request has to show its own token anyway.
 	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		server, _ := r.Context().Value(assistantKey{}).(*mcp.Server)
@@ -130,7 +129,7 @@ func overHTTP(version string, admin *api, hosts []string) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), assistantKey{}, newAssistant(r.Context(), version, own, b, schemas))))
+		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), assistantKey{}, newAssistant(r.Context(), version, own, b))))
 	})
 }
 
