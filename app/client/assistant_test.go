@@ -164,3 +164,24 @@ func TestAnAssistantThatSaysNothingIsLeft(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAnAssistantThatAsksTooOftenIsToldUntilWhen by the listener, as the admin says it, and by tools.
+func TestAnAssistantThatAsksTooOftenIsToldUntilWhen(t *testing.T) {
+	t.Parallel()
+	admin := &http.Client{Transport: trip(func(*http.Request) (*http.Response, error) {
+		r := answer(http.StatusTooManyRequests, "application/problem+json", `{"title":"Too many requests","status":429}`)
+		r.Header.Set("Retry-After", "5")
+		return r, nil
+	})}
+	w := httptest.NewRecorder()
+	asked := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	asked.Header.Set("Authorization", "Bearer pnc_x")
+	overHTTP("1", &api{base: "http://admin.example", http: admin}, nil).ServeHTTP(w, asked)
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "5" || w.Body.String() != "Too many requests\nAsk again after 5 seconds.\n" {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

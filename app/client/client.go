@@ -14,8 +14,10 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const (
@@ -47,6 +49,8 @@ type RefusedError struct {
 	Detail string         `json:"detail"`
 	Code   string         `json:"code"`
 	Errors []FieldProblem `json:"errors"`
+
+	after string // when to ask again, as Retry-After says it; empty: nobody knows
 }
 
 // FieldProblem is what is wrong with one field.
@@ -60,6 +64,9 @@ func (e *RefusedError) Error() string {
 	parts := []string{e.Title}
 	if e.Detail != "" && e.Detail != e.Title && (e.Code != "invalid" || len(e.Errors) == 0) { // or it says to look at what follows
 		parts = append(parts, strings.Split(e.Detail, "\n")...)
+	}
+	if seconds, err := strconv.Atoi(e.after); err == nil && e.Status == http.StatusTooManyRequests {
+		parts = append(parts, "Ask again after "+counted(max(seconds, 1), "second", "seconds")+".")
 	}
 	for _, f := range e.Errors {
 		parts = append(parts, "  "+f.Field+": "+f.Detail)
@@ -151,6 +158,11 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	for what, value := range map[string]string{"API token": a.token, "Idempotency-Key": a.once, "ETag": a.match} {
+		if strings.ContainsFunc(value, unicode.IsControl) { // as one that was read with the end of its line
+			return nil, nil, fmt.Errorf("the %s holds an end of a line or another control character: give it without", what)
+		}
+	}
 	resp, err := a.http.Do(req)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return nil, nil, errInterrupted
@@ -184,12 +196,12 @@ func (a *api) try(ctx context.Context, method, path string, query url.Values, bo
 			err = fmt.Errorf("%w Perhaps it serves HTTPS alone: write its address with https://", err)
 		}
 		switch resp.StatusCode {
-		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy in front of it
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy in front of it
 			err = &awayError{err, true, resp.StatusCode == http.StatusGatewayTimeout}
 		}
 		return nil, nil, err
 	}
-	refused.Status = resp.StatusCode // whatever it says of itself
+	refused.Status, refused.after = resp.StatusCode, resp.Header.Get("Retry-After") // whatever it says of itself
 	return nil, nil, refused
 }
 

@@ -624,3 +624,18 @@ type roundTrip func(*http.Request) string
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(f(r))), Request: r}, nil
 }
+
+// TestWhatGoesIntoNoHeaderIsNamed, and not said of the admin.
+func TestWhatGoesIntoNoHeaderIsNamed(t *testing.T) {
+	t.Parallel()
+	for says, a := range map[string]*api{
+		"the API token holds an end of a line":       {token: "pnc_good\r\n"},
+		"the Idempotency-Key holds an end of a line": {once: "a\x00"},
+		"the ETag holds an end of a line":            {match: "a\nb"},
+	} {
+		a.base, a.http = "http://127.0.0.1:1", http.DefaultClient
+		if _, err := a.do(t.Context(), http.MethodPost, "/jobs/1/trigger", nil, nil); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}

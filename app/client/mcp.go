@@ -122,6 +122,9 @@ func overHTTP(version string, admin *api, hosts []string) http.Handler {
 			unauthorized(w, refused.Error())
 			return
 		} else if is {
+			if refused.after != "" {
+				w.Header().Set("Retry-After", refused.after)
+			}
 			http.Error(w, refused.Error(), refused.Status)
 			return
 		}

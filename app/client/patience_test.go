@@ -48,6 +48,9 @@ func TestAWaitOutlastsAnAdminThatStartsAgain(t *testing.T) {
 		},
 		func() (*http.Response, error) { return answer(http.StatusOK, "text/html", "<h1>Back soon"), nil },
 		func() (*http.Response, error) {
+			return answer(http.StatusTooManyRequests, "text/html", "<h1>Slowly"), nil
+		},
+		func() (*http.Response, error) {
 			r := answer(http.StatusOK, "application/json", "")
 			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"id":4,`), broken{}))
 			return r, nil
