@@ -73,7 +73,7 @@ func (c *calendarPages) show(ec echo.Context) error {
 	if err != nil || asked < calendar.FirstYear || asked > calendar.LastYear {
 		asked = 0
 	}
-	page.Ignored = link.Ignored(ec.QueryParams(), link.Calendar(k.Name, asked))
+	page.Ignored = link.Ignored(ec.Request().URL.RawQuery, link.Calendar(k.Name, asked))
 	page.Year = cmp.Or(asked, c.calendars.CalendarYear())
 	var week []string
 	for _, name := range k.Week {

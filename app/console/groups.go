@@ -91,7 +91,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 	page.Total = int64(len(matching))
 	if last := lastPage(page.Total, groupsPerPage); f.Page > last {
 		f.Page = last
-		page.Filter, page.Ignored = f, link.Ignored(ec.QueryParams(), link.Executors(f))
+		page.Filter, page.Ignored = f, link.Ignored(ec.Request().URL.RawQuery, link.Executors(f))
 	}
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {

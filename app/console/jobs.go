@@ -82,7 +82,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	list, err := c.jobs.List(ctx, p, filter)
 	if err == nil && len(list.Jobs) == 0 && f.Page > 1 { // there are fewer by now, or there never were so many: that is not "no job matches"
 		f.Page, filter.Offset = 1, 0
-		page.Ignored = link.Ignored(ec.QueryParams(), link.Jobs(f))
+		page.Ignored = link.Ignored(ec.Request().URL.RawQuery, link.Jobs(f))
 		page.Filter = f
 		list, err = c.jobs.List(ctx, p, filter)
 	}

@@ -120,7 +120,7 @@ func (c *frame) pageOfList(ec echo.Context, address string) layout.Page {
 // pageWithFilter is pageWithFlash with what the query has that the page at an address does not know.
 func (c *frame) pageWithFilter(ec echo.Context, address string) layout.Page {
 	page := c.pageWithFlash(ec)
-	page.Ignored = link.Ignored(ec.QueryParams(), address)
+	page.Ignored = link.Ignored(ec.Request().URL.RawQuery, address)
 	return page
 }
 

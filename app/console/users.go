@@ -83,7 +83,7 @@ func (c *userPages) userList(ec echo.Context) error {
 	page.Total = int64(len(matching))
 	if last := lastPage(page.Total, usersPerPage); f.Page > last {
 		f.Page = last
-		page.Filter, page.Ignored = f, link.Ignored(ec.QueryParams(), link.Users(f))
+		page.Filter, page.Ignored = f, link.Ignored(ec.Request().URL.RawQuery, link.Users(f))
 	}
 	from := min((f.Page-1)*usersPerPage, len(matching))
 	for _, u := range matching[from:min(from+usersPerPage, len(matching))] {

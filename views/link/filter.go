@@ -224,22 +224,33 @@ func ExecutorsFrom(q url.Values) GroupFilter {
 // Executors is the executor list under a filter.
 func Executors(f GroupFilter) string { return withQuery(ExecutorsPath, values(f)) }
 
-// Ignored are the parts of a query that the list at an address does not know, as they were typed: names that it has no filter for, and
-// values that a filter does not have. What says the same as nothing, and the times of another range, are no such parts.
-func Ignored(given url.Values, address string) []string {
-	_, query, _ := strings.Cut(address, "?")
-	known, err := url.ParseQuery(query)
+// Ignored are the parts of a query that the list at an address does not know, as they were typed: names that it has no filter for, values
+// that a filter does not have, a second value, and what cannot be read. What says the same as nothing, and the times of another range, are no such parts.
+func Ignored(query, address string) []string {
+	given, unread := url.ParseQuery(query)
+	_, asked, _ := strings.Cut(address, "?")
+	known, err := url.ParseQuery(asked)
 	if err != nil {
 		return nil
 	}
 	var ignored []string
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		value := text(given, name)
-		switch {
-		case value == "" || known.Get(name) != "" || slices.Contains(unsaid[name], value):
-		case (name == "from" || name == "to") && given.Get("range") != RangeCustom && (slices.Contains(Ranges(), given.Get("range")) || given.Get("range") == RangeSixHours):
-		default:
-			ignored = append(ignored, name+"="+value)
+		for n, value := range given[name] {
+			value = shortened(strings.TrimSpace(value))
+			switch {
+			case value == "" || n == 0 && known.Get(name) != "" || n > 0 && value == text(given, name) || slices.Contains(unsaid[name], value):
+			case (name == "from" || name == "to") && given.Get("range") != RangeCustom && (slices.Contains(Ranges(), given.Get("range")) || given.Get("range") == RangeSixHours):
+			default:
+				ignored = append(ignored, name+"="+value)
+			}
+		}
+	}
+	if unread == nil {
+		return ignored
+	}
+	for part := range strings.SplitSeq(query, "&") {
+		if _, err := url.ParseQuery(part); err != nil {
+			ignored = append(ignored, shortened(strings.ToValidUTF8(part, "\ufffd")))
 		}
 	}
 	return ignored
@@ -254,9 +265,12 @@ var unsaid = map[string][]string{
 const textLimit = 100
 
 func text(q url.Values, name string) string {
-	s := strings.TrimSpace(q.Get(name))
+	return shortened(strings.TrimSpace(q.Get(name)))
+}
+
+func shortened(s string) string {
 	if r := []rune(s); len(r) > textLimit {
-		s = string(r[:textLimit])
+		return string(r[:textLimit])
 	}
 	return s
 }
