@@ -134,13 +134,13 @@ func TestJobsAreExportedIntoAFolder(t *testing.T) {
 		if err := os.WriteFile(missing, []byte("punctual_jobs: 1\nexecutors:\n  - app_name: nobody\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := punctual(t, "diff", "-f", missing, "--source", "git", "--create-executors", "--url", c.base, "--token", c.token); err == nil || !strings.Contains(out, "+ executor nobody") {
+		if out, err := punctual(t, "diff", "-f", missing, "--source", "git", "--create-groups", "--url", c.base, "--token", c.token); err == nil || !strings.Contains(out, "+ executor nobody") {
 			t.Errorf("an executor that there is not is no difference: %v %s", err, out)
 		}
 		if out, err := punctual(t, "diff", "-f", filepath.Join(dir, "orders.yaml"), "--source", "git", "--url", c.base, "--token", c.token); err != nil || !strings.Contains(out, "1 as they are") {
 			t.Errorf("diff: %v %s", err, out)
 		}
-		if out, err := export(c.token, "--executor", "orders", "--format", "json"); err != nil || !strings.Contains(out, "1 job in 1 file") || !strings.Contains(files(), "orders.json") {
+		if out, err := export(c.token, "--group", "orders", "--format", "json"); err != nil || !strings.Contains(out, "1 job in 1 file") || !strings.Contains(files(), "orders.json") {
 			t.Errorf("one alone: %v %s: %s", err, out, files())
 		}
 		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 77 WHERE job_desc = 'double'"); err != nil { // as XXL-JOB's admin leaves it when a group is deleted
@@ -149,7 +149,7 @@ func TestJobsAreExportedIntoAFolder(t *testing.T) {
 		if out, err := export(c.token); err != nil || !strings.Contains(out, "3 jobs in 5 files") || !strings.Contains(out, "1 job is left out, since its group") {
 			t.Errorf("without the job of a group that is gone: %v %s", err, out)
 		}
-		if out, err := export(c.token, "--executor", "orders"); err != nil || strings.Contains(out, "left out") {
+		if out, err := export(c.token, "--group", "orders"); err != nil || strings.Contains(out, "left out") {
 			t.Errorf("one alone: %v %s", err, out)
 		}
 		if out, err := export(c.token, "--tag", "night"); err == nil {

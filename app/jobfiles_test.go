@@ -111,7 +111,7 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 		k.says(1, "2 created", "diff")
 		k.says(0, "(nothing was done)", "apply", "--dry-run")
 		k.write("deep/b.yml", strings.Replace(fileOf("description: open the day"), "orders", "nowhere", 1))
-		k.says(2, "1 job refused; nothing was done; --create-executors makes groups that there are not", "apply")
+		k.says(2, "1 job refused; nothing was done; --create-groups makes groups that there are not", "apply")
 		k.write("deep/b.yml", fileOf("description: open the day"))
 		if k.job("close the day").ID != 0 {
 			t.Fatal("a dry run made a job")
@@ -269,7 +269,7 @@ func TestFilesOfSomebodyWithRightsInOneGroup(t *testing.T) {
 		}
 
 		// What is exported can be applied.
-		exported, err := punctual(t, "jobs", "export", "--executor", "orders", "--url", k.c.base, "--token", token)
+		exported, err := punctual(t, "jobs", "export", "--group", "orders", "--url", k.c.base, "--token", token)
 		if err != nil || !strings.Contains(exported, "close the day") || strings.Contains(exported, secret) {
 			t.Errorf("exported: %v\n%s", err, exported)
 		}
@@ -456,12 +456,12 @@ func TestAPlanTakesATokenThatMayOnlyView(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, create := range []string{"false", "true"} {
-			if out, err := do(view, "diff", "--create-executors="+create); err == nil || strings.Contains(out, secret) || !strings.Contains(out, "2 refused") {
+			if out, err := do(view, "diff", "--create-groups="+create); err == nil || strings.Contains(out, secret) || !strings.Contains(out, "2 refused") {
 				t.Errorf("of a group that they may not see: %v\n%s", err, out)
 			}
 		}
 		all := makeToken(t, root, url.Values{"name": {"plan"}, "scope": {"view"}, "days": {"7"}})
-		if out, err := do(all, "diff", "--create-executors"); err == nil || !strings.Contains(out, "+ executor "+strings.ToLower(secret)) || !strings.Contains(out, "2 created") {
+		if out, err := do(all, "diff", "--create-groups"); err == nil || !strings.Contains(out, "+ executor "+strings.ToLower(secret)) || !strings.Contains(out, "2 created") {
 			t.Errorf("of a group that is not there, with a token that sees all: %v\n%s", err, out)
 		}
 	})

@@ -21,13 +21,13 @@ import (
 
 // files are what apply and diff read.
 type files struct {
-	Files           []string `short:"f" name:"file" required:"" sep:"none" placeholder:"PATH" help:"A file of jobs (docs/jobfile.md), a folder with such files (*.yaml, *.yml, *.json), or - for standard input. May be given several times."`
-	Source          string   `env:"PUNCTUAL_SOURCE" required:"" placeholder:"NAME" help:"Where the files are kept, such as the name of their repository. The jobs belong to it; those of another source are refused."`
-	Revision        string   `env:"PUNCTUAL_REVISION" placeholder:"COMMIT" help:"Their state, such as the commit."`
-	Prune           bool     `help:"Delete the jobs of the source that are in the files no more."`
-	ByID            bool     `name:"by-id" help:"Find jobs by the ids that the files give them, so that one can be renamed, or moved to another group, and keeps its runs. For files of one installation: elsewhere the same id is another job."`
-	KeepStates      bool     `help:"Leave schedules started or stopped as they are, whatever the files say."`
-	CreateExecutors bool     `help:"Make groups of executors that do not exist; only administrators may."`
+	Files        []string `short:"f" name:"file" required:"" sep:"none" placeholder:"PATH" help:"A file of jobs (docs/jobfile.md), a folder with such files (*.yaml, *.yml, *.json), or - for standard input. May be given several times."`
+	Source       string   `env:"PUNCTUAL_SOURCE" required:"" placeholder:"NAME" help:"Where the files are kept, such as the name of their repository. The jobs belong to it; those of another source are refused."`
+	Revision     string   `env:"PUNCTUAL_REVISION" placeholder:"COMMIT" help:"Their state, such as the commit."`
+	Prune        bool     `help:"Delete the jobs of the source that are in the files no more."`
+	ByID         bool     `name:"by-id" help:"Find jobs by the ids that the files give them, so that one can be renamed, or moved to another group, and keeps its runs. For files of one installation: elsewhere the same id is another job."`
+	KeepStates   bool     `help:"Leave schedules started or stopped as they are, whatever the files say."`
+	CreateGroups bool     `help:"Make groups of executors that do not exist; only administrators may."`
 }
 
 // What bounds one file, as the admin does.
@@ -194,7 +194,7 @@ func (p plan) missing() string {
 	for _, j := range p.Jobs {
 		for _, f := range j.Faults {
 			if f.Code == "import.error.group" {
-				return "; --create-executors makes groups that there are not"
+				return "; --create-groups makes groups that there are not"
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func (f files) ask(ctx context.Context, a *api, texts []FileText, digest string,
 		query.Set("dry_run", "true")
 	}
 	p.raw, err = a.do(ctx, http.MethodPost, "/jobs/apply", query, map[string]any{
-		"files": texts, "source": f.Source, "revision": f.Revision, "prune": f.Prune, "keep_states": f.KeepStates, "create_groups": f.CreateExecutors, "by_id": f.ByID, "digest": digest,
+		"files": texts, "source": f.Source, "revision": f.Revision, "prune": f.Prune, "keep_states": f.KeepStates, "create_groups": f.CreateGroups, "by_id": f.ByID, "digest": digest,
 	})
 	if err != nil {
 		return p, inFiles(err, texts)
@@ -420,10 +420,10 @@ func (c DiffCmd) Run(ctx context.Context, s Streams) error {
 
 type jobsExport struct {
 	Target
-	Executor groupRef `placeholder:"GROUP" complete:"groups" help:"Only the jobs of this group of executors: its number, or its app name."`
-	Tag      string   `help:"Only jobs with this tag."`
-	Format   string   `default:"yaml" enum:"yaml,json" help:"yaml or json."`
-	Dir      string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name, or several of one with more jobs than a file takes. A file that is there is replaced. With --tag those of groups without such jobs are left alone."`
+	Group  groupRef `placeholder:"GROUP" complete:"groups" help:"Only the jobs of this group of executors: its number, or its app name."`
+	Tag    string   `help:"Only jobs with this tag."`
+	Format string   `default:"yaml" enum:"yaml,json" help:"yaml or json."`
+	Dir    string   `placeholder:"DIR" help:"Write a file for each group of executors into this folder, called after its app name, or several of one with more jobs than a file takes. A file that is there is replaced. With --tag those of groups without such jobs are left alone."`
 }
 
 // ExportedJobs are jobs as a file, as the admin answers them.
@@ -444,7 +444,7 @@ func (c jobsExport) Run(ctx context.Context, s Streams) error {
 	if c.Tag != "" {
 		query.Set("tag", c.Tag)
 	}
-	if err := c.Executor.narrow(ctx, a, query); err != nil {
+	if err := c.Group.narrow(ctx, a, query); err != nil {
 		return err
 	}
 	if c.Dir != "" {

@@ -218,7 +218,7 @@ func TestTheDebsAreInstalledUpgradedAndPurged(t *testing.T) {
 
 	// A job comes in as a file, and runs.
 	box.put(t, "/var/lib/jobs.yaml", debJob) // where its user may read it
-	box.run(t, "runuser", "-u", "punctual", "--", "env", "PUNCTUAL_DATA_DIR=/var/lib/punctual", "punctual", "import", "--apply", "--states", "--create-executors", "/var/lib/jobs.yaml")
+	box.run(t, "runuser", "-u", "punctual", "--", "env", "PUNCTUAL_DATA_DIR=/var/lib/punctual", "punctual", "import", "--apply", "--states", "--create-groups", "/var/lib/jobs.yaml")
 	admin = box.startService(t, "punctual")
 	admin.waitFor(t, "Punctual is running")
 	executor := box.startService(t, "punctual-executor")

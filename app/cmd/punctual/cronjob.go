@@ -12,12 +12,12 @@ import (
 )
 
 type cronKubernetesCmd struct {
-	File     string `arg:"" default:"-" help:"Manifests, as kubectl get cronjobs -o yaml, helm template and kustomize build print them; - for standard input."`
-	Executor string `required:"" placeholder:"APP-NAME" help:"The executor that is to run the jobs."`
-	Author   string `env:"USER" default:"kubernetes" placeholder:"NAME" help:"Whose jobs they are."`
-	Zone     string `default:"Etc/UTC" placeholder:"ZONE" help:"In which the times of CronJobs without a timeZone are read: that of the cluster's controller."`
-	Pods     bool   `help:"Each run has Kubernetes start a Job of the CronJob, which stays in the cluster, suspended; the executor needs kubectl. Without it the command of the container runs where the executor does."`
-	HTTP     bool   `name:"http" help:"Commands that are one call of curl become HTTP jobs."`
+	File   string `arg:"" default:"-" help:"Manifests, as kubectl get cronjobs -o yaml, helm template and kustomize build print them; - for standard input."`
+	Group  string `required:"" placeholder:"APP-NAME" help:"The group of executors that is to run the jobs."`
+	Author string `env:"USER" default:"kubernetes" placeholder:"NAME" help:"Whose jobs they are."`
+	Zone   string `default:"Etc/UTC" placeholder:"ZONE" help:"In which the times of CronJobs without a timeZone are read: that of the cluster's controller."`
+	Pods   bool   `help:"Each run has Kubernetes start a Job of the CronJob, which stays in the cluster, suspended; the executors need kubectl. Without it the command of the container runs where they do."`
+	HTTP   bool   `name:"http" help:"Commands that are one call of curl become HTTP jobs."`
 }
 
 // Run prints a file of stopped jobs for apply, and on standard error what has to be known. A CronJob that is left out is a failure.
@@ -29,7 +29,7 @@ func (c *cronKubernetesCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	opts := cronjob.Options{AppName: c.Executor, Author: c.Author, Zone: c.Zone, Pods: c.Pods}
+	opts := cronjob.Options{AppName: c.Group, Author: c.Author, Zone: c.Zone, Pods: c.Pods}
 	if c.HTTP {
 		opts.HTTP = manage.HTTPAppName
 	}

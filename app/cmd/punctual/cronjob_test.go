@@ -13,7 +13,7 @@ func TestConvertKubernetes(t *testing.T) {
 	convert := func(text string, more ...string) (code int, file jobfile.File, said string) {
 		t.Helper()
 		var out, err bytes.Buffer
-		code = runWith(append([]string{"cron", "convert-kubernetes", "--executor", "cluster", "--author", "ann"}, more...), strings.NewReader(text), &out, &err)
+		code = runWith(append([]string{"cron", "convert-kubernetes", "--group", "cluster", "--author", "ann"}, more...), strings.NewReader(text), &out, &err)
 		file, bad := jobfile.Parse(out.Bytes())
 		if bad != nil && out.Len() > 0 {
 			t.Fatalf("%v\n%s", bad, out.String())

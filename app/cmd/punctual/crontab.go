@@ -14,11 +14,11 @@ import (
 )
 
 type cronConvertCmd struct {
-	File     string `arg:"" default:"-" help:"A crontab, as crontab -l prints it; - for standard input."`
-	Executor string `required:"" placeholder:"APP-NAME" help:"The executor that is to run the commands: it runs as the user whose crontab it is."`
-	Author   string `env:"USER" default:"crontab" placeholder:"NAME" help:"Whose jobs they are."`
-	Zone     string `placeholder:"ZONE" help:"In which its times are read, such as Asia/Shanghai, where no CRON_TZ says otherwise; default that of the installation."`
-	System   bool   `help:"The lines have a user after the five times, as /etc/crontab has: the jobs of each user go to an executor APP-NAME-user."`
+	File   string `arg:"" default:"-" help:"A crontab, as crontab -l prints it; - for standard input."`
+	Group  string `required:"" placeholder:"APP-NAME" help:"The group of executors that are to run the commands: they run as the user whose crontab it is."`
+	Author string `env:"USER" default:"crontab" placeholder:"NAME" help:"Whose jobs they are."`
+	Zone   string `placeholder:"ZONE" help:"In which its times are read, such as Asia/Shanghai, where no CRON_TZ says otherwise; default that of the installation."`
+	System bool   `help:"The lines have a user after the five times, as /etc/crontab has: the jobs of each user go to a group APP-NAME-user."`
 }
 
 // Run prints a file of stopped jobs for apply, and on standard error what has to be known. A line that is left out is a failure.
@@ -32,7 +32,7 @@ func (c *cronConvertCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	file, notes := crontab.Convert(text, crontab.Options{AppName: c.Executor, Author: c.Author, Zone: c.Zone, System: c.System})
+	file, notes := crontab.Convert(text, crontab.Options{AppName: c.Group, Author: c.Author, Zone: c.Zone, System: c.System})
 	raw, err := jobfile.Write(file, jobfile.YAML)
 	if err != nil {
 		return err

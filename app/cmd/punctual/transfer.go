@@ -20,18 +20,18 @@ import (
 
 type exportCmd struct {
 	database
-	Executor string `placeholder:"APP-NAME" help:"Only the jobs of this executor."`
-	Format   string `default:"yaml" enum:"yaml,json" help:"yaml or json."`
-	Dir      string `placeholder:"DIR" help:"Write a file for each executor into this folder, or several of one with more jobs than a file takes."`
+	Group  string `placeholder:"APP-NAME" help:"Only the jobs of this group of executors."`
+	Format string `default:"yaml" enum:"yaml,json" help:"yaml or json."`
+	Dir    string `placeholder:"DIR" help:"Write a file for each group of executors into this folder, or several of one with more jobs than a file takes."`
 }
 
 type importCmd struct {
 	database
-	Files           []string `arg:"" name:"file" help:"A file, as docs/jobfile.md describes it, or a folder with such files."`
-	Apply           bool     `help:"Import it; otherwise only what would be done is printed."`
-	ByID            bool     `help:"Find jobs by their ids: for the installation that the file came from."`
-	States          bool     `help:"Start and stop jobs as the file says."`
-	CreateExecutors bool     `help:"Create executors that do not exist."`
+	Files        []string `arg:"" name:"file" help:"A file, as docs/jobfile.md describes it, or a folder with such files."`
+	Apply        bool     `help:"Import it; otherwise only what would be done is printed."`
+	ByID         bool     `help:"Find jobs by their ids: for the installation that the file came from."`
+	States       bool     `help:"Start and stop jobs as the file says."`
+	CreateGroups bool     `help:"Create groups of executors that do not exist."`
 }
 
 func (c *exportCmd) Run(s streams) error {
@@ -39,7 +39,7 @@ func (c *exportCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	return app.ExportJobs(context.Background(), o, c.Executor, func(groups []db.Group, only int64, texts app.JobTexts) error {
+	return app.ExportJobs(context.Background(), o, c.Group, func(groups []db.Group, only int64, texts app.JobTexts) error {
 		if c.Dir != "" {
 			return c.intoDir(s, groups, only, texts)
 		}
@@ -115,7 +115,7 @@ func (c *importCmd) Run(s streams) error {
 	if faults > 0 {
 		return fmt.Errorf("%s cannot be used; nothing was imported", strings.Join(c.Files, ", "))
 	}
-	plan, err := app.ImportJobs(context.Background(), o, file, transfer.Options{ByID: c.ByID, FileStates: c.States, CreateGroups: c.CreateExecutors}, c.Apply)
+	plan, err := app.ImportJobs(context.Background(), o, file, transfer.Options{ByID: c.ByID, FileStates: c.States, CreateGroups: c.CreateGroups}, c.Apply)
 	if err != nil {
 		return inWords(err)
 	}

@@ -65,14 +65,14 @@ executors:
 	out, said = do(1, "import", file)
 	says(out, `refuse order-service: "Close the day", `+file+`:6: There is no executor order-service`)
 	says(said, "2 of 2 jobs cannot be imported")
-	out, _ = do(1, "import", file, "--create-executors")
+	out, _ = do(1, "import", file, "--create-groups")
 	says(out, "create executor order-service\ncreate order-service: \"Close the day\"\nrefuse order-service: \"Broken\", "+file+":12, author: Fill this in.")
 	says(out, "1 created, 0 changed, 0 as they are, 1 refused: would be done; --apply does it")
 	do(1, "export") // since nothing was done
 
-	out, _ = do(1, "import", file, "--create-executors", "--states", "--apply")
+	out, _ = do(1, "import", file, "--create-groups", "--states", "--apply")
 	says(out, "1 created, 0 changed, 0 as they are, 1 refused: done")
-	exported, _ := do(0, "export", "--executor", "order-service")
+	exported, _ := do(0, "export", "--group", "order-service")
 	says(exported, "description: Close the day")
 	says(exported, "state: running")
 
@@ -98,7 +98,7 @@ executors:
 		t.Fatal(err)
 	}
 
-	_, said = do(2, "export", "--executor", "ghost")
+	_, said = do(2, "export", "--group", "ghost")
 	says(said, `"ghost"`)
 	_, said = do(2, "import", filepath.Join(dir, "nothing.yaml"))
 	says(said, "nothing.yaml")
@@ -134,10 +134,10 @@ func TestManyJobsTravelAsAFolder(t *testing.T) {
 		}
 	}
 	do(0, "migrate", "up")
-	if said := do(0, "import", files, "--create-executors", "--apply"); !strings.Contains(said, "2002 created, 0 changed, 0 as they are, 0 refused: done") {
+	if said := do(0, "import", files, "--create-groups", "--apply"); !strings.Contains(said, "2002 created, 0 changed, 0 as they are, 0 refused: done") {
 		t.Fatalf("import says %.2000s", said)
 	}
-	for _, args := range [][]string{{"export"}, {"export", "--executor", "orders"}} {
+	for _, args := range [][]string{{"export"}, {"export", "--group", "orders"}} {
 		if said := do(1, args...); !strings.Contains(said, "--dir FOLDER") || strings.Contains(said, "jobs export") {
 			t.Errorf("%v says %s", args, said)
 		}
@@ -149,7 +149,7 @@ func TestManyJobsTravelAsAFolder(t *testing.T) {
 	if said := do(0, "import", out); !strings.Contains(said, "0 created, 0 changed, 2002 as they are") {
 		t.Errorf("what was exported is other than it was: %.2000s", said)
 	}
-	if said := do(2, "export", "--dir", out, "--executor", "ghost"); !strings.Contains(said, "ghost") {
+	if said := do(2, "export", "--dir", out, "--group", "ghost"); !strings.Contains(said, "ghost") {
 		t.Errorf("of no executor: %s", said)
 	}
 }
