@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -93,7 +92,7 @@ func (c *importCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	texts, err := client.ReadFiles(c.Files, os.Stdin)
+	texts, err := client.ReadFiles(c.Files, s.in)
 	if err != nil {
 		return setting("file", err)
 	}

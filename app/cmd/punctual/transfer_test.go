@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 )
 
 // TestJobsTravelAsAFile imports a file into an empty database, changes it, and exports what came of it.
@@ -151,5 +152,118 @@ func TestManyJobsTravelAsAFolder(t *testing.T) {
 	}
 	if said := do(2, "export", "--dir", out, "--group", "ghost"); !strings.Contains(said, "ghost") {
 		t.Errorf("of no executor: %s", said)
+	}
+}
+
+// TestJobsTravelWithoutAnAdmin on both databases: what cannot be read whole changes nothing, what is left out is said, and neither begins,
+// nor misreads, a database of another time.
+func TestJobsTravelWithoutAnAdmin(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]func(*testing.T) (db.Config, []string){
+		"embedded": func(t *testing.T) (db.Config, []string) {
+			dir := dbtest.Folder(t)
+			return db.Config{DataDir: dir}, []string{"--data-dir", dir}
+		},
+		"mariadb": func(t *testing.T) (db.Config, []string) {
+			url := dbtest.MariaDB(t)
+			return db.Config{URL: url}, []string{"--database-url", url}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at, settings := config(t)
+			do := func(wantCode int, args ...string) string {
+				t.Helper()
+				var said bytes.Buffer
+				if code := run(append(append(args, "--log-level", "error"), settings...), &said, &said); code != wantCode {
+					t.Fatalf("%v: exit code %d, want %d\n%.2000s", args, code, wantCode, said.String())
+				}
+				return said.String()
+			}
+			says := func(said, want string) {
+				t.Helper()
+				if !strings.Contains(said, want) {
+					t.Errorf("said\n%s\nwant %q", said, want)
+				}
+			}
+			change := func(statement string) {
+				t.Helper()
+				pool, err := db.Open(t.Context(), at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+					t.Error(err)
+				}
+				if err := pool.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			dir := t.TempDir()
+			file := filepath.Join(dir, "jobs.yaml")
+			write := func(text string) {
+				t.Helper()
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const text = `punctual_jobs: 1
+executors:
+  - {app_name: orders, title: Orders, jobs: [{description: 日终 🌒, author: ann, schedule: NONE, handler: close}]}
+  - {app_name: stock, title: Stock, jobs: [{description: count, author: ann, schedule: NONE, handler: count}]}
+`
+			do(0, "migrate", "up")
+			write(text)
+			do(0, "import", file, "--create-groups", "--apply")
+
+			for what, broken := range map[string]string{
+				"half a file":     strings.Replace(text, "close", "later", 1)[:strings.LastIndex(text, "author")],
+				"another version": strings.Replace(text, "punctual_jobs: 1", "punctual_jobs: 2", 1),
+				"no version":      strings.Replace(text, "punctual_jobs: 1\n", "", 1),
+				"nothing":         "",
+			} {
+				write(broken)
+				if said := do(1, "import", file, "--create-groups", "--apply"); !strings.Contains(said, "nothing was imported") || !strings.Contains(said, file+":") {
+					t.Errorf("%s says %s", what, said)
+				}
+			}
+			write(text)
+			says(do(0, "import", file), "0 created, 0 changed, 2 as they are, 0 refused")
+
+			// An admin is at work: the embedded database is its own, of one on a server more may be.
+			admin, err := db.Open(t.Context(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "embedded" {
+				says(do(1, "import", file, "--apply"), "in use")
+				says(do(1, "export", "--dir", dir), "in use")
+			} else {
+				says(do(0, "import", file, "--apply"), "2 as they are")
+			}
+			if err := admin.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			// Jobs of a group that is gone are in no file, which both ways say.
+			change("DELETE FROM xxl_job_group WHERE app_name = 'stock'")
+			says(do(0, "export"), "left out 1 job")
+			folder := filepath.Join(dir, "folder")
+			said := do(0, "export", "--dir", folder)
+			says(said, "1 job in 1 file")
+			says(said, "1 job is left out")
+			if left, err := os.ReadDir(folder); err != nil || len(left) != 1 || left[0].Name() != "orders.yaml" {
+				t.Errorf("the folder has %v (%v)", left, err)
+			}
+			says(do(0, "import", folder, "--by-id"), "0 created, 0 changed, 1 as they are")
+
+			change("DELETE FROM punctual_version WHERE version_id BETWEEN 2 AND 50")
+			says(do(1, "export"), "older than this program")
+			says(do(1, "export", "--dir", filepath.Join(dir, "none")), "older than this program")
+			says(do(1, "import", file), "older than this program")
+			if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+				t.Error("a folder is made of a database that is not read")
+			}
+		})
 	}
 }
