@@ -184,7 +184,7 @@ func (r *Reader) Flag(name string, n Node) bool {
 	return n.Text == "true"
 }
 
-// Nearest is the known name that a wrong one was probably meant to be; empty if none is close.
+// Nearest is the known name that a wrong one was probably meant to be, or is short for; empty if none is.
 func Nearest(wrong string, known []string) string {
 	best, cost := "", maxMisses+1
 	if len(wrong) > 60 {
@@ -195,8 +195,18 @@ func Nearest(wrong string, known []string) string {
 			best, cost = name, d
 		}
 	}
+	if best == "" && len(wrong) >= leastShort {
+		for _, name := range known {
+			if strings.HasPrefix(name, wrong) && (best == "" || len(name) < len(best)) {
+				best = name
+			}
+		}
+	}
 	return best
 }
+
+// leastShort is how many letters at least are short for a name.
+const leastShort = 3
 
 // distance is how many letters to change, add or take away make one text of another.
 func distance(a, b string) int {
