@@ -75,6 +75,8 @@ type RunFilter struct {
 	Sent     bool    // only those that were
 	Since    time.Time
 	Until    time.Time // wall clock, like Since; both zero: of any time
+	FromMs   int64     // planned for this moment or later, as far as it is known; 0: any
+	ToMs     int64     // and for this one or earlier
 	Trigger  jobspec.TriggerType
 	Fires    bool            // none that is a trial of a script
 	Outcomes []event.Outcome // empty: any; rows of an XXL-JOB admin have event.Open whatever became of them
@@ -255,6 +257,12 @@ func (f *RunFilter) rest(w *where) {
 	}
 	if !f.Until.IsZero() {
 		w.and("trigger_time <= ?", f.Until)
+	}
+	if f.FromMs != 0 {
+		w.and("(planned_at = 0 OR planned_at >= ?)", f.FromMs)
+	}
+	if f.ToMs != 0 {
+		w.and("(planned_at = 0 OR planned_at <= ?)", f.ToMs)
 	}
 	if f.Except != 0 {
 		w.and("id <> ?", f.Except)

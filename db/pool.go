@@ -12,6 +12,8 @@ import (
 
 	"database/sql/driver"
 	"log/slog"
+
+	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
 // Dialect says which database a [Pool] talks to. Queries do not need to know; migrations and messages do.
@@ -167,6 +169,31 @@ func (p *Pool) CatchUp(ctx context.Context) error {
 func (p *Pool) Wall(t time.Time) time.Time {
 	t = t.In(p.zone)
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+}
+
+// WallRange gives the first and the last that a DATETIME column holds of a range; an end that is the zero time stays it. Twice says that an end is in an
+// hour that comes twice: the columns of runs outside of the range may lie between, too.
+func (p *Pool) WallRange(since, until time.Time) (from, to time.Time, twice bool) {
+	since, until = since.In(p.zone), until.In(p.zone)
+	if !since.IsZero() {
+		from = p.Wall(since)
+		if first, second := cron.Passes(since); !first.Equal(second) {
+			twice = true
+			if _, end := since.ZoneBounds(); since.Equal(first) {
+				from = p.Wall(end) // with which the second pass begins
+			}
+		}
+	}
+	if !until.IsZero() {
+		to = p.Wall(until)
+		if first, second := cron.Passes(until); !first.Equal(second) {
+			twice = true
+			if start, _ := until.ZoneBounds(); until.Equal(second) {
+				to = p.Wall(start.Add(-time.Second)) // with which the first ends
+			}
+		}
+	}
+	return from, to, twice
 }
 
 // FromWall turns what a DATETIME column holds back into an instant. A time that clocks leap over, as a midnight in Santiago, is as much later; MySQL's

@@ -200,7 +200,7 @@ func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
 	case link.RangeMonth:
 		return now.AddDate(0, 0, -30), time.Time{}
 	case link.RangeCustom:
-		return link.LocalTime(f.From, now.Location(), 0), link.LocalTime(f.To, now.Location(), 59*time.Second)
+		return link.LocalRange(f.From, f.To, now.Location(), 59*time.Second)
 	}
 	return time.Time{}, time.Time{}
 }

@@ -88,7 +88,7 @@ func (c *timePages) timelineSpan(f link.TimelineFilter, now time.Time) (from, un
 	length := time.Hour
 	switch f.Range {
 	case link.RangeCustom:
-		return link.LocalTime(f.From, now.Location(), 0), link.LocalTime(f.To, now.Location(), 0)
+		return link.LocalRange(f.From, f.To, now.Location(), 0)
 	case link.RangeSixHours:
 		length = 6 * time.Hour
 	case link.RangeDay:

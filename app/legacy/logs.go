@@ -6,6 +6,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/cron"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -83,6 +84,8 @@ func (l *Legacy) filterTime(c *call) (since, until time.Time) {
 	if err != nil {
 		c.fault("filterTime", "legacy.error.range", "Value", sent)
 	}
+	since, _ = cron.Passes(since) // of an hour that comes twice nobody says which is meant
+	_, until = cron.Passes(until)
 	return since, until
 }
 

@@ -290,3 +290,61 @@ func TestTheListOfFailuresHasNoSkippedFires(t *testing.T) {
 		}
 	})
 }
+
+// TestRunsOfAnHourThatComesTwiceAreFound by the moments of the range, whichever pass these are of. Of rows of an XXL-JOB admin nobody knows the pass:
+// they are found in both.
+func TestRunsOfAnHourThatComesTwiceAreFound(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]time.Time{ // when clocks are set back by an hour
+		"Europe/Berlin": time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC), "America/New_York": time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			zone, err := time.LoadLocation(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool := dbtest.Open(t, db.Config{URL: dbtest.Migrated(t), Zone: zone})
+			b := setup(t, pool, func(c *Config) { c.Now = func() time.Time { return back.Add(3 * time.Hour) } })
+			job := b.create(t, nil)
+			for m := -120; m < 180; m += 10 {
+				dbtest.InsertRun(t, pool, b.group, job, back.Add(time.Duration(m)*time.Minute), 200, 200, "")
+			}
+			for _, known := range []bool{true, false} {
+				if !known {
+					if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET planned_at = 0"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				const open = 1000                                              // no end
+				for _, c := range []struct{ since, until, found, either int }{ // in minutes after that moment, and how many there are
+					{-60, 59, 12, 12},   // the whole hour, both times
+					{-60, -1, 6, 12},    // its first pass
+					{0, 59, 6, 12},      // its second
+					{-10, 10, 3, 12},    // the end of the first and the beginning of the second
+					{-50, 10, 7, 12},    // the last hour, in the second pass
+					{-90, -50, 5, 7},    // before it, and into the first pass
+					{-90, 0, 10, 15},    // into the second
+					{50, 90, 5, 6},      // out of the second
+					{-20, 90, 12, 16},   // out of the first
+					{-120, 170, 30, 30}, // all
+					{-50, open, 23, 24}, // and what is newer than an hour, in the second pass
+				} {
+					want := c.found
+					if !known {
+						want = c.either
+					}
+					at := func(m int) time.Time { return back.Add(time.Duration(m) * time.Minute) }
+					f := RunFilter{Since: at(c.since), Until: at(c.until), Limit: 100}
+					if c.until == open {
+						f.Until = time.Time{}
+					}
+					list, err := b.Runs.List(t.Context(), b.admin, f)
+					if err != nil || len(list.Runs) != want {
+						t.Errorf("from %v to %v, known %v: %d runs, want %d (%v)", f.Since.In(zone), f.Until.In(zone), known, len(list.Runs), want, err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -82,6 +82,8 @@ type RunList struct {
 const (
 	// claimSlack is how much later than its neighbours a run may have been planned that was recorded earlier.
 	claimSlack = time.Minute
+	// twiceSlack leads beyond an hour that comes twice, of which the run that is latest by its clock may be of the first pass.
+	twiceSlack = 2 * time.Hour
 	// lateSlack is how many runs after one of a time those may be that were planned before it and recorded late, when the
 	// admins had been away.
 	lateSlack = 2000
@@ -270,21 +272,28 @@ func (q *runQuery) bounds(ctx context.Context, f RunFilter) error {
 		return fmt.Errorf("find newest run: %w", db.Error(err))
 	}
 	q.before = newest + 1
+	from, to, twice := pool.WallRange(f.Since, f.Until)
+	if twice {
+		q.filter.FromMs, q.filter.ToMs = db.Millis(f.Since), db.Millis(f.Until)
+	}
 	if f.Since.IsZero() {
 		if q.from, err = queries.FirstRunID(ctx, pool); err != nil {
 			return fmt.Errorf("find oldest run: %w", db.Error(err))
 		}
 	} else {
-		q.filter.Since = pool.Wall(f.Since)
+		q.filter.Since = from
 		q.from, err = queries.FirstRunIDSince(ctx, pool, nullTime(q.filter.Since.Add(-claimSlack)))
 		if err != nil {
 			return fmt.Errorf("find first run: %w", db.Error(err))
 		}
 		q.from = cmp.Or(q.from, q.before)
 	}
-	if !f.Until.IsZero() {
-		q.filter.Until = pool.Wall(f.Until)
-		last, err := queries.LastRunIDBefore(ctx, pool, nullTime(q.filter.Until.Add(claimSlack)))
+	q.filter.Until = to
+	if !f.Until.IsZero() && f.Until.Before(q.s.cfg.Now()) {
+		if twice {
+			to = to.Add(twiceSlack)
+		}
+		last, err := queries.LastRunIDBefore(ctx, pool, nullTime(to.Add(claimSlack)))
 		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return fmt.Errorf("find last run: %w", err)
 		}

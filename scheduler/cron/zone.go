@@ -139,6 +139,24 @@ func Shown(clock, near int64, loc *time.Location) time.Time {
 	return time.Unix(at, 0).In(loc)
 }
 
+// Passes are the two moments at which the clocks of t's zone show what they show at t; where they show it once, both are t.
+func Passes(t time.Time) (first, second time.Time) {
+	_, offset := t.Zone()
+	start, end := t.ZoneBounds()
+	at := func(neighbour time.Time) time.Time { // with the offset that is in force there
+		_, o := neighbour.Zone()
+		return t.Add(time.Duration(offset-o) * time.Second)
+	}
+	first, second = t, t
+	if earlier := at(start.Add(-time.Second)); !start.IsZero() && earlier.Before(start) {
+		first = earlier
+	}
+	if later := at(end); !end.IsZero() && !later.Before(end) {
+		second = later
+	}
+	return first, second
+}
+
 // firstShowing is the first instant at which the wall clock shows at least clock. It lies between low, where the wall
 // clock shows less, and high, where it does not.
 func firstShowing(clock, low, high int64, loc *time.Location) int64 {

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
 // Local keeps a path to return to only if it leads to this console: it must begin with one slash. Anything else,
@@ -31,6 +33,15 @@ func LocalTime(text string, zone *time.Location, rest time.Duration) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// LocalRange reads two such fields as the moments from which on and up to which a range is. An hour that comes twice belongs to it with both passes: no
+// field says which is meant.
+func LocalRange(from, to string, zone *time.Location, rest time.Duration) (since, until time.Time) {
+	since, until = LocalTime(from, zone, 0), LocalTime(to, zone, rest)
+	since, _ = cron.Passes(since)
+	_, until = cron.Passes(until)
+	return since, until
 }
 
 // MinuteLayout is how addresses and the fields of forms write a minute.
