@@ -186,8 +186,16 @@ func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calenda
 	if err != nil {
 		return fmt.Errorf("keep calendar: %w", err)
 	}
+	s.changed(ctx)
+	return nil
+}
+
+// changed has this admin go by calendars that were changed. That it could not is no reason to do again what is done.
+func (s *Calendars) changed(ctx context.Context) {
 	s.forget()
-	return s.cfg.Pool.Calendars().Refresh(ctx)
+	if err := s.cfg.Pool.Calendars().Refresh(ctx); err != nil {
+		s.cfg.Logger.Warn("go by calendars that were changed", "error", err) // they are read anew soon
+	}
 }
 
 // summary is what the audit log says of a calendar: its title, and its years and days line by line.
@@ -252,8 +260,8 @@ func (s *Calendars) DeleteVersion(ctx context.Context, p auth.Principal, name, v
 	if err != nil {
 		return fmt.Errorf("delete calendar: %w", err)
 	}
-	s.forget()
-	return s.cfg.Pool.Calendars().Refresh(ctx)
+	s.changed(ctx)
+	return nil
 }
 
 // ReadCalendar reads what somebody uploads: a calendar's file, or an iCalendar file, of which in says the rest. left is how many events of the
