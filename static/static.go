@@ -41,7 +41,7 @@ var contentTypes = map[string]string{
 
 // named are the files that name others.
 var named = map[string][]string{
-	"app.css": {"inter.woff2"}, "editor.js": {"editor-core.js"}, "editor-php.js": {"editor-core.js"},
+	"editor.js": {"editor-core.js"}, "editor-php.js": {"editor-core.js"},
 	"manifest.webmanifest": {"favicon.svg", "icon-192.png", "icon-512.png", "icon-maskable.png"},
 }
 

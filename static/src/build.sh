@@ -23,14 +23,18 @@ esbuild --target=$targets --format=iife --outfile=$dist/rights.js static/src/js/
 # What both editors have is a file of its own, so that who edits a second language loads only that.
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
-# What is large is stored compressed, or a hundredth of the program would be these files. So are the licences.
-gzip -9nf $dist/editor-core.js $dist/editor.js $dist/editor-php.js $dist/app.js $dist/cron.js $dist/app.css
 esbuild --target=$targets --outfile=$dist/more.css static/src/css/more.css
 esbuild --target=$targets --outfile=$dist/rare.css static/src/css/rare.css
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
 esbuild --target=$targets --outfile=$dist/login.css static/src/css/login.css
 esbuild --target=$targets --outfile=$dist/media.css static/src/css/media.css
+node static/src/lengths.mjs $dist/*.css
 cp static/src/node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2 $dist/inter.woff2
+# The font by the name that it is served under, so that the sheet is served as it is stored.
+sed "s/inter\.woff2/inter.$(sha256sum $dist/inter.woff2 | cut -c1-8).woff2/" $dist/app.css > $dist/app.css.named
+mv $dist/app.css.named $dist/app.css
+# What is large is stored compressed, or a hundredth of the program would be these files. So are the licences.
+gzip -9nf $dist/editor-core.js $dist/editor.js $dist/editor-php.js $dist/app.js $dist/cron.js $dist/app.css
 # The icons of the manifest are pictures of favicon.svg, taken once with a browser.
 cp static/src/favicon*.svg static/src/icons/*.png static/src/manifest.webmanifest $dist/
 

@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
+	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -349,23 +351,60 @@ func failures(n int) map[int]runstate.State {
 // or stand on one another, or with emoji, markup, line breaks and what has no width; and pages with as much on them as there may be. On a laptop and on a phone none is wider than its window, whatever can
 // be pressed is in reach, no text covers another, and none leaves its box.
 func TestUglyDataKeepsItsPlace(t *testing.T) {
-	var first []byte
-	var pages []headed
+	var drawn []page
 	for _, kind := range uglyKinds {
-		drawn := uglyPages(kind)
+		some := uglyPages(kind)
 		found := uglyFakes(kind).palette()
 		found.Box = true
-		drawn = append(drawn, page{"palette", "/palette", palette.Palette(found)})
+		some = append(some, page{"palette", "/palette", palette.Palette(found)})
 		if kind.name == "letters" { // which are the hardest, and every page takes its time
-			drawn = append(drawn, uglyFakes(kind).pages()...)
+			some = append(some, uglyFakes(kind).pages()...)
 		}
-		for _, p := range drawn {
-			page, whole := bodyOf(t, p.component)
-			page.Path = kind.name + "/" + p.name
-			pages = append(pages, page)
-			if first == nil {
-				first = regexp.MustCompile(`<script[^>]*></script>`).ReplaceAll(whole, nil)
+		for _, p := range some {
+			p.name = kind.name + "/" + p.name
+			drawn = append(drawn, p)
+		}
+	}
+	keepTheirPlace(t, drawn, [][2]int64{{1280, 720}, {390, 844}})
+}
+
+// TestTextTwiceAsLargeKeepsItsPlace has a reader whose browser shows text at twice the size that it comes with, without making all else larger: the text of the
+// pages is as large, and they break as in a window in which as much text has room.
+func TestTextTwiceAsLargeKeepsItsPlace(t *testing.T) {
+	var drawn []page
+	seen := make(map[string]bool) // each page in one of its states, and in one language
+	for i, lang := range []string{locales.English, locales.Chinese} {
+		f := fakes{Printer: locales.New().Printer(lang), theme: layout.ThemeLight, now: time.Date(2026, 11, 21, 10, 5, 12, 0, time.UTC)}
+		for j, p := range f.pages() {
+			if at := regexp.MustCompile(`\?.*|\d+`).ReplaceAllString(p.path, ""); j%2 == i && !seen[at] {
+				seen[at] = true
+				p.name = lang + "/" + p.name
+				drawn = append(drawn, p)
 			}
+		}
+	}
+	var size string
+	twice := chromedp.Tasks{chromedp.ActionFunc(func(ctx context.Context) error {
+		return browserpage.SetFontSizes(&browserpage.FontSizes{Standard: 32, Fixed: 26}).Do(ctx)
+	}), chromedp.Reload(), chromedp.Evaluate(`getComputedStyle(document.body).fontSize`, &size)}
+	keepTheirPlace(t, drawn, [][2]int64{{1440, 900}}, twice)
+	if size != "28px" {
+		t.Errorf("text of 14 px has %s where it is to be twice as large", size)
+	}
+}
+
+// keepTheirPlace looks at pages in windows of some sizes, after something was done to the browser: none is wider than its window, whatever can be pressed is in
+// reach, no text covers another, and none leaves its box.
+func keepTheirPlace(t *testing.T, drawn []page, sizes [][2]int64, before ...chromedp.Action) {
+	t.Helper()
+	var first []byte
+	var pages []headed
+	for _, p := range drawn {
+		page, whole := bodyOf(t, p.component)
+		page.Path = p.name
+		pages = append(pages, page)
+		if first == nil {
+			first = regexp.MustCompile(`<script[^>]*></script>`).ReplaceAll(whole, nil)
 		}
 	}
 	mux := http.NewServeMux()
@@ -380,8 +419,8 @@ func TestUglyDataKeepsItsPlace(t *testing.T) {
 		server.Close()
 	})
 	do := doer(browsertest.Open(t))
-	do(t, chromedp.Navigate(server.URL+"/"))
-	for _, size := range [][2]int64{{1280, 720}, {390, 844}} {
+	do(t, append([]chromedp.Action{chromedp.Navigate(server.URL + "/")}, before...)...)
+	for _, size := range sizes {
 		do(t, chromedp.EmulateViewport(size[0], size[1]))
 		for _, page := range pages {
 			shown, err := json.Marshal(page)
@@ -426,6 +465,7 @@ const place = `
 	document.body.outerHTML = page.Body;
 	document.querySelector("#toasts")?.replaceChildren(); // they go by themselves
 	document.querySelectorAll("details:not(.menu)").forEach((d) => d.open = true);
+	const grown = parseFloat(getComputedStyle(html).fontSize) / 16; // with the text that its reader wants
 	const frame = () => new Promise(requestAnimationFrame);
 	const sheets = () => [...document.querySelectorAll("link[rel=stylesheet]")].every((l) => l.sheet);
 	const wrong = [];
@@ -485,7 +525,7 @@ const place = `
 		}
 		// What can be pressed.
 		for (const e of [...root.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")].slice(0, 200)) {
-			if (!seen(e) || e.closest(".visually-hidden, .skip, svg") || e.closest("thead") && innerWidth < 760) continue;
+			if (!seen(e) || e.closest(".visually-hidden, .skip, svg") || e.closest("thead") && innerWidth < 760 * grown) continue;
 			e.scrollIntoView({ block: "center", inline: "nearest" });
 			for (let up = e.parentElement; up; up = up.parentElement) if (/hidden|clip/.test(getComputedStyle(up).overflowX)) up.scrollLeft = up.scrollTop = 0;
 			rooms = new Map();
@@ -511,7 +551,7 @@ const place = `
 		menu.scrollIntoView({ block: "center" });
 		menu.open = true;
 		const list = menu.querySelector(".menu-list"), edge = list.getBoundingClientRect(), range = document.createRange();
-		if (edge.left < 0 || edge.right > innerWidth + 1 || edge.width > 420) say("menu of " + parts(edge), list);
+		if (edge.left < 0 || edge.right > innerWidth + 1 || innerWidth >= 760 * grown && edge.width > 420 * grown) say("menu of " + parts(edge), list);
 		if (list.scrollWidth > list.clientWidth + 1) say("menu that scrolls sideways", list);
 		for (const walk = document.createTreeWalker(list, NodeFilter.SHOW_TEXT); walk.nextNode();) {
 			const parent = walk.currentNode.parentElement;
