@@ -155,6 +155,9 @@ func From(err error) *Error {
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return (&Error{Kind: TooLarge}).Because(big)
 	}
+	if errors.Is(err, archive.ErrStalled) {
+		return New(Unavailable, "problem.search.stalled").Because(err)
+	}
 	if errors.Is(err, archive.ErrUnread) { // whatever its executor said before
 		return New(Unavailable, "problem.copy.unread").Because(err)
 	}

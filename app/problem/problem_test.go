@@ -36,6 +36,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{scheduler.ErrNoGroup, 409, "problem.job.nogroup"},
 		{&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, 502, "problem.executor"},
 		{&scheduler.ExecutorError{Address: "pull://a", Err: &wire.SilentError{}, Kept: true}, 502, "problem.run.killkept"},
+		{fmt.Errorf("search kept outputs: %w", archive.ErrStalled), 503, "problem.search.stalled"},
 		{fmt.Errorf("kept output: %w: %w", archive.ErrUnread, io.ErrUnexpectedEOF), 503, "problem.copy.unread"},
 		{errors.Join(&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, fmt.Errorf("%w: no key", archive.ErrUnread)), 503, "problem.copy.unread"},
 		{db.Error(sql.ErrNoRows), 404, ""},

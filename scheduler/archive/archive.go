@@ -113,6 +113,7 @@ type Service struct {
 	copies   chan copied
 	searches chan struct{} // those that go on
 	pageRows int           // searchRows, but in tests
+	begins   time.Duration // searchBegins, but in tests
 	held     atomic.Int64  // bytes in copies
 
 	mu        sync.Mutex
@@ -236,7 +237,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), enc: enc, dec: dec, limiter: rate.NewLimiter(rate.Inf, burst),
-		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), pageRows: searchRows, busy: make(map[int64]bool), resting: make(map[executor]*resting), refusals: make(map[int64]*resting),
+		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), pageRows: searchRows, begins: searchBegins, busy: make(map[int64]bool), resting: make(map[executor]*resting), refusals: make(map[int64]*resting),
 		postponed: make(map[int64]postponed), givenUp: make(map[int64]givenUp), over: make(map[int64]over), taken: make(map[int64]bool),
 	}
 	s.metrics = newMetrics(cfg.Registerer, s)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -26,8 +27,11 @@ type Search struct {
 	Runs  int           // with hits, at most
 	Lines int           // of a run that are shown, at most
 	Bytes int64         // of text that are looked through, at most; it ends with the run in which they are reached
-	Time  time.Duration // after which it ends with what there is
+	Time  time.Duration // after which it ends with what there is, when there is something
 }
+
+// ErrStalled says that a search came to no run in a time in which it comes to many: neither is anything found, nor would it get further.
+var ErrStalled = errors.New("the search comes to nothing: the store or the database does not answer in time")
 
 // Found is what a search came to.
 type Found struct {
@@ -53,16 +57,18 @@ type HitLine struct {
 }
 
 const (
-	searchRows    = 4000     // that are read at a time
-	searchAhead   = 4        // objects that are read, unpacked and looked through at a time
-	searchFilters = 64       // filters that are read at a time
-	searchSpan    = 4 << 20  // bytes of an object that are read at once, at most
-	searchText    = 32 << 20 // bytes of text that are held of one object, at most
-	maxLineShown  = 400      // bytes of a line
-	searchesBeing = 2        // searches at a time: the engine needs the processors too
+	searchRows    = 4000             // that are read at a time
+	searchAhead   = 4                // objects that are read, unpacked and looked through at a time
+	searchFilters = 64               // filters that are read at a time
+	searchSpan    = 4 << 20          // bytes of an object that are read at once, at most
+	searchText    = 32 << 20         // bytes of text that are held of one object, at most
+	maxLineShown  = 400              // bytes of a line
+	searchesBeing = 2                // searches at a time: the engine needs the processors too
+	searchBegins  = 10 * time.Second // in which a search comes to a run, or to nothing
 )
 
-// Search looks through kept outputs for a text. It ends early with what there is when ctx ends, which is no error.
+// Search looks through kept outputs for a text. It ends early with what there is when ctx ends, which is no error. Unless its time is none, it comes
+// to a run, even if that takes longer, so that what goes on from where it ended gets through; when it does not within 10 s it is [ErrStalled].
 func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 	found := Found{Reached: q.Before}
 	if s == nil || q.Text == "" || strings.Contains(q.Text, "\n") {
@@ -75,24 +81,44 @@ func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 	case <-ctx.Done():
 		return found, nil
 	}
+	if q.Time <= 0 {
+		return found, nil
+	}
 	timed, cancel := context.WithTimeout(ctx, q.Time)
 	defer cancel()
-	walk := &searching{s: s, q: q, found: &found, needle: fold(nil, []byte(q.Text)), lacks: make(map[int64]bool)}
-	for page := range walk.pages(timed) {
-		if timed.Err() != nil {
-			return found, nil
+	whole, end := context.WithTimeout(ctx, max(q.Time, s.begins))
+	defer end()
+	walk := &searching{s: s, q: q, found: &found, over: timed, needle: fold(nil, []byte(q.Text)), lacks: make(map[int64]bool)}
+	defer context.AfterFunc(timed, func() {
+		if walk.begun.Load() {
+			end()
 		}
-		if page.err != nil {
-			return found, page.err
-		}
-		if walk.parts(timed, page.parts) || timed.Err() != nil {
-			return found, nil
-		}
-	}
-	if timed.Err() == nil {
+	})()
+	through, err := walk.through(whole)
+	switch {
+	case ctx.Err() != nil:
+	case whole.Err() != nil && !walk.begun.Load():
+		return found, ErrStalled
+	case whole.Err() != nil:
+	case err != nil:
+		return found, err
+	case through:
 		found.Reached = q.From
 	}
 	return found, nil
+}
+
+// through goes from page to page, and says whether it came to the end.
+func (w *searching) through(ctx context.Context) (bool, error) {
+	for page := range w.pages(ctx) {
+		if page.err != nil {
+			return false, page.err
+		}
+		if w.parts(ctx, page.parts) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // page is what a search reads at a time.
@@ -185,6 +211,8 @@ type searching struct {
 	s      *Service
 	q      Search
 	found  *Found
+	over   context.Context // ends with the time that it has
+	begun  atomic.Bool     // it came to a run
 	needle []byte
 	lacks  map[int64]bool // of objects whose filters were read, to which sifted keeps: the text is certainly not in it
 }
@@ -387,17 +415,18 @@ func (w *searching) readTogether(ctx context.Context, rows []db.Output, texts []
 // take adds what came of one run, and says whether the search has enough.
 func (w *searching) take(id int64, l *look) (enough bool) {
 	f := w.found
+	w.begun.Store(true)
 	f.Reached = id
 	f.Looked++
 	if l.unreadable {
 		f.Unreadable++
-		return false
+		return w.over.Err() != nil
 	}
 	f.Bytes += l.bytes
 	if l.hit != nil {
 		f.Hits = append(f.Hits, *l.hit)
 	}
-	return len(f.Hits) >= w.q.Runs || w.q.Bytes > 0 && f.Bytes >= w.q.Bytes
+	return w.over.Err() != nil || len(f.Hits) >= w.q.Runs || w.q.Bytes > 0 && f.Bytes >= w.q.Bytes
 }
 
 // hit is what a run's output has of the text; nil for nothing. folded is text with small letters.

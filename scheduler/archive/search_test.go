@@ -203,6 +203,47 @@ func TestASearchGoesOnPageAfterPage(t *testing.T) {
 	})
 }
 
+// silent is a store that does not answer.
+type silent struct{ *memory }
+
+func (silent) Get(ctx context.Context, _ Object, _, _ int64) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestASearchGetsOn however little time it is given, or says that it does not: who asks it to go on from where it ended would else ask for ever.
+func TestASearchGetsOn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		runs := append(b.kept([]string{"needle 1"}), b.kept([]string{"needle 2"}, []string{"needle 3"})...)
+		q := Search{Job: 7, Text: "needle", Before: 1 << 40, Runs: 10, Lines: 1, Time: 1}
+		for _, r := range slices.Backward(runs) {
+			f, err := b.s.Search(t.Context(), q)
+			if err != nil || f.Looked != 1 || f.Reached != r.ID || len(f.Hits) != 1 {
+				t.Fatalf("before %d: %+v, %v", q.Before, f, err)
+			}
+			q.Before = f.Reached
+		}
+		if f, err := b.s.Search(t.Context(), q); err != nil || f.Reached != 0 || f.Looked != 0 {
+			t.Errorf("in the end: %+v, %v", f, err)
+		}
+		q.Before, q.Time = 1<<40, 0
+		if f, err := b.s.Search(t.Context(), q); err != nil || f.Reached != q.Before || f.Looked != 0 {
+			t.Errorf("without any time: %+v, %v", f, err)
+		}
+		b.s.cfg.Store, b.s.begins, q.Time = silent{b.store}, time.Millisecond, 1
+		if f, err := b.s.Search(t.Context(), q); !errors.Is(err, ErrStalled) || f.Reached != q.Before {
+			t.Errorf("of a store that does not answer: %+v, %v", f, err)
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := b.s.Search(over, q); err != nil {
+			t.Errorf("of which nobody wants to know any more: %v", err)
+		}
+	})
+}
+
 // TestASearchWhoseDatabaseFailsSaysSo: neither where outputs are nor what they cannot have is taken for nothing.
 func TestASearchWhoseDatabaseFailsSaysSo(t *testing.T) {
 	t.Parallel()
