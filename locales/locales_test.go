@@ -115,7 +115,7 @@ var families = withTables(map[string][]string{
 	"step.":                named("views/runs", "Step.*"),
 	"stepstate.":           typed("views/runs", "StepState"),
 
-	"nodes.condition.": without(typed("scheduler", "ConditionKey"), "stopping"), // who stops is not in the list
+	"nodes.condition.": typed("scheduler", "ConditionKey"),
 	"nodes.load.":      and(written("views/nodes", `\{"(\w+)", "[\w-]*", func`), help),
 	"nodes.state.":     and(typed("views/nodes", "State"), help),
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
@@ -109,8 +110,8 @@ func (a *API) statistics() {
 		})
 	add(a, op{method: http.MethodGet, path: "/health", id: "getHealth", tag: "health", summary: "Get whether the admin that answers does its work",
 		text: "For probes there is GET /readyz, which takes no token."},
-		func(context.Context, auth.Principal, *struct{}) (*struct{ Body health }, error) {
-			return &struct{ Body health }{a.health()}, nil
+		func(ctx context.Context, _ auth.Principal, _ *struct{}) (*struct{ Body health }, error) {
+			return &struct{ Body health }{a.health(ctx)}, nil
 		})
 }
 
@@ -157,14 +158,14 @@ type health struct {
 type condition struct {
 	Code  string `json:"code"`
 	Stops bool   `json:"stops" doc:"Whether it keeps the admin from its work."`
-	Text  string `json:"text" doc:"In English, as /readyz says it."`
+	Text  string `json:"text" doc:"The same in the language of Accept-Language."`
 }
 
-func (a *API) health() health {
+func (a *API) health(ctx context.Context) health {
 	h := health{Ready: true, Conditions: []condition{}}
 	for _, c := range a.Conditions() {
 		h.Ready = h.Ready && !c.Stops()
-		h.Conditions = append(h.Conditions, condition{string(c.Key), c.Stops(), c.String()})
+		h.Conditions = append(h.Conditions, condition{string(c.Key), c.Stops(), manage.ConditionText(requestOf(ctx).printer, c)})
 	}
 	return h
 }

@@ -114,11 +114,7 @@ func nodeConditions(page layout.Page, n manage.Node) []nodes.Condition {
 		if c.Key == scheduler.ConditionStopping || c.Key == scheduler.ConditionLease && n.Self {
 			continue
 		}
-		list = append(list, nodes.Condition{
-			Node: n.Name, ID: n.ID, Stops: c.Stops(),
-			Text: page.T("nodes.condition."+string(c.Key), "Late", format.Duration(page.Printer, c.Late.Abs().Round(100*time.Millisecond)),
-				"Why", string(c.Why), "Count", c.Count), // the number itself, by which the catalogue chooses the words
-		})
+		list = append(list, nodes.Condition{Node: n.Name, ID: n.ID, Stops: c.Stops(), Text: manage.ConditionText(page.Printer, c)})
 	}
 	return list
 }

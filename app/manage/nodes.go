@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 )
 
@@ -15,6 +16,12 @@ import (
 type Nodes struct {
 	cfg     Config
 	queries *db.Queries
+}
+
+// ConditionText says in words what is not as it should be with an admin.
+func ConditionText(p *locales.Printer, c scheduler.Condition) string {
+	return p.T("nodes.condition."+string(c.Key), "Late", p.Duration(c.Late.Abs().Round(100*time.Millisecond)),
+		"Why", string(c.Why), "Count", c.Count) // the number itself, by which the catalogue chooses the words
 }
 
 // NodeState is how an admin stands, as the one that was asked sees it.
