@@ -286,3 +286,24 @@ func TestAnExistingInstallationKeepsItsUsers(t *testing.T) {
 		t.Errorf("%v %q %v", first, password, err)
 	}
 }
+
+// TestTheFirstAdministratorIsMadeAsAWholeOrNotAtAll: a start that fails in the middle leaves nobody whose password was never said.
+func TestTheFirstAdministratorIsMadeAsAWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		refuse := "CREATE TRIGGER refuse BEFORE UPDATE ON xxl_job_user FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'"
+		if pool.Dialect() == db.SQLite {
+			refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON xxl_job_user BEGIN SELECT RAISE(ABORT, 'no'); END"
+		}
+		s := settings{pool: pool, queries: db.New(), now: time.Now, logger: slog.New(slog.DiscardHandler)}
+		for _, statement := range []string{refuse, "DROP TRIGGER refuse"} {
+			if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+			first, password, err := s.ensureAdministrator(t.Context(), auth.NewPasswords(1), "")
+			if refused := statement == refuse; first == refused || (password == "") != refused || (err != nil) != refused {
+				t.Errorf("refused %v: %v, %q, %v", refused, first, password, err)
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -122,14 +123,17 @@ func (s settings) ensureAdministrator(ctx context.Context, passwords *auth.Passw
 	if err != nil {
 		return false, "", err
 	}
-	id, err := s.queries.InsertUser(ctx, s.pool, db.InsertUserParams{Username: administratorName, Password: hash, Role: auth.RoleAdmin})
+	err = s.pool.Tx(ctx, func(tx *sql.Tx) error { // an administrator without it would be there at the next start, which says no password
+		id, err := s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: administratorName, Password: hash, Role: auth.RoleAdmin})
+		if err != nil {
+			return err
+		}
+		return s.queries.SetPasswordDue(ctx, tx, db.SetPasswordDueParams{ID: id, PasswordDue: 1})
+	})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 		return false, "", nil // another admin started at the same moment, and has said its password
 	} else if err != nil {
 		return false, "", fmt.Errorf("create administrator: %w", err)
-	}
-	if err := s.queries.SetPasswordDue(ctx, s.pool, db.SetPasswordDueParams{ID: id, PasswordDue: 1}); err != nil {
-		return false, "", fmt.Errorf("note that the administrator's password was given: %w", db.Error(err))
 	}
 	return true, password, nil
 }
