@@ -75,13 +75,13 @@ func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
 		found.Reached = q.From
 		return found, nil
 	}
+	if q.Time <= 0 { // it has no need to wait for its turn either
+		return found, nil
+	}
 	select {
 	case s.searches <- struct{}{}:
 		defer func() { <-s.searches }()
 	case <-ctx.Done():
-		return found, nil
-	}
-	if q.Time <= 0 {
 		return found, nil
 	}
 	timed, cancel := context.WithTimeout(ctx, q.Time)

@@ -229,8 +229,14 @@ func TestASearchGetsOn(t *testing.T) {
 			t.Errorf("in the end: %+v, %v", f, err)
 		}
 		q.Before, q.Time = 1<<40, 0
+		for range searchesBeing {
+			b.s.searches <- struct{}{} // others search
+		}
 		if f, err := b.s.Search(t.Context(), q); err != nil || f.Reached != q.Before || f.Looked != 0 {
 			t.Errorf("without any time: %+v, %v", f, err)
+		}
+		for range searchesBeing {
+			<-b.s.searches
 		}
 		b.s.cfg.Store, b.s.begins, q.Time = silent{b.store}, time.Millisecond, 1
 		if f, err := b.s.Search(t.Context(), q); !errors.Is(err, ErrStalled) || f.Reached != q.Before {
