@@ -17,6 +17,8 @@ var handedOut sync.Map
 // where nobody is. No other call in this process gets the same one, and it lies below the range from which systems take ports by
 // themselves (from 32768 on Linux): a connection or a listener on port 0 does not get it either. Nor do tests of other packages, which are
 // processes beside this one: the port of the same number of UDP is held until the test ends, which is nothing to who listens for TCP.
+// Whether somebody listens is found out by a call: a listener of our own, though closed, would live on in every process that another test
+// is just starting, until that has become its program.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	for range 200 {
@@ -28,13 +30,12 @@ func FreePort(t testing.TB) string {
 		if err != nil {
 			continue
 		}
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			_ = l.Close()
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err != nil {
 			t.Cleanup(func() { _ = held.Close() })
 			return port
 		}
-		_ = held.Close()
+		_, _ = c.Close(), held.Close()
 	}
 	t.Fatal("no free port")
 	return ""

@@ -4,6 +4,7 @@ package executortest_test
 
 import (
 	"net"
+	"os/exec"
 	"testing"
 
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -30,4 +31,31 @@ func TestAFreePortIsHeldAgainstOtherProcesses(t *testing.T) {
 		t.Fatalf("port %s is held after its test: %v", port, err)
 	}
 	_ = other.Close()
+}
+
+// TestAFreePortIsFreeWhileProgramsAreStarted: what is open when a process begins is open in it until it has become its program.
+// Nothing runs beside this test, whose programs would hold what others have just closed.
+func TestAFreePortIsFreeWhileProgramsAreStarted(t *testing.T) {
+	enough, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-enough:
+				return
+			default:
+				_ = exec.Command("true").Run()
+			}
+		}
+	}()
+	for range 500 {
+		l, err := net.Listen("tcp", "127.0.0.1:"+executortest.FreePort(t))
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		_ = l.Close()
+	}
+	close(enough)
+	<-done
 }
