@@ -101,6 +101,11 @@ func Check(ctx context.Context, o Options) (r CheckReport, err error) {
 		return r, err
 	}
 	r = CheckReport{Database: pool.String(), Server: pool.Product(), Zone: zoneWithOffset(pool.Zone(), time.Now()), CheckFindings: CheckFindings{Verdict: CheckReady}, Runs: s.Runs, Bytes: s.Bytes, Seconds: int64(db.IndexTime(s.Runs).Seconds()), Steps: s.Steps}
+	if err := pool.CheckLog(ctx); errors.Is(err, db.ErrLogOfStatements) {
+		r.refuse("log", err)
+	} else if err != nil {
+		return r, err
+	}
 	if s.Ours {
 		r.say("ours", "Punctual works on this database already: it was adopted", nil)
 		return r, nil
@@ -110,7 +115,9 @@ func Check(ctx context.Context, o Options) (r CheckReport, err error) {
 		return r, nil
 	}
 	r.Release = s.Release.Span()
-	r.zone(s)
+	if s.Zone != nil {
+		r.refuse("zone", s.Zone)
+	}
 	r.old(s)
 	r.jobs(s)
 	r.users(s)
@@ -148,20 +155,22 @@ func Counted(text string, n int) string {
 	}
 }
 
-// failOf is sayOf about what cannot work.
+// fail is say about what cannot work.
+func (r *CheckFindings) fail(key, text string, of []string) {
+	r.say(key, text, of)
+	r.Points[len(r.Points)-1].Fails = true
+	r.Verdict = CheckFailed
+}
+
 func (r *CheckFindings) failOf(key, text string, of []string) {
 	if len(of) > 0 {
-		r.sayOf(key, text, of)
-		r.Points[len(r.Points)-1].Fails = true
-		r.Verdict = CheckFailed
+		r.fail(key, Counted(text, len(of)), of)
 	}
 }
 
-func (r *CheckReport) zone(s db.Survey) {
-	if s.Zone == nil {
-		return
-	}
-	r.say("zone", s.Zone.Error(), nil)
+// refuse is say about what a start does not go on with.
+func (r *CheckReport) refuse(key string, err error) {
+	r.say(key, err.Error(), nil)
 	r.Points[len(r.Points)-1].Refuses = true
 	r.Verdict = CheckRefused
 }

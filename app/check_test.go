@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +110,39 @@ func TestACheckOnlyReads(t *testing.T) {
 	}
 	if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "PUNCTUAL_TIME_ZONE") {
 		t.Errorf("a start with it: %v", err)
+	}
+}
+
+// TestALogOfStatementsIsRefused before anything is done, and the doctor finds it where an installation is: such a server refuses what Punctual
+// writes, and takes what XXL-JOB does.
+func TestALogOfStatementsIsRefused(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, "--log-bin=log", "--server-id=1", "--binlog-format=STATEMENT")
+	o := testOptions(t)
+	o.DatabaseURL = server.Database(t)
+	pool := dbtest.Open(t, db.Config{URL: o.DatabaseURL})
+	tables := func() int { return len(dbtest.Column(t, pool, "SHOW TABLES")) }
+	if r, err := Check(t.Context(), o); err != nil || r.Verdict != CheckRefused || !slices.Equal(keysOf(r.CheckFindings), []string{"log", "empty"}) || !r.Points[0].Refuses {
+		t.Errorf("the check: %s %+v, %v", r.Verdict, r.Points, err)
+	}
+	if _, err := New(t.Context(), o); !errors.Is(err, db.ErrLogOfStatements) || tables() != 0 {
+		t.Errorf("a start: %v, with %d tables", err, tables())
+	}
+	set := func(format string) {
+		t.Helper()
+		if _, err := pool.Exec("SET GLOBAL binlog_format = " + format); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("MIXED")
+	if err := dbtest.Open(t, db.Config{URL: o.DatabaseURL}).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Doctor(t.Context(), o); err != nil || r.Verdict == CheckFailed {
+		t.Errorf("the doctor, of another log: %s %+v, %v", r.Verdict, r.Points, err)
+	}
+	set("STATEMENT")
+	if r, err := Doctor(t.Context(), o); err != nil || r.Verdict != CheckFailed || !r.Points[0].Fails || r.Points[0].Key != "db.log" {
+		t.Errorf("the doctor: %s %+v, %v", r.Verdict, r.Points, err)
 	}
 }

@@ -74,6 +74,11 @@ func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
 	if found.Lead.Abs() > doctorClock+found.Within/2 {
 		r.say("clock", fmt.Sprintf("the clock of this machine and that of the database differ by %s", found.Lead.Abs().Round(time.Millisecond)), nil)
 	}
+	if err := pool.CheckLog(ctx); errors.Is(err, db.ErrLogOfStatements) {
+		r.fail("db.log", err.Error(), nil)
+	} else if err != nil {
+		return r, err
+	}
 	r.settings(found.Variables)
 	r.disks(o)
 	r.sayOf("indexes", "%d {index is|indexes are} missing, so that whole tables are read", found.MissingIndexes)

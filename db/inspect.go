@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -110,6 +111,28 @@ func (p *Pool) tls(ctx context.Context) (t TLS, err error) {
 		}
 		return nil
 	})
+}
+
+// ErrLogOfStatements means that the server refuses every change that Punctual makes in a transaction (MySQL's error 1665).
+var ErrLogOfStatements = errors.New("the server writes its binary log as statements (binlog_format=STATEMENT), and so takes no change of a transaction that reads what is committed, as Punctual's do: have it write rows (binlog_format=ROW, or MIXED), and start Punctual anew")
+
+// CheckLog reports [ErrLogOfStatements], before half of a migration is done.
+func (p *Pool) CheckLog(ctx context.Context) error {
+	if p.dialect != MySQL {
+		return nil
+	}
+	rows, err := p.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name = 'log_bin' AND Value = 'ON' OR Variable_name = 'binlog_format' AND Value = 'STATEMENT'")
+	if err != nil {
+		return fmt.Errorf("read how the server writes its log: %w", Error(err))
+	}
+	n := 0
+	if err := scanAll(rows, func() error { n++; return nil }); err != nil {
+		return fmt.Errorf("read how the server writes its log: %w", Error(err))
+	}
+	if n == 2 {
+		return ErrLogOfStatements
+	}
+	return nil
 }
 
 // variables are the server's own settings, not those of this program's sessions.

@@ -62,13 +62,13 @@ func MariaDB(tb testing.TB) string {
 	return s.Database(tb)
 }
 
-// NewServer starts a server for one test, which may stop and kill it as it likes.
-func NewServer(tb testing.TB) *Server {
+// NewServer starts a server for one test, which may stop and kill it as it likes, with more arguments.
+func NewServer(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	if outside != "" {
 		tb.Skip("this test wants a server of its own to stop and kill, and TEST_DATABASE_URL names another")
 	}
-	s, err := start()
+	s, err := start(args...)
 	check(tb, err)
 	tb.Cleanup(s.remove)
 	return s
@@ -151,11 +151,12 @@ func (s *Server) socket() string  { return filepath.Join(s.dir, "s") }
 func (s *Server) pidFile() string { return filepath.Join(s.dir, "pid") }
 
 // start installs and starts a server.
-func start() (*Server, error) {
+func start(args ...string) (*Server, error) {
 	s, err := prepare(chosen())
 	if err != nil {
 		return nil, err
 	}
+	s.args = args
 	if err = s.install(); err == nil {
 		err = s.Start()
 	}
