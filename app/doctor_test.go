@@ -1,6 +1,7 @@
 package app
 
 import (
+	"database/sql"
 	"maps"
 	"slices"
 	"strings"
@@ -113,5 +114,45 @@ func TestTheDoctorJudgesTheServersSettings(t *testing.T) {
 		if len(well.Points) != 0 || !slices.Equal(keysOf(ill.CheckFindings), []string{c.key}) {
 			t.Errorf("%s = %s: %v; of good ones: %v", name, c.value, keysOf(ill.CheckFindings), keysOf(well.CheckFindings))
 		}
+	}
+}
+
+// TestTheDoctorKnowsWhatAServerHasToGive of connections: fewer than the admins at work may take, or none.
+func TestTheDoctorKnowsWhatAServerHasToGive(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, "--max-connections=12")
+	o := testOptions(t)
+	o.DatabaseURL, o.MaxConns = server.Database(t), 2
+	pool := dbtest.Open(t, db.Config{URL: o.DatabaseURL, MaxConns: 2})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	examine := func() []string {
+		t.Helper()
+		r, err := Doctor(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keysOf(r.CheckFindings)
+	}
+	if slices.Contains(examine(), "db.connections") {
+		t.Error("nobody takes any")
+	}
+	if _, err := pool.ExecContext(t.Context(), "INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, low_log_id, state) VALUES ('a', '', 'test', 1, 1, ?, 1, 1)", time.Now().Add(time.Hour).UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(examine(), "db.connections") {
+		t.Error("an admin may take more than there are")
+	}
+	taken, err := sql.Open("mysql", o.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	for err == nil {
+		_, err = taken.Conn(t.Context())
+	}
+	if _, err := Doctor(t.Context(), o); err == nil || !strings.Contains(err.Error(), "max_connections") {
+		t.Errorf("with none left: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ var neededIndexes = []struct{ table, columns string }{
 }
 
 // inspected are the server's variables that matter here.
-const inspected = "'log_bin','binlog_format','tx_isolation','transaction_isolation','max_allowed_packet','character_set_database','innodb_flush_log_at_trx_commit','sync_binlog','wait_timeout','read_only','innodb_lock_wait_timeout'"
+const inspected = "'log_bin','binlog_format','tx_isolation','transaction_isolation','max_allowed_packet','character_set_database','innodb_flush_log_at_trx_commit','sync_binlog','wait_timeout','read_only','innodb_lock_wait_timeout','max_connections','max_user_connections'"
 
 // Inspect asks the database. It only reads.
 func (p *Pool) Inspect(ctx context.Context) (i Inspection, err error) {

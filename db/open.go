@@ -41,7 +41,8 @@ type Config struct {
 }
 
 const (
-	mysqlConns  = 16  // saturate two cores
+	// MySQLConns are how many connections an admin takes of a server at most, but for a few while it changes tables. They saturate two cores.
+	MySQLConns  = 16
 	searches    = 2   // at a time, each on several of them
 	sqliteConns = 512 // tickets, not connections: see package sqlite
 )
@@ -217,7 +218,7 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
-	conns := cmp.Or(cfg.MaxConns, mysqlConns)
+	conns := cmp.Or(cfg.MaxConns, MySQLConns)
 	pool := &Pool{
 		DB: sql.OpenDB(connector), dialect: MySQL, zone: cmp.Or(cfg.Zone, t.zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
 		describe: t.cfg.DBName, connector: connector, sessions: all, deferAbove: deferAbove, fewJobs: fewJobs, newestFirst: newestFirst,
@@ -286,6 +287,8 @@ func explain(err error, cfg *mysql.Config) error {
 		return fmt.Errorf("the database does not exist, create it first: CREATE DATABASE `%s` CHARACTER SET utf8mb4: %w", cfg.DBName, err)
 	case 1044, 1045, 1698:
 		return fmt.Errorf("user %q was refused, check the account and its password: %w", cfg.User, err)
+	case 1040, 1203:
+		return fmt.Errorf("the server has no connection left, of which an admin takes up to %d: raise max_connections, or max_user_connections: %w", MySQLConns, err)
 	}
 	return err
 }
