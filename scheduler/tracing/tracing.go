@@ -118,14 +118,19 @@ func New(cfg Config) (*Tracer, error) {
 	}
 	seed := sha256.Sum256(cfg.Seed)
 	copy(t.seed[:], seed[:])
-	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.AlwaysSample()), // what is made here has been chosen
-		sdktrace.WithIDGenerator(given{}),
-		sdktrace.WithResource(resource.NewSchemaless(cfg.resource()...)),
-		sdktrace.WithBatcher(&counted{exporter, t}, sdktrace.WithMaxQueueSize(cfg.maxSpans), sdktrace.WithBatchTimeout(time.Second), sdktrace.WithExportTimeout(2*uploadLimit)),
-	)
+	t.provider = cfg.provider(&counted{exporter, t})
 	t.tracer = t.provider.Tracer("github.com/punctual-job/punctual")
 	return t, nil
+}
+
+// provider hands what is made to an exporter.
+func (c Config) provider(exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
+	return sdktrace.NewTracerProvider(
+		sdktrace.WithSampler(sdktrace.AlwaysSample()), // what is made here has been chosen
+		sdktrace.WithIDGenerator(given{}),
+		sdktrace.WithResource(resource.NewSchemaless(c.resource()...)),
+		sdktrace.WithBatcher(exporter, sdktrace.WithMaxQueueSize(c.maxSpans), sdktrace.WithBatchTimeout(time.Second), sdktrace.WithExportTimeout(2*uploadLimit)),
+	)
 }
 
 // resource says who makes the traces; what somebody set counts.
