@@ -174,6 +174,8 @@ func TestEveryRefusalIsAnAnswerWithStatus200(t *testing.T) {
 		{"half a JSON", "POST", "/api/callback", token, `[{"logId":1`, "openapi invoke error: "},
 		{"an array instead of an object", "POST", "/api/registry", token, "[]", "openapi invoke error: "},
 		{"a number instead of callbacks", "POST", "/api/callback", token, "5", "openapi invoke error: "},
+		{"an object without a result", "POST", "/api/callback", token, `{"results":[{"logId":1,"handleCode":200}]}`, "openapi invoke error: "},
+		{"no callbacks at all", "POST", "/api/callback", token, "null", "openapi invoke error: "},
 		{"an id beyond 64 bits", "POST", "/api/callback", token, `[{"logId":99999999999999999999,"handleCode":200}]`, "openapi invoke error: "},
 		{"a body that is too large", "POST", "/api/callback", token, "[" + strings.Repeat(" ", MaxBody) + "]", "requestBody too large"},
 		{"a blank key", "POST", "/api/registry", token, `{"registryGroup":"EXECUTOR","registryKey":" ","registryValue":"http://a:1/"}`, "Illegal Argument."},

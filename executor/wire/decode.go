@@ -132,8 +132,9 @@ type callbackItem struct {
 	Waited  loose                `json:"waitedMs"`
 }
 
-// DecodeCallbacks reads the body of /api/callback: an array, or era J4's object with callbackList. Where handleCode is
-// absent or zero the older executeResult counts (docs/compat.md §1.5).
+// DecodeCallbacks reads the body of /api/callback: an array, era J4's object with callbackList, or a result by itself. What is none of
+// these is an error: whoever is told of a success forgets its results. Where handleCode is absent or zero the older executeResult counts
+// (docs/compat.md §1.5).
 func DecodeCallbacks(body []byte) ([]Callback, error) {
 	if callbacks, ok := quickCallbacks(body); ok {
 		return callbacks, nil
@@ -170,19 +171,28 @@ func decodeCallbacks(body []byte) ([]Callback, error) {
 	return callbacks, nil
 }
 
-func callbackItems(body []byte) ([]callbackItem, error) {
+func callbackItems(body []byte) (items []callbackItem, err error) {
 	body = bytes.TrimSpace(withoutMark(body))
-	if len(body) > 0 && body[0] == '{' {
+	if len(body) == 0 || body[0] != '{' {
+		err = json.Unmarshal(body, &items)
+	} else {
 		var object struct {
+			callbackItem
 			CallbackList []callbackItem `json:"callbackList"`
 		}
-		err := json.Unmarshal(body, &object)
-		return object.CallbackList, err
+		err = json.Unmarshal(body, &object)
+		items = object.CallbackList
+		if items == nil && object.LogID != 0 {
+			items = []callbackItem{object.callbackItem}
+		}
 	}
-	var items []callbackItem
-	err := json.Unmarshal(body, &items)
+	if err == nil && items == nil {
+		err = errNoResults
+	}
 	return items, err
 }
+
+var errNoResults = errors.New("there is no list of results")
 
 func blankControls(body []byte) []byte {
 	return bytes.Map(func(r rune) rune {

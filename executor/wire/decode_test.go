@@ -21,6 +21,9 @@ func TestDecodeCallbacks(t *testing.T) {
 		"J1 executeResult":      {`[{"logId":4321,"logDateTim":99,"executeResult":{"code":200,"msg":"done"}}]`, []Callback{done}},
 		"J2 array":              {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done"}]`, []Callback{done}},
 		"J4 object":             {`{"callbackList":[{"logId":4321,"logDateTime":99,"handleCode":200,"handleMsg":"done"}]}`, []Callback{done}},
+		"a result by itself":    {` {"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done"}`, []Callback{done}},
+		"of J1 by itself":       {`{"logId":4321,"logDateTim":99,"executeResult":{"code":200,"msg":"done"}}`, []Callback{done}},
+		"an empty list of J4":   {`{"callbackList":[]}`, []Callback{}},
 		"numbers as text":       {`[{"logId":"4321","logDateTim":"99","handleCode":"200","handleMsg":"done"}]`, []Callback{done}},
 		"numbers with fraction": {`[{"logId":4321.0,"logDateTim":99,"handleCode":2e2,"handleMsg":"done"}]`, []Callback{done}},
 		"both result spellings": {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done","executeResult":{"code":500,"msg":"x"}}]`, []Callback{done}},
@@ -43,7 +46,8 @@ func TestDecodeCallbacks(t *testing.T) {
 			}
 		})
 	}
-	for _, body := range []string{``, `"x"`, `17`, `[{"logId":"abc"}]`, `[{"logId":1.5}]`, `[{]`, `[1]`} {
+	for _, body := range []string{``, `"x"`, `17`, `[{"logId":"abc"}]`, `[{"logId":1.5}]`, `[{]`, `[1]`, `null`, `{}`, `{"callbackList":null}`,
+		`{"callbackList":{"logId":1}}`, `{"code":200}`, `{"handleCode":200}`, `{"logId":0}`} {
 		if got, err := DecodeCallbacks([]byte(body)); err == nil {
 			t.Errorf("DecodeCallbacks(%s) = %v, want an error", body, got)
 		}
