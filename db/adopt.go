@@ -89,13 +89,73 @@ func adoptionSteps(found schema) ([]step, error) {
 		return nil, nil
 	}
 	var steps []step
-	steps = append(steps, adoptJobs(job)...)
-	steps = append(steps, adoptGroups(found["xxl_job_group"])...)
-	steps = append(steps, adoptRegistry(found["xxl_job_registry"])...)
-	steps = append(steps, adoptRuns(found["xxl_job_log"])...)
-	steps = append(steps, adoptReports(found["xxl_job_log_report"])...)
-	steps = append(steps, adoptUsers(found["xxl_job_user"])...)
+	for _, adopt := range []struct {
+		table string
+		rest  func(*table) []step
+	}{
+		{"xxl_job_info", adoptJobs}, {"xxl_job_group", adoptGroups}, {"xxl_job_registry", adoptRegistry}, {"xxl_job_log", adoptRuns},
+		{"xxl_job_log_report", adoptReports}, {"xxl_job_user", adoptUsers}, {"xxl_job_logglue", adoptNothing}, {"xxl_job_lock", adoptNothing},
+	} {
+		t, stored := adoptStorage(found[adopt.table])
+		steps = append(append(steps, stored...), adopt.rest(t)...)
+	}
 	return steps, nil
+}
+
+func adoptNothing(*table) []step { return nil }
+
+// adoptStorage makes a table what XXL-JOB's scripts have made since 2.1: one of InnoDB, without which nothing is a transaction, whose text
+// is utf8mb4, without which the database refuses a result for a character that it does not have. It returns the table as it is then.
+func adoptStorage(t *table) (*table, []step) {
+	if t == nil {
+		return nil, nil
+	}
+	clauses := []string{"ROW_FORMAT = DYNAMIC"}
+	var why []string
+	is := *t
+	is.rowFormat = "Dynamic"
+	if t.engine == "myisam" || t.engine == "aria" {
+		clauses, why = append(clauses, "ENGINE = InnoDB"), append(why, "make it a table with transactions")
+	}
+	if t.lacksCharacters() {
+		is.collation = withAllCharacters(t.collation)
+		clauses, why = append(clauses, "CONVERT TO CHARACTER SET "+allCharacters+" COLLATE "+is.collation), append(why, "let its text have every character")
+		is.columns = make(map[string]column, len(t.columns))
+		for name, c := range t.columns {
+			if c.charset != "" {
+				c.charset, c.collation = allCharacters, is.collation
+			}
+			is.columns[name] = c
+		}
+	}
+	if why == nil {
+		return t, nil
+	}
+	return &is, []step{{table: t.name, why: strings.Join(why, ", and ") + " (this copies it)", stmt: "ALTER TABLE " + quoteName(t.name) + " " + strings.Join(clauses, ", ")}}
+}
+
+const allCharacters = "utf8mb4"
+
+// lacksCharacters says whether there are characters that a text of the table cannot have.
+func (t *table) lacksCharacters() bool {
+	for _, c := range t.columns {
+		if c.charset != "" && c.charset != allCharacters {
+			return true
+		}
+	}
+	return false
+}
+
+// withAllCharacters is the collation that compares in the same way, where there is one: a unique key must not have twins for another.
+func withAllCharacters(collation string) string {
+	charset, rule, _ := strings.Cut(collation, "_")
+	if charset == "utf8" || charset == "utf8mb3" {
+		switch rule {
+		case "bin", "general_ci", "unicode_ci", "unicode_520_ci":
+			return allCharacters + "_" + rule
+		}
+	}
+	return allCharacters + "_unicode_ci"
 }
 
 func adoptJobs(t *table) []step {
@@ -105,6 +165,9 @@ func adoptJobs(t *table) []step {
 	a.add(t, "schedule_conf", "VARCHAR(128) DEFAULT NULL", "schedule_type")
 	a.add(t, "misfire_strategy", "VARCHAR(50) NOT NULL DEFAULT 'DO_NOTHING'", "schedule_conf")
 	a.toText(t, "executor_param")
+	if t.compact() {
+		a.clause("ROW_FORMAT = DYNAMIC") // the older formats have no room in a row for the columns of ours
+	}
 	steps := a.steps(t, "complete the columns")
 	if t.has("job_cron") && !t.columns["job_cron"].hasDefault {
 		// 2.1 and 2.2 knew cron jobs only. The column stays, see jobcron.go, and rows of ours may do without it.
@@ -145,7 +208,7 @@ func adoptRegistry(t *table) []step {
 			}
 		}
 		a.clause("ADD UNIQUE KEY i_g_k_v (registry_group, registry_key, registry_value)")
-		if f := strings.ToLower(t.rowFormat); f == "compact" || f == "redundant" {
+		if t.compact() {
 			a.clause("ROW_FORMAT = DYNAMIC") // the older formats cannot index so many bytes
 		}
 	}

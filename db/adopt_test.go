@@ -75,6 +75,52 @@ func TestAdoptCutShort(t *testing.T) {
 	}
 }
 
+// TestOldStorageIsBroughtAlong: tables that are older than XXL-JOB's scripts, or that somebody made anew, have another character set, engine
+// and format of rows. What has no transactions, or not every character, would lose runs and results.
+func TestOldStorageIsBroughtAlong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, alter, step string }{
+		{"utf8 of three bytes", "CONVERT TO CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci", "xxl_job_log: let its text have every character"},
+		{"no Unicode", "CONVERT TO CHARACTER SET gbk", "xxl_job_info: let its text have every character"},
+		{"MyISAM", "ENGINE = MyISAM", "xxl_job_log: make it a table with transactions"},
+		{"rows of MySQL 5.6", "ROW_FORMAT = COMPACT", "xxl_job_info: complete the columns"},
+		{"rows of MySQL 4", "ROW_FORMAT = REDUNDANT, CONVERT TO CHARACTER SET utf8mb3", "xxl_job_info: let its text have every character"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+			e := eras[1]
+			e.create(t, pool.DB)
+			mustExec(t, pool.DB, "ALTER TABLE xxl_job_registry DROP KEY i_g_k_v") // which such tables cannot have
+			for _, table := range xxlTables {
+				mustExec(t, pool.DB, "ALTER TABLE "+table+" "+tt.alter)
+			}
+			e.fill(t, pool.DB)
+			before := contentOf(t, pool.DB)
+			if s, err := pool.Survey(t.Context()); err != nil || !strings.Contains(strings.Join(s.Steps, "; "), tt.step) {
+				t.Errorf("a check says %q, %v", s.Steps, err)
+			}
+			if err := pool.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			checkContent(t, e, before, contentOf(t, pool.DB))
+			for _, c := range queryText(t, pool.DB, `SELECT table_name AS t, column_name AS c FROM information_schema.columns
+					WHERE table_schema = DATABASE() AND table_name LIKE 'xxl%' AND character_set_name <> 'utf8mb4'
+				UNION ALL SELECT table_name, engine FROM information_schema.tables WHERE table_schema = DATABASE() AND engine <> 'InnoDB'`) {
+				t.Errorf("%s: %s", c["t"], c["c"])
+			}
+			mustExec(t, pool.DB, "UPDATE xxl_job_log SET handle_msg = 'done 😀', events = '😀'")
+			mustExec(t, pool.DB, "UPDATE xxl_job_info SET job_desc = 'done 😀', executor_param = '😀'")
+			for _, s := range e.oldStatements() {
+				mustExec(t, pool.DB, s)
+			}
+			if n, err := db.AdoptSteps(t.Context(), pool, 0); n != 0 || err != nil {
+				t.Errorf("steps left after adoption = %d (%v), want 0", n, err)
+			}
+		})
+	}
+}
+
 func TestAdoptRefuses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -14,6 +14,8 @@ type schema map[string]*table
 type table struct {
 	name      string
 	rowFormat string
+	engine    string            // in lower case
+	collation string            // of columns that are added
 	columns   map[string]column // by lower-case name
 	indexes   []index
 }
@@ -37,14 +39,14 @@ type index struct {
 // readSchema reads the tables in three queries, whatever their number.
 func readSchema(ctx context.Context, q *sql.DB) (schema, error) {
 	found := make(schema)
-	rows, err := q.QueryContext(ctx, `SELECT table_name, COALESCE(row_format, '') FROM information_schema.tables
+	rows, err := q.QueryContext(ctx, `SELECT table_name, COALESCE(row_format, ''), LOWER(COALESCE(engine, '')), COALESCE(table_collation, '') FROM information_schema.tables
 		WHERE table_schema = DATABASE() AND LOWER(table_name) LIKE 'xxl!_job!_%' ESCAPE '!'`)
 	if err != nil {
 		return nil, fmt.Errorf("read tables: %w", err)
 	}
 	err = scanAll(rows, func() error {
 		t := &table{columns: make(map[string]column)}
-		if err := rows.Scan(&t.name, &t.rowFormat); err != nil {
+		if err := rows.Scan(&t.name, &t.rowFormat, &t.engine, &t.collation); err != nil {
 			return err
 		}
 		found[strings.ToLower(t.name)] = t
@@ -123,6 +125,12 @@ func (t *table) has(column string) bool {
 	}
 	_, ok := t.columns[column]
 	return ok
+}
+
+// compact reports whether the rows have one of the formats that InnoDB had before MySQL 5.7.
+func (t *table) compact() bool {
+	f := strings.ToLower(t.rowFormat)
+	return f == "compact" || f == "redundant"
 }
 
 // unique reports whether some unique index has exactly these columns.
