@@ -219,3 +219,19 @@ func TestAChangeOfAUserCanBeTakenBack(t *testing.T) {
 		t.Errorf("%d offers after a new password", n)
 	}
 }
+
+// TestAnyPasswordFitsIntoTheLoginForm: a browser cuts what is pasted into a field at its maxlength without a word, and the longest password
+// that somebody may choose would then be a wrong one.
+func TestAnyPasswordFitsIntoTheLoginForm(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	long := strings.Repeat("lamp-otter-", 90)
+	open(t, a).mustLogin().post("/users", url.Values{"name": {"jonas"}, "password": {long}, "role": {"user"}, "state": {"active"}})
+	b := open(t, a)
+	if most, bounded := b.get("/login").document(t).Find("#password").Attr("maxlength"); bounded {
+		t.Errorf("at most %s characters of %d can be typed", most, len(long))
+	}
+	if got := b.login("jonas", long); got.status != http.StatusSeeOther {
+		t.Errorf("log in: %d", got.status)
+	}
+}
