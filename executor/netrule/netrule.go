@@ -55,8 +55,9 @@ func Parse(list string, words ...string) (List, error) {
 // ends says whether a character ends a rule in a list. A line end does too: with it in a name, a rule of what is denied would be about nothing.
 func ends(r rune) bool { return r == ',' || r == '\n' || r == '\r' }
 
-// unseen says whether a character is none of a name.
-func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+// unseen says whether a character is none of a name. What has no width, as it comes along from web pages, is none: 10.0.0.5 with it behind would be a
+// host name, and a rule about nothing.
+func unseen(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
 
 func parse(text string, words []string) (rule, bool) {
 	switch {

@@ -56,7 +56,7 @@ func TestALineEndsARule(t *testing.T) {
 	if err != nil || l.String() != "a.example,b.example,10.0.0.1" {
 		t.Errorf("%q, %v", l.String(), err)
 	}
-	for _, wrong := range []string{"a\tb", "a\u2028b", "a\x00b", "a\u00a0b"} {
+	for _, wrong := range []string{"a\tb", "a\u2028b", "a\x00b", "a\u00a0b", "10.0.0.5\u200b", "\u202ahost", "\ufeffhost"} {
 		if l, err := Parse(wrong); err == nil {
 			t.Errorf("%q is taken for %q", wrong, l.String())
 		}
