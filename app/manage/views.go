@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
 // Views are filters of lists that people keep under a name. Everybody sees their own and those that administrators share. A
@@ -120,8 +120,8 @@ func (s *Views) check(p auth.Principal, in *ViewInput) error {
 		return problem.InvalidFields(problem.Field{Name: ViewName, Key: "job.error.required"})
 	case utf8.RuneCountInString(in.Name) > MaxViewName:
 		return problem.InvalidFields(problem.Field{Name: ViewName, Key: "job.error.too_long", Args: []any{"Max", MaxViewName}})
-	case !utf8.ValidString(in.Name) || strings.ContainsFunc(in.Name, unicode.IsControl):
-		return problem.InvalidFields(problem.Field{Name: ViewName, Key: "views.error.name"})
+	case !invalid.IsLine(in.Name):
+		return problem.InvalidFields(problem.Field{Name: ViewName, Key: "job.error.characters"})
 	}
 	return nil
 }

@@ -74,7 +74,8 @@ func TestKeptFilters(t *testing.T) {
 		}{
 			{"no name", b.user, ViewInput{Page: ViewJobs, Name: "  ", Params: "q=a"}, "422 name:job.error.required"},
 			{"a long name", b.user, ViewInput{Page: ViewJobs, Name: strings.Repeat("长", 41), Params: "q=a"}, "422 name:job.error.too_long"},
-			{"two lines", b.user, ViewInput{Page: ViewJobs, Name: "a\nb", Params: "q=a"}, "422 name:views.error.name"},
+			{"two lines", b.user, ViewInput{Page: ViewJobs, Name: "a\nb", Params: "q=a"}, "422 name:job.error.characters"},
+			{"letters in the wrong order", b.user, ViewInput{Page: ViewJobs, Name: "a\u202eb", Params: "q=a"}, "422 name:job.error.characters"},
 			{"no filter", b.user, ViewInput{Page: ViewJobs, Name: "all"}, "422 name:views.error.filter"},
 			{"an endless filter", b.user, ViewInput{Page: ViewJobs, Name: "all", Params: "q=" + strings.Repeat("x", 2000)}, "422 name:views.error.filter"},
 			{"a taken name, in other letters", b.user, ViewInput{Page: ViewJobs, Name: "MY JOBS", Params: "q=a"}, "422 name:views.error.taken"},
