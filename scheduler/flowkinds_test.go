@@ -373,17 +373,22 @@ func TestHowManyRunsOfAFlowThereAre(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		block         wire.Block
+		full          jobspec.Concurrency
 		first, second event.Outcome
 	}{
-		{wire.BlockSerial, event.Succeeded, event.Succeeded},
-		{wire.BlockDiscardLater, event.Succeeded, event.Discarded},
-		{wire.BlockCoverEarly, event.Killed, event.Succeeded},
+		{wire.BlockSerial, jobspec.ConcurrencyQueue, event.Succeeded, event.Succeeded},
+		{wire.BlockSerial, jobspec.ConcurrencyDiscard, event.Succeeded, event.Discarded},
+		{wire.BlockDiscardLater, jobspec.ConcurrencyQueue, event.Succeeded, event.Discarded},
+		{wire.BlockCoverEarly, jobspec.ConcurrencyQueue, event.Killed, event.Succeeded},
+		{wire.BlockCoverEarly, jobspec.ConcurrencyDiscard, event.Killed, event.Succeeded}, // or both would be lost
 	} {
-		t.Run(string(tc.block), func(t *testing.T) {
+		t.Run(string(tc.block)+" "+string(tc.full), func(t *testing.T) {
 			t.Parallel()
 			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 				b := setup(t, pool, nil, addressA)
-				job := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", b.addJob(nil))}}, func(p *db.InsertJobParams) { p.ExecutorBlockStrategy = db.Text(tc.block) })
+				job := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", b.addJob(nil))}}, func(p *db.InsertJobParams) {
+					p.ExecutorBlockStrategy, p.ConcurrencyPolicy = db.Text(tc.block), string(tc.full)
+				})
 				first := b.trigger(job)
 				sent := b.runOf(first, "a")
 				second := b.trigger(job)

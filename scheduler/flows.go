@@ -291,7 +291,9 @@ func limitOf(glue wire.Glue, block wire.Block, limit int, policy jobspec.Concurr
 	switch block {
 	case wire.BlockDiscardLater:
 		return max(limit, 1), jobspec.ConcurrencyDiscard
-	case wire.BlockCoverEarly, wire.BlockSerial: // of the first it asks the oldest to end, see Flows.cover
+	case wire.BlockCoverEarly: // it asks the oldest to end, see Flows.cover, and waits for that: left out, both were lost
+		return max(limit, 1), jobspec.ConcurrencyQueue
+	case wire.BlockSerial:
 	}
 	return max(limit, 1), policy
 }
