@@ -55,8 +55,12 @@ type caller struct {
 	address string // of the connection, without its port
 }
 
-// MaxBody bounds a request. The largest that executors send are callbacks with long messages, hundreds at a time.
+// MaxBody bounds a request.
 const MaxBody = 5 << 20
+
+// maxBacklog bounds a callback: executors up to 3.4.0 send whatever has waited through an outage in one request, with its messages, and all of
+// it again until it is taken. Those beyond MaxBody are read one at a time.
+const maxBacklog = 32 << 20
 
 // maxStrangersBody is how much of a request is read whose token is wrong: enough to tell an empty body from none, and to say
 // whose registration or which results are refused.
@@ -71,6 +75,8 @@ type API struct {
 
 	pushes chan *wire.OutputReader // those that read no push of outputs now
 	held   held
+
+	backlog chan struct{} // one that is large is read
 }
 
 // Config is what the API needs of the others. Nothing is optional.
@@ -91,7 +97,7 @@ type Config struct {
 }
 
 func New(cfg Config) *API {
-	a := &API{Config: cfg, buckets: make(map[string]*rate.Limiter), pushes: make(chan *wire.OutputReader, pushesRead)}
+	a := &API{Config: cfg, buckets: make(map[string]*rate.Limiter), pushes: make(chan *wire.OutputReader, pushesRead), backlog: make(chan struct{}, 1)}
 	for range pushesRead {
 		a.pushes <- wire.NewOutputReader(new(gzip.Reader))
 	}
@@ -207,8 +213,17 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 	}
 	who, trusted := a.trusts(r)
 	limit := int64(MaxBody)
-	if !trusted {
+	switch {
+	case !trusted:
 		limit = maxStrangersBody
+	case name == "callback" && r.ContentLength > MaxBody:
+		select {
+		case a.backlog <- struct{}{}:
+			defer func() { <-a.backlog }()
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		limit = maxBacklog
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {

@@ -177,7 +177,8 @@ func TestEveryRefusalIsAnAnswerWithStatus200(t *testing.T) {
 		{"an object without a result", "POST", "/api/callback", token, `{"results":[{"logId":1,"handleCode":200}]}`, "openapi invoke error: "},
 		{"no callbacks at all", "POST", "/api/callback", token, "null", "openapi invoke error: "},
 		{"an id beyond 64 bits", "POST", "/api/callback", token, `[{"logId":99999999999999999999,"handleCode":200}]`, "openapi invoke error: "},
-		{"a body that is too large", "POST", "/api/callback", token, "[" + strings.Repeat(" ", MaxBody) + "]", "requestBody too large"},
+		{"a body that is too large", "POST", "/api/registry", token, "[" + strings.Repeat(" ", MaxBody) + "]", "requestBody too large"},
+		{"callbacks that are too many", "POST", "/api/callback", token, "[" + strings.Repeat(" ", maxBacklog) + "]", "requestBody too large"},
 		{"a blank key", "POST", "/api/registry", token, `{"registryGroup":"EXECUTOR","registryKey":" ","registryValue":"http://a:1/"}`, "Illegal Argument."},
 		{"a missing value", "POST", "/api/registryRemove", token, `{"registryGroup":"EXECUTOR","registryKey":"a"}`, "Illegal Argument."},
 		{"a long key", "POST", "/api/registry", token, `{"registryGroup":"EXECUTOR","registryKey":"` + strings.Repeat("a", 256) + `","registryValue":"http://a:1/"}`, "registryKey is too long"},
@@ -350,6 +351,24 @@ func TestEveryReleaseIsAnsweredWithSuccess(t *testing.T) {
 				t.Errorf("%d callbacks and %d registrations reached the engine", len(e.callbacks), len(e.registered))
 			}
 		})
+	}
+}
+
+// TestABacklogIsTaken as a whole: an executor up to 3.4.0 would send nothing less ever again.
+func TestABacklogIsTaken(t *testing.T) {
+	t.Parallel()
+	api, e := newAPI()
+	const results = 10_000
+	body := []byte{'['}
+	for id := 1; id <= results; id++ {
+		body = fmt.Appendf(body, `{"logId":%d,"logDateTim":1767225600000,"handleCode":500,"handleMsg":"%0*d"},`, id, 2000, id)
+	}
+	body[len(body)-1] = ']'
+	if got := post(api, "POST", "/api/callback", token, string(body)).Body.String(); got != success || len(e.callbacks) != results {
+		t.Errorf("%d bytes: %.200s, and %d results reached the engine", len(body), got, len(e.callbacks))
+	}
+	if len(api.backlog) != 0 {
+		t.Error("the next one would wait for ever")
 	}
 }
 
