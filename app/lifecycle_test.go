@@ -3,12 +3,15 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -306,4 +309,28 @@ func TestTheFirstAdministratorIsMadeAsAWholeOrNotAtAll(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAnAdministratorOfWhomNobodyKnowsIsNamed: where the answer to the commit is lost, the password is said, as it may be that of a user who is there at
+// the next start. That start says one only if it is not.
+func TestAnAdministratorOfWhomNobodyKnowsIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, made := range []bool{true, false} {
+		t.Run(fmt.Sprintf("made %v", made), func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				sent := dbtest.Watch(t, pool)
+				s := settings{pool: pool, queries: db.New(), now: time.Now, logger: slog.New(slog.DiscardHandler)}
+				sent.Break(5, nil, dbtest.Fault{With: mysql.ErrInvalidConn, Done: made})
+				first, password, err := s.ensureAdministrator(t.Context(), auth.NewPasswords(1), "")
+				if name := sent.Broken(); name != "COMMIT" || !first || password == "" || !errors.Is(err, db.ErrUnconfirmed) {
+					t.Errorf("after %q: %v, %q, %v", name, first, password, err)
+				}
+				again, other, err := s.ensureAdministrator(t.Context(), auth.NewPasswords(1), "")
+				if again == made || (other == "") != made || err != nil {
+					t.Errorf("at the next start: %v, %q, %v", again, other, err)
+				}
+			})
+		})
+	}
 }

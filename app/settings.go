@@ -104,7 +104,7 @@ func readKey(name, text string, size int) ([]byte, error) {
 const administratorName = "admin"
 
 // ensureAdministrator makes the first user of an installation that has none. first says that it did; password is what
-// it was given if it was made up here, and known to nobody else.
+// it was given if it was made up here, and known to nobody else. With an error of db.ErrUnconfirmed it may have been made.
 func (s settings) ensureAdministrator(ctx context.Context, passwords *auth.Passwords, chosen string) (first bool, password string, err error) {
 	users, err := s.queries.CountPeople(ctx, s.pool)
 	if err != nil {
@@ -132,6 +132,8 @@ func (s settings) ensureAdministrator(ctx context.Context, passwords *auth.Passw
 	})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 		return false, "", nil // another admin started at the same moment, and has said its password
+	} else if errors.Is(err, db.ErrUnconfirmed) {
+		return true, password, fmt.Errorf("create administrator: whether it was made is not known: %w", err)
 	} else if err != nil {
 		return false, "", fmt.Errorf("create administrator: %w", err)
 	}

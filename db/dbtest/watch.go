@@ -22,6 +22,60 @@ type Watched struct {
 	before  map[string]func()
 	refused []string // statements that are not to reach the database, by their names
 	with    error
+	breaks  *breaking
+}
+
+// Fault is how a statement fails that [Watched.Break] picks.
+type Fault struct {
+	With  error // what is said in place of an answer
+	Done  bool  // it was carried out nevertheless
+	Stays bool  // all that follows fails too, and is not carried out
+}
+
+// breaking is what Break asked for.
+type breaking struct {
+	whose func(context.Context) bool
+	left  int // statements until the one that fails
+	fault Fault
+	name  string // of the one that failed
+}
+
+// Break has the n-th statement fail of those whose context is picked; nil picks all. BEGIN and COMMIT count, ROLLBACK does not.
+func (w *Watched) Break(n int, whose func(context.Context) bool, fault Fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.breaks = &breaking{whose: whose, left: n, fault: fault}
+}
+
+// Broken ends that, and names the statement that failed; "" when there were fewer.
+func (w *Watched) Broken() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.breaks == nil {
+		return ""
+	}
+	name := w.breaks.name
+	w.breaks = nil
+	return name
+}
+
+// fault is what is to become of a statement; nil when it goes on as ever.
+func (w *Watched) fault(ctx context.Context, name string) *Fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.breaks
+	if b == nil || b.whose != nil && !b.whose(ctx) {
+		return nil
+	}
+	b.left--
+	switch {
+	case b.left == 0:
+		b.name = name
+		return &b.fault
+	case b.left < 0 && b.fault.Stays:
+		return &Fault{With: b.fault.With}
+	}
+	return nil
 }
 
 // Watch has a pool note what it sends, so that a test can count it: how long a round trip takes hangs on the machine, how many there are
@@ -115,10 +169,11 @@ type watchedConn struct {
 	wholeConn
 	w    *Watched
 	lent *sql.Conn
-	tx   []string // nil outside of one
+	tx   []string        // nil outside of one
+	ctx  context.Context // of the transaction
 }
 
-func (c *watchedConn) note(query string) error {
+func nameOf(query string) string {
 	words := strings.Fields(query)
 	name := words[0]
 	switch {
@@ -129,6 +184,11 @@ func (c *watchedConn) note(query string) error {
 	case name == "INSERT":
 		name += " " + words[slices.Index(words, "INTO")+1]
 	}
+	return name
+}
+
+func (c *watchedConn) note(query string) error {
+	name := nameOf(query)
 	c.w.mu.Lock()
 	before := c.w.before[name]
 	refused := len(c.w.refused) > 0 && c.w.refused[0] == name
@@ -154,22 +214,38 @@ func (c *watchedConn) ExecContext(ctx context.Context, query string, args []driv
 	if err := c.note(query); err != nil {
 		return nil, err
 	}
-	return c.wholeConn.ExecContext(ctx, query, args)
+	fault := c.w.fault(ctx, nameOf(query))
+	if fault == nil {
+		return c.wholeConn.ExecContext(ctx, query, args)
+	}
+	if fault.Done {
+		if _, err := c.wholeConn.ExecContext(ctx, query, args); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fault.With
 }
 
 func (c *watchedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := c.note(query); err != nil {
 		return nil, err
 	}
-	return c.wholeConn.QueryContext(ctx, query, args)
+	fault := c.w.fault(ctx, nameOf(query))
+	if fault == nil {
+		return c.wholeConn.QueryContext(ctx, query, args)
+	}
+	return nil, fault.With
 }
 
 func (c *watchedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if fault := c.w.fault(ctx, "BEGIN"); fault != nil {
+		return nil, fault.With
+	}
 	tx, err := c.wholeConn.BeginTx(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	c.tx = []string{"BEGIN"}
+	c.tx, c.ctx = []string{"BEGIN"}, ctx
 	return &watchedTx{tx, c}, nil
 }
 
@@ -183,6 +259,14 @@ type watchedTx struct {
 func (t *watchedTx) Commit() error {
 	done := append(t.c.tx, "COMMIT")
 	t.c.tx = nil
+	if fault := t.c.w.fault(t.c.ctx, "COMMIT"); fault != nil {
+		if !fault.Done {
+			_ = t.Tx.Rollback()
+		} else if err := t.Tx.Commit(); err != nil {
+			return err
+		}
+		return fault.With
+	}
 	err := t.Tx.Commit()
 	if err == nil {
 		t.c.w.note(done)

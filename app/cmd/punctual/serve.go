@@ -32,7 +32,7 @@ func (c *serveCmd) Run(s streams, lost func() int64) error {
 	if err := a.Start(ctx); err != nil {
 		// An administrator may have been made before the start failed, with a password that is said nowhere else.
 		if w := a.Welcome(); w.FirstPassword != "" {
-			fmt.Fprintf(s.out, "User %s, password %s: written down by nobody else, and good for the next start.\n", w.FirstUser, w.FirstPassword)
+			fmt.Fprintf(s.out, "User %s, password %s: written down by nobody else, and good for the next start, unless that says another one.\n", w.FirstUser, w.FirstPassword)
 		}
 		return err
 	}
