@@ -80,13 +80,6 @@ func (s *Runs) Clear(ctx context.Context, p auth.Principal, in ClearInput) (some
 	if err != nil {
 		return false, err
 	}
-	id, err := s.cfg.Upkeep.Clear(ctx, r, p.Name)
-	if err != nil {
-		return false, fmt.Errorf("clear runs: %w", err)
-	}
-	if id == 0 {
-		return false, nil
-	}
 	snapshot := Snapshot{"type": int(in.Type)}
 	if in.Group != 0 {
 		snapshot["group"] = in.Group
@@ -94,8 +87,17 @@ func (s *Runs) Clear(ctx context.Context, p auth.Principal, in ClearInput) (some
 	if in.Job != 0 {
 		snapshot["job_id"] = in.Job
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionClear, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: in.Group, After: snapshot})
-	return true, nil
+	err = s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
+		id, err := s.cfg.Upkeep.Clear(ctx, r, p.Name)
+		if some = id != 0; err != nil || !some {
+			return err
+		}
+		return s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionClear, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: in.Group, After: snapshot})
+	})
+	if err != nil {
+		return false, fmt.Errorf("clear runs: %w", err)
+	}
+	return some, nil
 }
 
 // maxClearings is how many clearings are read to be shown.
@@ -126,12 +128,15 @@ func (s *Runs) StopClearing(ctx context.Context, p auth.Principal, id int64) err
 		}
 		return forbidden()
 	}
-	stopped, err := s.cfg.Upkeep.StopClearing(ctx, id)
+	err = s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
+		stopped, err := s.cfg.Upkeep.StopClearing(ctx, id)
+		if err != nil || !stopped {
+			return err
+		}
+		return s.audit.Record(ctx, s.cfg.Pool, p, Entry{Action: ActionStop, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: c.JobGroup})
+	})
 	if err != nil {
 		return fmt.Errorf("stop clearing: %w", err)
-	}
-	if stopped {
-		s.audit.Note(ctx, p, Entry{Action: ActionStop, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: c.JobGroup})
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -18,8 +20,8 @@ func (e *engine) PreviewClear(_ context.Context, r upkeep.ClearRequest) (upkeep.
 	return upkeep.ClearPreview{Runs: 5, Exact: true}, nil
 }
 
-func (e *engine) Clear(_ context.Context, r upkeep.ClearRequest, _ string) (int64, error) {
-	e.clears = append(e.clears, r)
+func (e *engine) Clear(ctx context.Context, r upkeep.ClearRequest, _ string) (int64, error) {
+	e.clears, e.joined = append(e.clears, r), e.pool.Joined(ctx)
 	if e.idle {
 		return 0, nil
 	}
@@ -30,7 +32,10 @@ func (e *engine) Clearings(context.Context, int) ([]upkeep.Clearing, error) {
 	return append([]upkeep.Clearing(nil), e.clearings...), nil
 }
 
-func (e *engine) StopClearing(context.Context, int64) (bool, error) { return !e.idle, nil }
+func (e *engine) StopClearing(ctx context.Context, _ int64) (bool, error) {
+	e.joined = e.pool.Joined(ctx)
+	return !e.idle, nil
+}
 
 func (e *engine) RetentionDays(context.Context) (int, error) { return e.retention, nil }
 
@@ -143,6 +148,72 @@ func TestWhoMayClear(t *testing.T) {
 		}{{b.user, id, "404 problem.clearing.gone"}, {b.admin, id, "ok"}, {b.admin, id + 100, "404 problem.clearing.gone"}} {
 			if got := kind(b.Runs.StopClearing(t.Context(), tt.who, tt.id)); got != tt.want {
 				t.Errorf("%s stops clearing %d: %s, want %s", tt.who.Name, tt.id, got, tt.want)
+			}
+		}
+	})
+}
+
+// TestWhatIsInTheAuditLogIsDone, and what is done is in it, whichever statement fails: also when nobody hears that it was committed.
+func TestWhatIsInTheAuditLogIsDone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		clearing, err := db.New().InsertClearing(t.Context(), pool, db.InsertClearingParams{UserName: "ann", JobGroup: b.group, FirstID: 1, UptoID: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			name   string
+			action Action
+			do     func() error
+		}{
+			{"run", ActionRun, func() error { _, err := b.Jobs.Trigger(t.Context(), b.user, job, RunInput{}); return err }},
+			{"clear", ActionClear, func() error {
+				_, err := b.Runs.Clear(t.Context(), b.user, ClearInput{Group: b.group, Type: 9})
+				return err
+			}},
+			{"stop clearing", ActionStop, func() error { return b.Runs.StopClearing(t.Context(), b.user, clearing) }},
+		} {
+			noted := func() (n int) {
+				t.Helper()
+				if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_audit WHERE action = ?", string(tt.action)).Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			for _, fault := range []struct {
+				dbtest.Fault
+				name  string
+				noted int
+			}{
+				{dbtest.Fault{With: errors.New("no")}, "InsertAudit", 0},
+				{dbtest.Fault{With: mysql.ErrInvalidConn, Done: true}, "COMMIT", 1},
+			} {
+				before := noted()
+				for n, name := 1, ""; name != fault.name; n++ {
+					sent.Break(n, nil, dbtest.Fault{With: errors.New("no")})
+					if n == 30 {
+						t.Fatalf("%s: there is no %s", tt.name, fault.name)
+					}
+					if err := tt.do(); err == nil {
+						t.Fatalf("%s: nothing fails with the statement %d, %q", tt.name, n, sent.Broken())
+					}
+					if name = sent.Broken(); name == fault.name && fault.noted > 0 {
+						sent.Break(n, nil, fault.Fault)
+						if err := tt.do(); !errors.Is(err, db.ErrUnconfirmed) {
+							t.Errorf("%s: the answer to %s is lost: %v", tt.name, sent.Broken(), err)
+						}
+						sent.Broken()
+					}
+				}
+				if got := noted() - before; got != fault.noted {
+					t.Errorf("%s, %s: %d entries, want %d", tt.name, fault.name, got, fault.noted)
+				}
+			}
+			if tt.name != "run" && !b.engine.joined {
+				t.Errorf("%s and its entry are not done together", tt.name)
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -88,21 +89,25 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	if j.GlueType == jobspec.GlueFlow && len(addresses) > 0 {
 		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "flow.error.addresses"})
 	}
-	ids, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
-		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name, Within: in.within,
-	})
-	if err != nil {
-		return nil, err
-	}
-	with := Snapshot{"runs": joinIDs(ids), "executor_address": strings.Join(addresses, "\n")}
+	with := Snapshot{"executor_address": strings.Join(addresses, "\n")}
 	if in.Param != nil {
 		with["executor_param"] = *in.Param
 	}
 	if !in.Planned.IsZero() {
 		with["planned_for"] = in.Planned.In(s.cfg.Zone).Format(time.RFC3339)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, After: with})
-	return ids, nil
+	return s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
+		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name,
+		Within: func(ctx context.Context, tx *sql.Tx, ids []int64) error {
+			if in.within != nil {
+				if err := in.within(ctx, tx, ids); err != nil {
+					return err
+				}
+			}
+			with["runs"] = joinIDs(ids)
+			return s.audit.Record(ctx, tx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, After: with})
+		},
+	})
 }
 
 // checkParam says whether a run by hand may have a parameter; nil stands for the job's own.
