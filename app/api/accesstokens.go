@@ -86,5 +86,6 @@ func (a *API) rotate(ctx context.Context, p auth.Principal, group int64, in rota
 	if err := a.Manage.Tokens.Rotate(ctx, p, group, time.Duration(in.Hours)*time.Hour); err != nil {
 		return nil, err
 	}
+	did(ctx)
 	return a.accessToken(ctx, p, group, true)
 }

@@ -46,6 +46,7 @@ func (a *API) addresses() {
 			if err := a.Manage.Groups.SetAddressDisabled(ctx, p, in.ID, in.Body.Address, in.Body.Disabled); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.addressesOf(ctx, p, in.ID)
 		})
 }

@@ -455,6 +455,7 @@ func (a *API) changeChannel(ctx context.Context, p auth.Principal, id int64, mat
 	if err != nil {
 		return nil, err
 	}
+	did(ctx)
 	return a.channelAnswer(ctx, p, id)
 }
 

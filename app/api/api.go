@@ -326,6 +326,9 @@ func (a *API) answer(ctx context.Context, o op, in any, do func(context.Context,
 	r := requestOf(ctx)
 	out, err := a.onceOnly(ctx, o, in, func(ctx context.Context) (any, error) { return do(ctx, r.principal) }, empty)
 	if err != nil {
+		if p := problem.From(err); r.done && (p.Kind == problem.Internal || p.Kind == problem.Unavailable) {
+			err = problem.New(p.Kind, onceUnread).Because(err)
+		}
 		return nil, a.refusal(r, err, o)
 	}
 	return out, nil
@@ -356,7 +359,7 @@ func (a *API) refusal(r *request, err error, o op) error {
 	switch {
 	case p.Key == onceRunning:
 		return huma.ErrorWithHeaders(doc, http.Header{"Retry-After": {"1"}})
-	case p.Kind == problem.TooMany, p.Kind == problem.Unavailable && p.Key != problem.Unconfirmed: // which is not to be repeated unseen
+	case p.Kind == problem.TooMany, p.Kind == problem.Unavailable && p.Key != problem.Unconfirmed && p.Key != onceUnread: // which are not to be repeated unseen
 		return huma.ErrorWithHeaders(doc, http.Header{"Retry-After": {"5"}})
 	}
 	return doc

@@ -96,6 +96,7 @@ func (a *API) backfills() {
 				if err := o.do(a.Manage.Backfills, ctx, p, in.ID, in.Backfill); err != nil {
 					return nil, err
 				}
+				did(ctx)
 				return a.backfillAnswer(ctx, p, in)
 			})
 	}

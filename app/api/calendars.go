@@ -130,6 +130,7 @@ func (a *API) putCalendar(ctx context.Context, p auth.Principal, c *calendar.Cal
 	if err := a.Manage.Calendars.PutVersion(ctx, p, c, version); err != nil {
 		return nil, match.changed(err)
 	}
+	did(ctx)
 	return a.calendarAnswer(ctx, p, c.Name)
 }
 

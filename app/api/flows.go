@@ -106,6 +106,7 @@ func (a *API) flows() {
 				if err := deed.do(ctx, p, in.ID, input); err != nil {
 					return nil, err
 				}
+				did(ctx)
 				r, err := a.waitForRun(ctx, p, in.ID, "")
 				return &struct{ Body wholeRun }{r}, err
 			})

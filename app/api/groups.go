@@ -235,6 +235,7 @@ func (a *API) changeGroup(ctx context.Context, p auth.Principal, id int64, match
 	if err := a.Manage.Groups.Update(ctx, p, id, now.input(version)); err != nil {
 		return nil, match.changed(err)
 	}
+	did(ctx)
 	return a.groupAnswer(ctx, p, id)
 }
 

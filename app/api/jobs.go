@@ -126,6 +126,7 @@ func (a *API) jobs() {
 			if err := a.Manage.Jobs.Start(ctx, p, in.ID); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.jobAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPost, path: "/jobs/{id}/stop", id: "stopJob", tag: tag, summary: "Stop a job's schedule", text: "Runs that are under way go on."},
@@ -133,6 +134,7 @@ func (a *API) jobs() {
 			if err := a.Manage.Jobs.Stop(ctx, p, in.ID); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.jobAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPost, path: "/jobs/{id}/release", id: "releaseJob", tag: tag, summary: "Keep a job in no files any more", text: "It may be changed by hand and belong to another source from then on, until files with it are applied again."},
@@ -140,6 +142,7 @@ func (a *API) jobs() {
 			if err := a.Manage.Jobs.Release(ctx, p, in.ID); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.jobAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPost, path: "/jobs/{id}/trigger", id: "triggerJob", tag: tag, summary: "Run a job now", status: http.StatusCreated, names: jobNames},
@@ -323,6 +326,7 @@ func (a *API) changeJob(ctx context.Context, p auth.Principal, id int64, match I
 	if err := a.Manage.Jobs.Update(ctx, p, id, manage.JobInput{Job: spec, Group: body.group(old.JobGroup), Version: version}); err != nil {
 		return nil, match.changed(err)
 	}
+	did(ctx)
 	return a.jobAnswer(ctx, p, id)
 }
 

@@ -38,6 +38,9 @@ const (
 // onceRunning is said of a key whose request is worked on.
 const onceRunning = "api.once.running"
 
+// onceUnread is said of what was done, and could not be read for its answer.
+const onceUnread = "api.once.unread"
+
 // did says that the operation has done what it was asked for: an error from here on is of the answer alone, and no reason to do it again.
 func did(ctx context.Context) { requestOf(ctx).done = true }
 

@@ -163,6 +163,7 @@ func (a *API) pauses() {
 			if err := a.Manage.Pauses.End(ctx, p, in.ID); err != nil {
 				return nil, in.changed(err)
 			}
+			did(ctx)
 			return a.pauseAnswer(ctx, p, in.ID)
 		})
 }

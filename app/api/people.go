@@ -286,6 +286,7 @@ func (a *API) createAccount(ctx context.Context, p auth.Principal, in newUser) (
 }
 
 func (a *API) userCreated(ctx context.Context, p auth.Principal, id int64) (*userCreated, error) {
+	did(ctx)
 	answer, err := a.userAnswer(ctx, p, id)
 	if err != nil {
 		return nil, err
@@ -316,6 +317,7 @@ func (a *API) patchUser(ctx context.Context, p auth.Principal, id int64, match I
 	if err := a.Manage.Users.Update(ctx, p, id, in); err != nil {
 		return nil, match.changed(err)
 	}
+	did(ctx)
 	return a.userAnswer(ctx, p, id)
 }
 
@@ -362,6 +364,7 @@ func (a *API) teams() {
 			if _, err := a.Manage.Teams.Save(ctx, p, in.ID, in.Body.input(old.Version())); err != nil {
 				return nil, in.changed(err)
 			}
+			did(ctx)
 			return a.teamAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodDelete, path: "/teams/{id}", id: "deleteTeam", tag: tag, summary: "Delete a team", text: "Its members lose what they may only as such."},

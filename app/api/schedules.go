@@ -122,6 +122,7 @@ func (a *API) schedules() {
 			if err := a.Manage.Jobs.SaveGlue(ctx, p, in.ID, script); err != nil {
 				return nil, in.changed(err)
 			}
+			did(ctx)
 			return a.jobAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPost, path: "/jobs/{id}/script/try", id: "tryScript", tag: tag, summary: "Run a script once before it is saved", status: http.StatusCreated, names: trialNames,
@@ -142,6 +143,7 @@ func (a *API) schedules() {
 			if err := a.Manage.Jobs.RestoreGlue(ctx, p, in.ID, in.Version); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.jobAnswer(ctx, p, in.ID)
 		})
 }

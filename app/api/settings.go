@@ -121,5 +121,6 @@ func (a *API) patchSettings(ctx context.Context, p auth.Principal, match IfMatch
 	if _, err := a.Manage.Settings.Save(ctx, p, values, version); err != nil {
 		return nil, match.changed(err)
 	}
+	did(ctx)
 	return a.settingsAnswer(ctx, p)
 }

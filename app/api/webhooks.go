@@ -196,6 +196,7 @@ func (a *API) webhooks() {
 			if err := a.Manage.Webhooks.Update(ctx, p, in.ID, w.Version, want); err != nil {
 				return nil, in.changed(err)
 			}
+			did(ctx)
 			return a.webhookAnswer(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodDelete, path: "/webhooks/{id}", id: "deleteWebhook", tag: tag, summary: "Delete a webhook with what waits for it"},
@@ -232,6 +233,7 @@ func (a *API) webhooks() {
 			if err != nil {
 				return nil, in.changed(err)
 			}
+			did(ctx)
 			return a.webhookWithSecret(ctx, p, in.ID, secret)
 		})
 	add(a, op{method: http.MethodPost, path: "/webhooks/{id}/test", id: "testWebhook", tag: tag, summary: "Send a test event", text: "It goes the way of every other, behind what waits: look at the deliveries.", status: http.StatusNoContent},
