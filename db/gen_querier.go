@@ -1164,6 +1164,7 @@ type Querier interface {
 	// Takes one attempt if there is one left: no row, if there is none or nobody ever tried ([InsertAttempt] tells). Two admins
 	// that take the last one at the same time do not both get it.
 	TakeAttempt(ctx context.Context, db DBTX, arg TakeAttemptParams) (int64, error)
+	TakeBackIdempotency(ctx context.Context, db DBTX, arg TakeBackIdempotencyParams) (int64, error)
 	// Whoever changes the row has the token: of who was read as its owner, and has not been forgotten since (ForgetWhoLetIn).
 	TakeDeviceLogin(ctx context.Context, db DBTX, arg TakeDeviceLoginParams) (int64, error)
 	// The started jobs of a group are Punctual's from now on. Their next times stay: they are the first that the old admins have not

@@ -82,3 +82,20 @@ func (q *Queries) InsertIdempotency(ctx context.Context, db DBTX, arg InsertIdem
 	_, err := db.ExecContext(ctx, insertIdempotency, arg.ID, arg.Request, arg.MadeAt)
 	return err
 }
+
+const takeBackIdempotency = `-- name: TakeBackIdempotency :execrows
+DELETE FROM punctual_idempotency WHERE id = ? AND made_at = ?
+`
+
+type TakeBackIdempotencyParams struct {
+	ID     string
+	MadeAt int64
+}
+
+func (q *Queries) TakeBackIdempotency(ctx context.Context, db DBTX, arg TakeBackIdempotencyParams) (int64, error) {
+	result, err := db.ExecContext(ctx, takeBackIdempotency, arg.ID, arg.MadeAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}

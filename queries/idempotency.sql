@@ -12,5 +12,8 @@ UPDATE punctual_idempotency SET answer = ? WHERE id = ?;
 -- name: DeleteIdempotency :execrows
 DELETE FROM punctual_idempotency WHERE id = ?;
 
+-- name: TakeBackIdempotency :execrows
+DELETE FROM punctual_idempotency WHERE id = ? AND made_at = ?;
+
 -- name: CleanIdempotency :execrows
 DELETE FROM punctual_idempotency WHERE made_at < ? LIMIT 1000;

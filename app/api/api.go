@@ -69,6 +69,7 @@ type API struct {
 	huma     huma.API
 	document func() []byte // made when it is first asked for: it takes a while and 12 MB
 	limits   *limiter
+	owed     sync.Map // the keys, as db.TakeBackIdempotencyParams, that are to be taken back
 }
 
 // Under says whether a path is the API's.

@@ -58,15 +58,20 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Contex
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
+	a.takeBackKeys(ctx)
 	id := digest(strconv.FormatInt(r.principal.UserID, 10), keyed.key())
 	sum := digest(o.method, r.echo.Request().URL.RequestURI(), string(asked), r.principal.Bounds()) // a narrower token is not answered as a wider one
 	q := db.New()
 	ctx = context.WithoutCancel(ctx) // who has gone will come again with the key, which nobody would answer if it were kept and nothing done
-	err = db.Error(q.InsertIdempotency(ctx, a.Pool, db.InsertIdempotencyParams{ID: id, Request: sum, MadeAt: a.Now().UnixMilli()}))
+	mine := db.TakeBackIdempotencyParams{ID: id, MadeAt: a.Now().UnixMilli()}
+	err = db.Error(q.InsertIdempotency(ctx, a.Pool, db.InsertIdempotencyParams{ID: id, Request: sum, MadeAt: mine.MadeAt}))
 	if errors.Is(err, db.ErrDuplicate) {
 		return a.again(ctx, id, sum, keyed.key(), empty)
 	}
 	if err != nil {
+		if db.RefusalOf(err) == "" { // its answer may have been lost
+			err = errors.Join(err, a.takeBackKey(ctx, mine))
+		}
 		return nil, fmt.Errorf("remember idempotency key: %w", err)
 	}
 	out, err := do(ctx)
@@ -79,13 +84,29 @@ func (a *API) onceOnly(ctx context.Context, o op, in any, do func(context.Contex
 		return nil, errors.Join(err, db.Error(keep))
 	}
 	if err != nil {
-		_, forget := q.DeleteIdempotency(ctx, a.Pool, id)
-		return nil, errors.Join(err, db.Error(forget))
+		return nil, errors.Join(err, a.takeBackKey(ctx, mine))
 	}
 	if err := a.keepAnswer(ctx, id, keyed.key(), out); err != nil {
 		a.Logger.Warn("an answer was not kept for its idempotency key", "error", err)
 	}
 	return out, nil
+}
+
+// takeBackKey forgets the key of a request that was not done; where the database is away, later.
+func (a *API) takeBackKey(ctx context.Context, key db.TakeBackIdempotencyParams) error {
+	_, err := db.New().TakeBackIdempotency(ctx, a.Pool, key)
+	if err != nil {
+		a.owed.Store(key, nil)
+		return db.Error(err)
+	}
+	a.owed.Delete(key)
+	return nil
+}
+
+// takeBackKeys makes up for the keys that a database which was away has still: who comes again with one would be told for minutes that it is
+// worked on, and for a day that nobody knows.
+func (a *API) takeBackKeys(ctx context.Context) {
+	a.owed.Range(func(key, _ any) bool { return a.takeBackKey(ctx, key.(db.TakeBackIdempotencyParams)) == nil })
 }
 
 // answerSeal is the cipher of an answer. It may hold what is told this once, and the key that opens it is the client's: the database has
@@ -145,6 +166,7 @@ func (a *API) again(ctx context.Context, id, sum, key string, empty any) (any, e
 
 // Clean forgets keys that are a day old.
 func (a *API) Clean(ctx context.Context) error {
+	a.takeBackKeys(ctx)
 	_, err := db.New().CleanIdempotency(ctx, a.Pool, a.Now().Add(-keysAreKept).UnixMilli())
 	return db.Error(err)
 }

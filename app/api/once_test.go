@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/problem"
@@ -71,6 +72,43 @@ func TestAKeyOutlivesACommitThatIsNotConfirmed(t *testing.T) {
 		}
 		if n != 1 {
 			t.Errorf("done %d times", n)
+		}
+	})
+}
+
+// TestAKeyThatWasNotUsedIsFree: the database goes away after a key is on record, and nothing is done. Who comes again with the key when it is back has
+// the request done, and is not told that somebody works on it.
+func TestAKeyThatWasNotUsedIsFree(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		sent := dbtest.Watch(t, pool)
+		a := &API{Config: Config{Pool: pool, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
+		n := 0
+		ask := func(key string) error {
+			ec := echo.New().NewContext(httptest.NewRequest(http.MethodPost, "/jobs", nil), httptest.NewRecorder())
+			ctx := context.WithValue(t.Context(), requestKey{}, &request{echo: ec})
+			_, err := a.onceOnly(ctx, op{method: http.MethodPost}, &struct{ Once }{Once{Key: key}}, func(ctx context.Context) (any, error) {
+				return &struct{}{}, pool.Tx(ctx, func(tx *sql.Tx) error {
+					_, err := tx.ExecContext(ctx, "UPDATE xxl_job_lock SET lock_name = lock_name")
+					if err == nil {
+						n++
+					}
+					return err
+				})
+			}, new(struct{}))
+			return err
+		}
+		for i, at := range []string{"InsertIdempotency", "BEGIN"} {
+			sent.Break(i+1, nil, dbtest.Fault{With: mysql.ErrInvalidConn, Done: i == 0, Stays: true})
+			err := ask(at)
+			if name := sent.Broken(); err == nil || name != at {
+				t.Fatalf("%q is answered by nobody: %v", name, err)
+			}
+			for range 2 {
+				if err := ask(at); err != nil || n != i+1 {
+					t.Errorf("%s: when the database is back all is done %d times: %v", at, n, err)
+				}
+			}
 		}
 	})
 }
