@@ -55,7 +55,7 @@ func (l *limiters) shrink(now time.Time) {
 	// Somebody has sent very many names. A tenth goes, the oldest half of what a random look finds.
 	for limit := full / 2; len(l.byKey) >= l.most; limit /= 2 {
 		for key, b := range l.byKey {
-			if now.Sub(b.used) >= limit {
+			if now.Sub(b.used) >= limit || limit == 0 { // when the clock was put back, none is as old as that
 				delete(l.byKey, key)
 			}
 			if len(l.byKey) < l.most*9/10 {

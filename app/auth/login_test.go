@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // weakHash is that of 123456 as XXL-JOB kept it.
@@ -500,6 +501,26 @@ func TestGuessesAreLimitedAndWhoIsRightIsNot(t *testing.T) {
 	}
 	if now = now.Add(time.Millisecond); !g.Allowed("192.0.2.7", now) {
 		t.Error("it may not try after a pause")
+	}
+}
+
+// TestLimitersForgetWhenTheClockWasPutBack: those that were all used at a time to come are no reason to look for older ones for ever.
+func TestLimitersForgetWhenTheClockWasPutBack(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	l := newLimiters(time.Second, 10, 100)
+	for i := range 100 {
+		l.allow(fmt.Sprint(i), now.Add(time.Minute))
+	}
+	done := make(chan bool, 1)
+	go func() { done <- l.allow("new", now) }()
+	select {
+	case ok := <-done:
+		if !ok || l.byKey["new"] == nil || len(l.byKey) > 100 {
+			t.Errorf("allowed %v, %d are left", ok, len(l.byKey))
+		}
+	case <-time.After(executortest.Patience):
+		t.Fatal("it looks for ever")
 	}
 }
 
