@@ -47,6 +47,22 @@ func TestBackfillsByTheAPI(t *testing.T) {
 		if got.ID != 0 || got.Total != 3 || got.First != "2026-03-03T02:00:00Z" || got.Last != "2026-03-01T02:00:00Z" || got.Param != "day=2026-03-02" {
 			t.Errorf("planned as %+v", got)
 		}
+		for block, want := range map[string]string{"DISCARD_LATER": "discard", "COVER_EARLY": "cover", "SERIAL_EXECUTION": ""} {
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_block_strategy = ? WHERE id = ?", block, job); err != nil {
+				t.Fatal(err)
+			}
+			var planned struct {
+				AtOnce   int    `json:"at_once"`
+				WhenBusy string `json:"when_busy"`
+			}
+			atOnce := 1
+			if want == "" {
+				atOnce = 2
+			}
+			if c.json(http.StatusCreated, &planned, "POST", path+"?dry_run=true", body); planned.AtOnce != atOnce || planned.WhenBusy != want {
+				t.Errorf("%s: planned as %+v", block, planned)
+			}
+		}
 		for _, bad := range []string{
 			`{"from":"2026-03-01T00:00:00Z","until":"2026-03-01T00:00:00Z"}`, `{"from":"2026-03-01T00:00:00Z","until":"2999-01-01T00:00:00Z"}`,
 			`{"from":"2026-03-01T03:00:00Z","until":"2026-03-01T04:00:00Z"}`, `{"from":"1980-01-01T00:00:00Z","until":"2026-03-01T04:00:00Z"}`,

@@ -59,6 +59,15 @@ func TestThePageOfBackfills(t *testing.T) {
 		if text := shown.Find("main").Text(); !strings.HasPrefix(shown.Find("[name=shown]").AttrOr("value", ""), "3-") || shown.Find(`time[datetime="2026-03-01T02:00:00.000+09:00"]`).Text() != "2026-03-01 02:00:00" || !strings.Contains(text, "day=2026-02-28") {
 			t.Errorf("shown: %s", text)
 		}
+		for block, want := range map[string]string{"DISCARD_LATER": "This job leaves out", "COVER_EARLY": "This job ends the run", "SERIAL_EXECUTION": ""} {
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_block_strategy = ? WHERE id = ?", block, job); err != nil {
+				t.Fatal(err)
+			}
+			notice := strings.TrimSpace(b.post(path, values()).document(t).Find("[aria-labelledby=plan-title] .notice").Text())
+			if !strings.HasPrefix(notice, want) || want == "" && notice != "" {
+				t.Errorf("%s: the plan says %q", block, notice)
+			}
+		}
 		if n := rows().Length(); n != 0 {
 			t.Errorf("%d backfills before anybody has said so", n)
 		}

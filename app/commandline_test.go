@@ -341,6 +341,10 @@ func TestBackfillsOfTheCommandLine(t *testing.T) {
 	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--digest", "4-0-0"}, days...)...); err == nil || !strings.Contains(err.Error(), "number has changed") {
 		t.Errorf("not as it was planned: %v: %s", err, out)
 	}
+	c.json(200, &struct{}{}, "PATCH", "/jobs/2", `{"block":"DISCARD_LATER"}`)
+	if out, err := punctual(t, append([]string{"backfills", "run", "fail", "--dry-run", "--at-once", "2"}, days...)...); err != nil || !strings.Contains(out, "leaves runs out") || !strings.Contains(out, "at most 1 under way") {
+		t.Errorf("%v: %s", err, out)
+	}
 	var planned struct{ Digest string }
 	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--dry-run", "-o", "json"}, days...)...); err != nil || json.Unmarshal([]byte(out), &planned) != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -42,6 +43,7 @@ type TriggerRequest struct {
 	Planned   time.Time           // the time of the schedule that the runs are for; zero: now
 	User      string              // who asked, for the run's message
 	Backfill  int64               // the backfill that the runs belong to; 0: none
+	Beside    int                 // with Backfill: how many of its planned times are under way
 
 	// Within is done in the transaction that inserts the runs, with their ids; nil: nothing.
 	Within func(ctx context.Context, tx *sql.Tx, ids []int64) error
@@ -63,6 +65,9 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 	if r.Backfill != 0 {
 		if _, held := e.pauses.current.Load().Of(j.id, j.group, string(row.Tags)).At(e.now()); held {
 			return nil, backfill.ErrHeld
+		}
+		if room, err := e.hasRoom(ctx, j, r.Beside); err != nil || !room {
+			return nil, cmp.Or(db.Error(err), backfill.ErrHeld)
 		}
 	}
 	if e.directory.get(j.group) == nil {
@@ -109,15 +114,4 @@ func runIDs(runs []*dispatch) []int64 {
 		ids[i] = d.id
 	}
 	return ids
-}
-
-// sendBackfill makes the runs of one planned time of a backfill.
-func (e *Engine) sendBackfill(ctx context.Context, r backfill.Request) error {
-	_, err := e.Trigger(ctx, TriggerRequest{
-		JobID: r.Job, Type: jobspec.TriggerManual, Param: r.Param, Planned: r.Planned, User: r.User, Backfill: r.Backfill, Within: r.Within,
-	})
-	if errors.Is(err, ErrJobNotFound) || errors.Is(err, ErrNoGroup) {
-		return fmt.Errorf("%w: %w", backfill.ErrGone, err)
-	}
-	return err
 }

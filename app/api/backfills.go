@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/backfill"
 )
 
@@ -49,6 +50,7 @@ type backfillState struct {
 	EndedAt   *time.Time `json:"ended_at"`
 	First     *time.Time `json:"first_planned,omitempty" doc:"Of a dry run: the planned time that would be sent first."`
 	Last      *time.Time `json:"last_planned,omitempty" doc:"Of a dry run: the one that would be sent last."`
+	WhenBusy  string     `json:"when_busy,omitempty" enum:"discard,cover" doc:"Of a dry run of a job that leaves out a run that is too many, or ends another one for it: planned times wait for room, so that at_once may be less than was asked for."`
 	Param     string     `json:"first_parameter,omitempty" doc:"Of a dry run: the parameter that the executor would get for the first."`
 	Digest    string     `json:"digest,omitempty" doc:"Of a dry run: stands for its planned times and parameters."`
 }
@@ -63,6 +65,16 @@ type backfillCreated struct {
 func readBackfill(b db.Backfill) backfillState {
 	return backfillState{ID: b.ID, JobID: b.JobID, State: b.State, Ended: b.EndedAt != 0, Failed: b.Kind == backfill.OfFailed, From: momentOf(b.FromAt), Until: momentOf(b.UntilAt),
 		Newest: b.Newest != 0, AtOnce: b.AtOnce, Total: b.Total, Sent: b.Sent, Good: b.Succeeded, Bad: b.Failed, CreatedAt: momentOf(b.MadeAt), CreatedBy: b.MadeBy, EndedAt: momentOf(b.EndedAt)}
+}
+
+func whenBusy(busy scheduler.WhenBusy) string {
+	switch {
+	case busy.AtOnce == 0:
+		return ""
+	case busy.Covers:
+		return "cover"
+	}
+	return "discard"
 }
 
 func (a *API) backfills() {
@@ -118,7 +130,7 @@ func (a *API) createBackfill(ctx context.Context, p auth.Principal, job int64, d
 			return nil, err
 		}
 		return &backfillCreated{Body: backfillState{JobID: job, State: "planned", Failed: in.Failed, From: moment(in.From), Until: moment(in.Until), Newest: in.Newest,
-			AtOnce: int64(max(1, in.AtOnce)), Total: int64(plan.Count), First: moment(plan.First), Last: moment(plan.Last), Param: plan.Param, Digest: plan.Shown}}, nil
+			AtOnce: int64(plan.AtOnce), WhenBusy: whenBusy(plan.Busy), Total: int64(plan.Count), First: moment(plan.First), Last: moment(plan.Last), Param: plan.Param, Digest: plan.Shown}}, nil
 	}
 	id, plan, err := a.Manage.Backfills.Start(ctx, p, job, in, body.Digest)
 	if err != nil {

@@ -25,7 +25,7 @@ var backfillColumns = []column{
 }
 
 // planColumns are those of a dry run.
-var planColumns = []column{field("TOTAL", "total"), field("FIRST", "first_planned"), field("LAST", "last_planned"), field("PARAM", "first_parameter"), field("DIGEST", "digest")}
+var planColumns = []column{field("TOTAL", "total"), field("FIRST", "first_planned"), field("LAST", "last_planned"), field("PARALLEL", "at_once"), field("PARAM", "first_parameter"), field("DIGEST", "digest")}
 
 type backfillsList struct {
 	Target
@@ -53,6 +53,9 @@ type backfillsRun struct {
 	Wait   bool      `help:"Wait for the end. Exit code 0: all succeeded, 1: not all, 125: no admin said how."`
 }
 
+// whenBusy says what a job does, as a dry run tells it, that would lose planned times if nothing heeded it.
+var whenBusy = map[string]string{"discard": "leaves runs out", "cover": "ends the oldest of its runs"}
+
 // backfillLook is how often a backfill that somebody waits for is asked about.
 const backfillLook = 2 * time.Second
 
@@ -74,10 +77,12 @@ func (c backfillsRun) on(ctx context.Context, a *api, id int64, s Streams) error
 		"from": c.From.Format(time.RFC3339), "until": c.Until.Format(time.RFC3339), "failed": c.Failed, "newest_first": c.Newest, "at_once": c.AtOnce, "digest": c.Digest,
 	})
 	var b struct {
-		ID        int64 `json:"id"`
-		Ended     bool  `json:"ended"`
-		Total     int64 `json:"total"`
-		Succeeded int64 `json:"succeeded"`
+		ID        int64  `json:"id"`
+		Ended     bool   `json:"ended"`
+		Total     int64  `json:"total"`
+		Succeeded int64  `json:"succeeded"`
+		AtOnce    int64  `json:"at_once"`
+		WhenBusy  string `json:"when_busy"`
 	}
 	waiting := a.patient(s.Err, true)
 	made := err == nil && !c.DryRun
@@ -103,6 +108,9 @@ func (c backfillsRun) on(ctx context.Context, a *api, id int64, s Streams) error
 		return untold(err, fmt.Sprintf("backfill %d", b.ID), "punctual backfills")
 	case err != nil:
 		return unanswered(err)
+	}
+	if does := whenBusy[b.WhenBusy]; does != "" {
+		fmt.Fprintf(s.Err, "the job %s when more of them come than may go on: planned times wait for room, with at most %d under way\n", does, b.AtOnce)
 	}
 	if err := (printer{s.Out, c.Output}).one(raw, columns); err != nil {
 		return err

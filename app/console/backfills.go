@@ -74,6 +74,13 @@ func (c *backfillPages) page(ec echo.Context, status int, jobID int64, page back
 	for _, pause := range held {
 		page.Held = page.Held || pause.State == manage.PauseActive
 	}
+	if busy := c.backfills.WhenBusy(j); busy.AtOnce > 0 {
+		key := "backfill.busy.discard"
+		if busy.Covers {
+			key = "backfill.busy.cover"
+		}
+		page.Busy = page.T(key, "Count", busy.AtOnce)
+	}
 	page.Kinds = []ui.Option{
 		{Value: backfill.OfSchedule, Label: page.T("backfill.kind.schedule")},
 		{Value: backfill.OfFailed, Label: page.T("backfill.kind.failed.long"), Selected: page.Values.Kind == backfill.OfFailed},

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -47,6 +48,8 @@ const (
 // BackfillPlan is what a backfill would run.
 type BackfillPlan struct {
 	Job         db.Job
+	AtOnce      int // how many are under way at a time, as far as the job lets them
+	Busy        scheduler.WhenBusy
 	Count       int
 	First, Last time.Time // planned times, in the order of sending and in the job's zone
 	Param       string    // of the first, as its executor would get it
@@ -92,6 +95,10 @@ func (s *Backfills) Plan(ctx context.Context, p auth.Principal, job int64, in Ba
 	if err := s.check(in); err != nil {
 		return plan, err
 	}
+	plan.AtOnce, plan.Busy = max(1, in.AtOnce), s.WhenBusy(plan.Job)
+	if plan.Busy.AtOnce > 0 {
+		plan.AtOnce = min(plan.AtOnce, plan.Busy.AtOnce)
+	}
 	schedule, err := s.jobs.scheduleOf(plan.Job.Spec())
 	if err != nil {
 		return plan, err
@@ -131,6 +138,9 @@ func (s *Backfills) Plan(ctx context.Context, p auth.Principal, job int64, in Ba
 	plan.Param, plan.Shown = expr.FillPlanned(param, plan.First, schedule.Zone), plan.shown(param)
 	return plan, nil
 }
+
+// WhenBusy is what the job of a backfill does to a run that is too many, for which its planned times wait.
+func (s *Backfills) WhenBusy(j db.Job) scheduler.WhenBusy { return s.cfg.Engine.WhenBusy(&j) }
 
 func (s *Backfills) check(in BackfillInput) error {
 	var fields []problem.Field

@@ -58,6 +58,7 @@ type Engine interface {
 	Addresses(groupID int64) []scheduler.AddressState
 	GroupSlots(ctx context.Context, groupID int64) (scheduler.SlotsTaken, error)
 	JobSlots(ctx context.Context, row *db.Job) (scheduler.SlotsTaken, error)
+	WhenBusy(row *db.Job) scheduler.WhenBusy
 	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error
 	Load() scheduler.Load

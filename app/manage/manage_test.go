@@ -29,6 +29,7 @@ import (
 
 // engine remembers what it was asked.
 type engine struct {
+	whenBusy    scheduler.WhenBusy
 	onTrigger   func() error // what a trigger gives; nil: a run
 	triggered   []scheduler.TriggerRequest
 	mu          sync.Mutex // guards killed and what follows: several runs are ended at once
@@ -130,6 +131,8 @@ func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
 func (e *engine) GroupSlots(context.Context, int64) (scheduler.SlotsTaken, error) {
 	return scheduler.SlotsTaken{}, nil
 }
+func (e *engine) WhenBusy(*db.Job) scheduler.WhenBusy { return e.whenBusy }
+
 func (e *engine) JobSlots(context.Context, *db.Job) (scheduler.SlotsTaken, error) {
 	return scheduler.SlotsTaken{}, nil
 }

@@ -2,7 +2,7 @@
 // runs are ordinary runs of the job with their planned time, so limits, retries, children and alarms hold for them.
 //
 // The planned times of a backfill are rows from the moment it is made, so what was shown before is what is run, whatever becomes of the
-// schedule. While its job is paused it waits. The admin that leads sends them in their order, at most so many at a time. One transaction inserts a run, moves the cursor of
+// schedule. While its job is paused, or would lose a run if one more came, it waits. The admin that leads sends them in their order, at most so many at a time. One transaction inserts a run, moves the cursor of
 // the backfill and notes the run in its row, guarded by the cursor: two admins that both believe to lead, and one that is killed anywhere,
 // send each planned time once. A run counts when its last attempt has ended. Where no backfill is open, a look is one read of an index
 // every [Config.IdleEvery], by the leader only.
@@ -47,10 +47,10 @@ const (
 	runFailed    = 3
 )
 
-// What [Config.Send] says of a job that is no more, and of one that is paused.
+// What [Config.Send] says of a job that is no more, and of one that is to be asked again later.
 var (
 	ErrGone = errors.New("the job is gone")
-	ErrHeld = errors.New("the job is paused")
+	ErrHeld = errors.New("the job is paused, or would lose one of its runs by this one")
 )
 
 // Request asks for the runs of one planned time.
@@ -58,6 +58,7 @@ type Request struct {
 	Backfill, Job int64
 	Planned       time.Time
 	Param         *string // nil: the job's
+	Under         int     // how many planned times of the backfill are under way
 	User          string
 	// Within is done in the transaction that inserts the runs, with their ids.
 	Within func(ctx context.Context, tx *sql.Tx, ids []int64) error
@@ -240,8 +241,8 @@ func (s *Service) look(ctx context.Context, b db.Backfill) (over bool, err error
 		}
 	}
 	for b.State == Running && b.Sent < b.Total && under < b.AtOnce {
-		switch err := s.send(ctx, b); {
-		case errors.Is(err, errMoved), errors.Is(err, ErrHeld): // somebody paused it or its job, or another admin leads
+		switch err := s.send(ctx, b, int(under)); {
+		case errors.Is(err, errMoved), errors.Is(err, ErrHeld): // somebody paused it or its job, another admin leads, or there is no room
 			return false, nil
 		case errors.Is(err, ErrGone):
 			if _, err := s.queries.SetBackfillState(ctx, s.cfg.Pool, db.SetBackfillStateParams{ID: b.ID, OldState: Running, NewState: Gone}); err != nil {
@@ -279,12 +280,12 @@ func (s *Service) look(ctx context.Context, b db.Backfill) (over bool, err error
 var errMoved = errors.New("the backfill was moved")
 
 // send sends the next planned time.
-func (s *Service) send(ctx context.Context, b db.Backfill) error {
+func (s *Service) send(ctx context.Context, b db.Backfill, under int) error {
 	r, err := s.queries.GetBackfillRun(ctx, s.cfg.Pool, db.GetBackfillRunParams{BackfillID: b.ID, No: b.Sent})
 	if err != nil {
 		return fmt.Errorf("read planned time %d: %w", b.Sent, db.Error(err))
 	}
-	request := Request{Backfill: b.ID, Job: b.JobID, Planned: time.UnixMilli(r.PlannedFor), User: b.MadeBy}
+	request := Request{Backfill: b.ID, Job: b.JobID, Planned: time.UnixMilli(r.PlannedFor), User: b.MadeBy, Under: under}
 	if r.LikeLogID != 0 {
 		like, err := s.queries.GetRun(ctx, s.cfg.Pool, r.LikeLogID)
 		switch err = db.Error(err); {

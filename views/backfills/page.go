@@ -17,7 +17,8 @@ type Page struct {
 	Job    string
 	Zone   string // in which times are typed
 	CanRun bool
-	Held   bool // the job is paused: what is left waits
+	Held   bool   // the job is paused: what is left waits
+	Busy   string // what the job does to a run that is too many, ready to print; empty: it waits
 	Rows   []Row
 	Values Values
 	Kinds  []ui.Option
