@@ -128,6 +128,8 @@ func TestEveryFaultOfAFlowIsTheSameEverywhere(t *testing.T) {
 			{"10,001 items", step + "    foreach: {items: '[1]', max: 10001}\n", "", false, "a 4 max job.error.out_of_range"},
 			{"1001 at a time", step + "    foreach:\n      items: '[1]'\n      parallel: 1001\n", "", false, "a 6 parallel job.error.out_of_range"},
 			{"an if that cannot be read", step + "    if: 1 +\n", "", false, "a 4 if flow.error.expr.syntax"},
+			{"an if that a comment ends", step + "  - id: b\n    needs: a\n    job: 1\n    if: count(steps.a.output.x, # > 1) > 2\n", "", false, "b 7 if flow.error.expr.syntax; b 7 if flow.error.cut"},
+			{"a parameter that a comment ends", step + "  - id: b\n    needs: a\n    job: 1\n    parameter: x ${{ map(steps.a.output.x, #.y) }}\n", "", false, "b 7 parameter flow.error.cut"},
 			{"an if with an unknown name", step + "    if: foo\n", "", false, "a 4 if flow.error.expr.name"},
 			{"an if that reads what is not before", step + "  - id: b\n    job: 1\n    if: steps.a.code == 1\n", "", false, "b 6 if flow.error.not_before"},
 			{"a foreach without items", step + "    foreach: {parallel: 2}\n", "", false, "a 4  import.error.missing"},

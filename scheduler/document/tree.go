@@ -26,13 +26,14 @@ const (
 
 // Node is a part of a document.
 type Node struct {
-	Kind  Kind
-	Line  int
-	Text  string // of a scalar
-	Items []Node // of a list; of a mapping its values
-	Keys  []Node // of a mapping, one for each item
-	Plain bool   // a scalar that was written without quotes, or a JSON number or truth value
-	Begin int    // the line on which a text begins whose lines are those of the document, as after a |; 0 of any other
+	Kind   Kind
+	Line   int
+	Text   string // of a scalar
+	Items  []Node // of a list; of a mapping its values
+	Keys   []Node // of a mapping, one for each item
+	Plain  bool   // a scalar that was written without quotes, or a JSON number or truth value
+	Beside string // of a scalar without quotes: the comment on its line
+	Begin  int    // the line on which a text begins whose lines are those of the document, as after a |; 0 of any other
 }
 
 // readTree reads a text in the format that it looks like: JSON begins with a brace.
@@ -101,6 +102,9 @@ func fromYAML(y *yaml.Node, depth int) (Node, *Fault) {
 		return fromYAML(y.Content[0], depth)
 	case yaml.ScalarNode:
 		n.Kind, n.Text, n.Plain = Scalar, y.Value, y.Style == 0
+		if n.Plain {
+			n.Beside = y.LineComment
+		}
 		if y.ShortTag() == "!!null" {
 			n.Kind = Nothing
 		}

@@ -35,6 +35,7 @@ type Output struct {
 	Value string // an expression over all steps, with or without ${{ }}
 
 	line int
+	cut  string // what a comment left of it
 }
 
 // OnFailure says what becomes of steps that wait when another has failed.
@@ -74,6 +75,7 @@ type Step struct {
 
 	Line   int            // in the text that it was read from; 0 without one
 	lines  map[string]int // of its fields
+	cuts   []cut          // what a comment ended
 	unsaid Kind           // it is to be of this kind, but its job is still to be named
 }
 

@@ -126,6 +126,7 @@ func (r reader) step(n document.Node) Step {
 			s.Join = r.join(value)
 		case FieldIf:
 			r.Text(name, value, &s.If)
+			s.notCut(name, value, false)
 		case FieldJob:
 			s.Job = r.ref(name, value)
 		case FieldFlow:
@@ -137,6 +138,7 @@ func (r reader) step(n document.Node) Step {
 		case FieldParam:
 			s.Param = new(string)
 			r.Text(name, value, s.Param)
+			s.notCut(name, value, true)
 		case FieldForeach:
 			s.Foreach = r.foreach(&s, value)
 		case FieldTimeout:
@@ -163,6 +165,7 @@ func (r reader) outputs(n document.Node) (outputs []Output) {
 		o := Output{Name: key.Text, line: key.Line}
 		if n.Items[i].Kind != document.Nothing {
 			r.Text(FieldOutputs, n.Items[i], &o.Value)
+			o.cut = isCut(n.Items[i], false)
 		}
 		outputs = append(outputs, o)
 	}
@@ -233,6 +236,7 @@ func (r reader) approve(s *Step, n document.Node) *Approve {
 		switch name {
 		case FieldMessage:
 			r.Text(name, value, &a.Message)
+			s.notCut(name, value, true)
 		case FieldTimeout:
 			r.Number(name, value, &a.TimeoutSeconds)
 		case FieldDefault:
@@ -253,6 +257,7 @@ func (r reader) wait(s *Step, n document.Node) *Wait {
 			r.Number(name, value, &w.Seconds)
 		case FieldUntil:
 			r.Text(name, value, &w.Until)
+			s.notCut(name, value, true)
 		}
 	})
 	return w
@@ -265,6 +270,7 @@ func (r reader) foreach(s *Step, n document.Node) *Foreach {
 		switch name {
 		case FieldItems:
 			r.Text(name, value, &f.Items)
+			s.notCut(name, value, false)
 		case FieldParallel:
 			f.Parallel = r.count(name, value)
 		case FieldMax:

@@ -23,14 +23,14 @@ const FieldChildren = "children"
 // maxLooked bounds how many jobs are looked at in search of a circle.
 const maxLooked = 10_000
 
-// Validate says what is wrong with the jobs that a flow uses, also where [Compile] finds something else wrong. self is the job that the flow is: its id, 0 before it has one, its title, and
+// Validate says what is wrong with the jobs that a flow uses and where its text says less than was meant, also where [Compile] finds something else wrong. self is the job that the flow is: its id, 0 before it has one, its title, and
 // its child jobs as what it starts beside its steps. The error is that of jobs.
 func Validate(def *Definition, self Job, jobs Jobs) (Faults, error) {
 	if len(def.Steps) > MaxSteps {
 		return nil, nil
 	}
 	v := &validation{self: self, jobs: jobs, known: make(map[int64]Job), clear: make(map[int64]bool)}
-	var faults Faults
+	faults := cutFaults(def)
 	for i := range def.Steps {
 		s := &def.Steps[i]
 		ref := s.Ref()
