@@ -367,7 +367,7 @@ const FieldStepRemark = "remark"
 // maxStepRemark is how many characters a remark has.
 const maxStepRemark = 500
 
-// ApproveStep answers a step that waits for a person, who may run the flow.
+// ApproveStep answers a step that waits for a person, who may run the flow, also where its job has gone since.
 func (s *Runs) ApproveStep(ctx context.Context, p auth.Principal, logID int64, in StepInput, yes bool) error {
 	action := ActionReject
 	if yes {
@@ -389,6 +389,9 @@ func (s *Runs) SucceedStep(ctx context.Context, p auth.Principal, logID int64, i
 func (s *Runs) doToStep(ctx context.Context, p auth.Principal, logID int64, in StepInput, action Action, do func(context.Context, scheduler.StepDeed) error) error {
 	r, err := s.Need(ctx, p, logID, auth.RightRun)
 	if err != nil {
+		return err
+	}
+	if _, err := s.runsJobOf(ctx, p, r); err != nil {
 		return err
 	}
 	in.Remark = strings.TrimSpace(in.Remark)
@@ -414,14 +417,11 @@ func (s *Runs) RerunFlow(ctx context.Context, p auth.Principal, logID int64, fro
 	if err != nil {
 		return 0, err
 	}
-	j, err := s.queries.GetJob(ctx, s.cfg.Pool, r.JobID)
-	switch err = db.Error(err); {
-	case errors.Is(err, db.ErrNotFound), err == nil && !p.CanUseGroup(j.JobGroup):
-		return 0, jobGone()
+	switch there, err := s.runsJobOf(ctx, p, r); {
 	case err != nil:
-		return 0, fmt.Errorf("read job: %w", err)
-	case !p.Can(j.JobGroup, auth.RightRun):
-		return 0, forbidden()
+		return 0, err
+	case !there:
+		return 0, jobGone()
 	}
 	id, err := s.cfg.Flows.Repeat(ctx, scheduler.Repeat{
 		Run: logID, From: from, User: p.Name,
@@ -433,6 +433,22 @@ func (s *Runs) RerunFlow(ctx context.Context, p auth.Principal, logID int64, fro
 		},
 	})
 	return id, flowProblem(err)
+}
+
+// runsJobOf refuses whoever may not run the job of a run where it is now: more of it would run by what they do. It says whether the job is still there.
+func (s *Runs) runsJobOf(ctx context.Context, p auth.Principal, r db.Run) (there bool, err error) {
+	j, err := s.queries.GetJob(ctx, s.cfg.Pool, r.JobID)
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read job: %w", err)
+	case !p.CanUseGroup(j.JobGroup):
+		return true, jobGone()
+	case !p.Can(j.JobGroup, auth.RightRun):
+		return true, forbidden()
+	}
+	return true, nil
 }
 
 // flowProblem is why something could not be done to a run of a flow, as somebody sees it.
