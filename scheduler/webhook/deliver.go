@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -70,7 +71,7 @@ func (s *Service) drain(ctx context.Context, h db.Webhook) error {
 			return err
 		}
 		h, err = s.queries.GetWebhook(ctx, s.cfg.Pool, h.ID)
-		if errors.Is(db.Error(err), db.ErrNotFound) || err == nil && !due(&h, now) {
+		if errors.Is(db.Error(err), db.ErrNotFound) || err == nil && !s.due(&h, now) {
 			return nil
 		} else if err != nil {
 			return err
@@ -108,8 +109,15 @@ func (s *Service) lease(id int64, seen string, now time.Time) db.HoldWebhookPara
 }
 
 // due says whether a webhook is sent to now.
-func due(h *db.Webhook, now time.Time) bool {
-	return State(h.State) == On && now.UnixMilli() >= h.RestUntil
+func (s *Service) due(h *db.Webhook, now time.Time) bool {
+	return State(h.State) == On && !s.waits(h.RestUntil, now)
+}
+
+// waits says whether a time has not come, and is no farther off than any that is noted. One that is was noted before the clock was put back: until it
+// came, which may be days, nothing would be sent.
+func (s *Service) waits(until int64, now time.Time) bool {
+	most := max(s.cfg.MaxRest, s.cfg.Pauses<<s.cfg.Tries, webclient.Pause(math.MaxInt64))
+	return until > now.UnixMilli() && until <= now.Add(most).UnixMilli()
 }
 
 // next reads what is to be sent now: of each thing the first event that waits, unless that was refused and its time has not come. What
@@ -121,7 +129,7 @@ func (s *Service) next(ctx context.Context, h *db.Webhook, now time.Time) (page 
 	}
 	blocked := make(map[key]int64) // the first that waits, by what it is about
 	for i := range refused {
-		if d := &refused[i]; d.NextAt > now.UnixMilli() {
+		if d := &refused[i]; s.waits(d.NextAt, now) {
 			if id, there := blocked[keyOf(d)]; !there || d.ID < id {
 				blocked[keyOf(d)] = d.ID
 			}

@@ -346,7 +346,7 @@ func (s *Service) look(ctx context.Context) error {
 		return err
 	}
 	for _, h := range hooks {
-		if !due(&h, now) {
+		if !s.due(&h, now) {
 			continue
 		}
 		s.mu.Lock()

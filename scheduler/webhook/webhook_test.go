@@ -395,6 +395,30 @@ func TestAReceiverThatIsDown(t *testing.T) {
 	})
 }
 
+// TestAClockThatIsPutBackHoldsUpNoEvent: a receiver that rests, and an event that was refused, until a time that is a day off now, are sent to at once.
+func TestAClockThatIsPutBackHoldsUpNoEvent(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for _, status := range []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity} {
+			b, r := newBench(t, pool, nil), newReceiver(t)
+			id := b.hook(r, nil)
+			r.answer = func(envelope) int { return status }
+			b.write(finished(1))
+			b.pass(24 * time.Hour)
+			b.look(b.s)
+			if n := len(r.take()); n != 1 {
+				t.Fatalf("%d: %d events were sent", status, n)
+			}
+			b.pass(-24 * time.Hour)
+			r.answer = nil
+			b.look(b.s)
+			if n := len(r.take()); n != 1 || b.count(id, Waiting) != 0 {
+				t.Errorf("%d: when the clock is put back %d are sent, and %d wait", status, n, b.count(id, Waiting))
+			}
+		}
+	})
+}
+
 // TestAKeptConnectionAtItsEnd says nothing about the receiver: it is asked once more over another one, about the same event.
 func TestAKeptConnectionAtItsEnd(t *testing.T) {
 	t.Parallel()
