@@ -91,8 +91,9 @@ func wantsJSON(r *http.Request) bool {
 
 // json answers in the shape of XXL-JOB's console, with an HTTP status that says the same.
 func (h *errorHandler) json(c echo.Context, p *problem.Error) {
+	r := c.Request()
 	page := errorpage.Page{Page: h.Page(c), Status: p.Kind.Status()}
-	if page.Text = p.Text(page.Printer); page.Text == "" && p.Kind == problem.Unauthenticated {
+	if page.Text = textOf(page.Page, p, r); page.Text == "" && p.Kind == problem.Unauthenticated {
 		page.Text = http.StatusText(http.StatusUnauthorized)
 	}
 	body := map[string]any{"code": p.Kind.Status(), "msg": errorpage.Line(page)}
@@ -208,7 +209,7 @@ func (h *errorHandler) page(c echo.Context, p *problem.Error) {
 		Status:    p.Kind.Status(),
 		RequestID: requestIDOf(c),
 	}
-	page.Text = p.Text(page.Printer)
+	page.Text = textOf(page.Page, p, c.Request())
 	if p.Kind == problem.NotFound || p.Kind == problem.Conflict {
 		page.BackURL, page.BackText = goOn(page.Page, c.Request().URL.Path, p.Kind == problem.Conflict)
 	}
@@ -217,6 +218,15 @@ func (h *errorHandler) page(c echo.Context, p *problem.Error) {
 		component = errorpage.Toast(page)
 	}
 	h.html(c, p.Kind.Status(), component)
+}
+
+// textOf says more than the kind of a problem does; empty when there is no more to say. A deed may have been done when its answer cannot be read.
+func textOf(page layout.Page, p *problem.Error, r *http.Request) string {
+	text := p.Text(page.Printer)
+	if text == "" && p.Kind == problem.Unavailable && r.Method == http.MethodPost {
+		text = page.T("error.503.sent")
+	}
+	return text
 }
 
 // goOn is where somebody goes on who was led to an address that holds nothing, or does not hold what was wanted: to the thing that it

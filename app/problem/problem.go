@@ -193,6 +193,10 @@ func From(err error) *Error {
 		return New(Unavailable, Unconfirmed).Because(err)
 	case db.IsTransient(err):
 		return New(Unavailable, "problem.busy").Because(err)
+	case db.RefusalOf(err) == db.RefusalFull:
+		return New(Unavailable, "problem.database.full").Because(err)
+	case db.RefusalOf(err) == db.RefusalReadOnly:
+		return New(Unavailable, "problem.database.read_only").Because(err)
 	case db.IsUnavailable(err), errors.Is(err, context.DeadlineExceeded):
 		return (&Error{Kind: Unavailable}).Because(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
@@ -41,6 +43,9 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{errors.Join(&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, fmt.Errorf("%w: no key", archive.ErrUnread)), 503, "problem.copy.unread"},
 		{db.Error(sql.ErrNoRows), 404, ""},
 		{fmt.Errorf("delete job: %w", db.ErrMoved), 409, "problem.changed"}, // again and again, or it would have been tried once more
+		{fmt.Errorf("add job: %w", &mysql.MySQLError{Number: 1114}), 503, "problem.database.full"},
+		{fmt.Errorf("add job: %w", &mysql.MySQLError{Number: 1290}), 503, "problem.database.read_only"},
+		{fmt.Errorf("add job: %w", &mysql.MySQLError{Number: 1040}), 503, ""},
 		{context.DeadlineExceeded, 503, ""},
 		{&http.MaxBytesError{Limit: 5}, 413, ""},
 	}
