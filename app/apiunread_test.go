@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"testing"
 
@@ -69,6 +70,29 @@ func TestWhatWasDoneAndCannotBeReadIsSaidToBeDone(t *testing.T) {
 		var told refusal
 		if c.json(409, &told, "POST", "/jobs", job, "Idempotency-Key", "/jobs"); told.Code != "once.done" || count("xxl_job_info") != 1 {
 			t.Errorf("sent again with its key: %+v; %d jobs", told, count("xxl_job_info"))
+		}
+	})
+}
+
+// TestFilesAreNotRefusedByADatabaseThatIsAway: that no job is at fault is told to whoever applies them, a pipeline that will try again.
+func TestFilesAreNotRefusedByADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, sent := startWatched(t, o)
+		root := open(t, a).mustLogin()
+		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}
+		c.json(201, &struct{}{}, "POST", "/groups", `{"app_name":"orders","title":"Orders","type":"manual","addresses":["http://127.0.0.1:1/"]}`)
+		const text = `punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: one\n        author: a\n        schedule: NONE\n        handler: h\n`
+		body := fmt.Sprintf(`{"source":"git","files":[{"text":"%s"}]}`, text)
+		sent.Refuse("InsertJob", 1, &mysql.MySQLError{Number: 1114, Message: "The table 'xxl_job_info' is full"})
+		var told refusal
+		got := c.json(503, &told, "POST", "/jobs/apply", body)
+		if told.Code != "database.full" || told.Detail == "" || got.header.Get("Retry-After") == "" || !sent.Refused() {
+			t.Errorf("%s, Retry-After %q", got.body, got.header.Get("Retry-After"))
+		}
+		var done struct{ Done bool }
+		if c.json(200, &done, "POST", "/jobs/apply", body); !done.Done {
+			t.Error("it is not applied when the database is back")
 		}
 	})
 }

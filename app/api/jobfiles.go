@@ -145,10 +145,8 @@ func (a *API) apply(ctx context.Context, p auth.Principal, in applyBody, dry boo
 		if f := problem.From(err); f != nil && f.Key == "problem.import.changed" { // which speaks of a page
 			return nil, newStale()
 		}
-		if failed, ok := errors.AsType[*transfer.FailedError](err); ok {
-			if f := problem.From(err); f.Kind != problem.Internal { // which job, is what its owner asks first
-				return nil, &problem.Error{Kind: problem.Conflict, Key: "import.failed", Args: []any{"Name", failed.Name, "Why", f.Text(requestOf(ctx).printer)}}
-			}
+		if failed, ok := errors.AsType[*transfer.FailedError](err); ok && failed.Refused() {
+			return nil, &problem.Error{Kind: problem.Conflict, Key: "import.failed", Args: []any{"Name", failed.Name, "Why", problem.From(err).Text(requestOf(ctx).printer)}}
 		}
 		if err != nil {
 			return nil, err

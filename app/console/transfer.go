@@ -158,7 +158,7 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 		return render(ec, http.StatusOK, jobs.Import(page))
 	}
 	plan, err := c.files.Import(ctx, p, file, opts, confirmed)
-	if failed, ok := errors.AsType[*transfer.FailedError](err); ok && problem.From(err).Kind != problem.Internal {
+	if failed, ok := errors.AsType[*transfer.FailedError](err); ok && failed.Refused() {
 		page.Problem = page.T("import.failed", "Name", failed.Name, "Why", refusal(page.Page, failed.Unwrap()))
 		page.Plan = importPlan(page, plan, false)
 		return again()

@@ -32,6 +32,12 @@ func (e *FailedError) Error() string { return fmt.Sprintf("%s: %q: %v", e.AppNam
 // Unwrap is why.
 func (e *FailedError) Unwrap() error { return e.err }
 
+// Refused says whether something is wrong with the job, and not with us or the database: then its owner asks which one it is.
+func (e *FailedError) Refused() bool {
+	kind := problem.From(e.err).Kind
+	return kind != problem.Internal && kind != problem.Unavailable
+}
+
 // Import does what a plan promised, all of it or nothing; what the plan refuses is left out. The digest is the plan's. When planning again
 // gives another plan, since somebody changed a job in between, nothing is done and the new plan comes with a conflict. A job that cannot
 // be imported comes as a [FailedError], with the plan as it would be now.
