@@ -79,6 +79,7 @@ func (a *API) openAlarms() {
 			if err := a.Manage.OpenAlarms.Acknowledge(ctx, p, in.ID, remark); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.openAlarmsOf(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPost, path: "/alarms/open/{id}/unacknowledge", id: "unacknowledgeAlarms", tag: tag, summary: "Take back that somebody looks after the open alarms of a job",
@@ -87,6 +88,7 @@ func (a *API) openAlarms() {
 			if err := a.Manage.OpenAlarms.Unacknowledge(ctx, p, in.ID); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			return a.openAlarmsOf(ctx, p, in.ID)
 		})
 }

@@ -191,6 +191,7 @@ func (a *API) operations() {
 			if err := a.Manage.APITokens.Revoke(ctx, p, in.ID); err != nil {
 				return nil, err
 			}
+			did(ctx)
 			row, err := a.Manage.APITokens.Get(ctx, p, in.ID)
 			return &struct{ Body token }{readToken(row)}, err
 		})
