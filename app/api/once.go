@@ -142,7 +142,7 @@ func (a *API) again(ctx context.Context, id, sum, key string, empty any) (any, e
 		return nil, fmt.Errorf("read idempotency key: %w", err)
 	case row.Request != sum:
 		return nil, problem.New(problem.Conflict, "api.once.other")
-	case row.Answer == "" && a.Now().Sub(time.UnixMilli(row.MadeAt)) < workedOn:
+	case row.Answer == "" && a.Now().Sub(time.UnixMilli(row.MadeAt)).Abs() < workedOn: // the clock may have been put back since
 		return nil, problem.New(problem.Conflict, onceRunning)
 	case row.Answer == "", row.Answer == answerUnknown:
 		return nil, problem.New(problem.Conflict, "api.once.unknown")

@@ -112,3 +112,24 @@ func TestAKeyThatWasNotUsedIsFree(t *testing.T) {
 		}
 	})
 }
+
+// TestAKeyOfAnAdminThatEndedIsNotWaitedFor longer when the clock was put back a day since.
+func TestAKeyOfAnAdminThatEndedIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		now := time.Now()
+		a := &API{Config: Config{Pool: pool, Now: func() time.Time { return now }}}
+		for _, tt := range []struct {
+			made time.Duration
+			key  string
+		}{{-time.Second, onceRunning}, {time.Second, onceRunning}, {-time.Hour, "api.once.unknown"}, {24 * time.Hour, "api.once.unknown"}} {
+			id := tt.made.String()
+			if err := db.New().InsertIdempotency(t.Context(), pool, db.InsertIdempotencyParams{ID: id, Request: "r", MadeAt: now.Add(tt.made).UnixMilli()}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.again(t.Context(), id, "r", "k", nil); problem.From(err).Key != tt.key {
+				t.Errorf("made %s from now: %v, want %s", tt.made, err, tt.key)
+			}
+		}
+	})
+}
