@@ -115,21 +115,30 @@ func DecodeRegistry(body []byte) (RegistryRequest, error) {
 	return RegistryRequest{RegistryGroup: string(l.Group), RegistryKey: string(l.Key), RegistryValue: string(l.Value), CodeHandlers: l.Code, TakesEnvironment: l.Env}, nil
 }
 
-// callbackItem is one result in the spelling of any era.
+// callbackItem is one result in the spelling of any era. Admins read past members that they do not know, of whatever type these are: what is of
+// another era, of ours or of no use keeps no result from being read.
 type callbackItem struct {
-	LogID         loose     `json:"logId"`
-	LogDateTim    loose     `json:"logDateTim"`
-	LogDateTime   loose     `json:"logDateTime"`
-	HandleCode    loose     `json:"handleCode"`
-	HandleMsg     looseText `json:"handleMsg"`
-	Undone        looseText `json:"undone"`
-	ExecuteResult *struct {
-		Code loose     `json:"code"`
-		Msg  looseText `json:"msg"`
-	} `json:"executeResult"`
-	Outputs map[string]looseText `json:"outputs"`
-	Pushed  json.RawMessage      `json:"outputPushed"`
-	Waited  loose                `json:"waitedMs"`
+	LogID         loose           `json:"logId"`
+	LogDateTim    passing         `json:"logDateTim"`
+	LogDateTime   passing         `json:"logDateTime"`
+	HandleCode    loose           `json:"handleCode"`
+	HandleMsg     looseText       `json:"handleMsg"`
+	Undone        looseText       `json:"undone"`
+	ExecuteResult json.RawMessage `json:"executeResult"`
+	Outputs       json.RawMessage `json:"outputs"`
+	Pushed        json.RawMessage `json:"outputPushed"`
+	Waited        passing         `json:"waitedMs"`
+}
+
+// passing is a number that nothing hangs on: what is none is 0.
+type passing int64
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *passing) UnmarshalJSON(b []byte) error {
+	if (*loose)(p).UnmarshalJSON(b) != nil {
+		*p = 0
+	}
+	return nil
 }
 
 // DecodeCallbacks reads the body of /api/callback: an array, era J4's object with callbackList, or a result by itself. What is none of
@@ -157,14 +166,24 @@ func decodeCallbacks(body []byte) ([]Callback, error) {
 		c := Callback{LogID: int64(it.LogID), LogDateTim: at, LogDateTime: at,
 			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg), Undone: Undone(it.Undone), Pushed: string(it.Pushed) == "true",
 			Waited: min(max(int64(it.Waited), 0), MaxWaited)}
-		if c.HandleCode == 0 && it.ExecuteResult != nil {
-			c.HandleCode, c.HandleMsg = int(it.ExecuteResult.Code), string(it.ExecuteResult.Msg)
-		}
-		for key, value := range it.Outputs {
-			if c.Outputs == nil {
-				c.Outputs = make(map[string]string, len(it.Outputs))
+		if c.HandleCode == 0 && len(it.ExecuteResult) > 0 {
+			var older *struct {
+				Code loose     `json:"code"`
+				Msg  looseText `json:"msg"`
 			}
-			c.Outputs[key] = string(value)
+			if err := json.Unmarshal(it.ExecuteResult, &older); err != nil {
+				return nil, fmt.Errorf("decode callbacks: %w", err)
+			}
+			if older != nil {
+				c.HandleCode, c.HandleMsg = int(older.Code), string(older.Msg)
+			}
+		}
+		var outputs map[string]looseText
+		if len(it.Outputs) > 0 && json.Unmarshal(it.Outputs, &outputs) == nil && len(outputs) > 0 {
+			c.Outputs = make(map[string]string, len(outputs))
+			for key, value := range outputs {
+				c.Outputs[key] = string(value)
+			}
 		}
 		callbacks[i] = c
 	}

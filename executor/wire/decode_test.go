@@ -18,15 +18,17 @@ func TestDecodeCallbacks(t *testing.T) {
 		body string
 		want []Callback
 	}{
-		"J1 executeResult":      {`[{"logId":4321,"logDateTim":99,"executeResult":{"code":200,"msg":"done"}}]`, []Callback{done}},
-		"J2 array":              {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done"}]`, []Callback{done}},
-		"J4 object":             {`{"callbackList":[{"logId":4321,"logDateTime":99,"handleCode":200,"handleMsg":"done"}]}`, []Callback{done}},
-		"a result by itself":    {` {"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done"}`, []Callback{done}},
-		"of J1 by itself":       {`{"logId":4321,"logDateTim":99,"executeResult":{"code":200,"msg":"done"}}`, []Callback{done}},
-		"an empty list of J4":   {`{"callbackList":[]}`, []Callback{}},
-		"numbers as text":       {`[{"logId":"4321","logDateTim":"99","handleCode":"200","handleMsg":"done"}]`, []Callback{done}},
-		"numbers with fraction": {`[{"logId":4321.0,"logDateTim":99,"handleCode":2e2,"handleMsg":"done"}]`, []Callback{done}},
-		"both result spellings": {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done","executeResult":{"code":500,"msg":"x"}}]`, []Callback{done}},
+		"J1 executeResult":                   {`[{"logId":4321,"logDateTim":99,"executeResult":{"code":200,"msg":"done"}}]`, []Callback{done}},
+		"J2 array":                           {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done"}]`, []Callback{done}},
+		"J4 object":                          {`{"callbackList":[{"logId":4321,"logDateTime":99,"handleCode":200,"handleMsg":"done"}]}`, []Callback{done}},
+		"a result by itself":                 {` {"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done"}`, []Callback{done}},
+		"of J1 by itself":                    {`{"logId":4321,"logDateTim":99,"executeResult":{"code":200,"msg":"done"}}`, []Callback{done}},
+		"members of other eras, of any type": {`[{"logId":4321,"logDateTim":99,"logDateTime":"2026-01-01 00:00:00","handleCode":200,"handleMsg":"done","executeResult":"x","outputs":["a"],"waitedMs":{}}]`, []Callback{done}},
+		"a time that is none":                {`[{"logId":4321,"logDateTim":"2026-01-01T00:00:00.000+08:00","logDateTime":99,"handleCode":200,"handleMsg":"done"}]`, []Callback{done}},
+		"an empty list of J4":                {`{"callbackList":[]}`, []Callback{}},
+		"numbers as text":                    {`[{"logId":"4321","logDateTim":"99","handleCode":"200","handleMsg":"done"}]`, []Callback{done}},
+		"numbers with fraction":              {`[{"logId":4321.0,"logDateTim":99,"handleCode":2e2,"handleMsg":"done"}]`, []Callback{done}},
+		"both result spellings":              {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done","executeResult":{"code":500,"msg":"x"}}]`, []Callback{done}},
 		"raw control character": {"[{\"logId\":4321,\"logDateTim\":99,\"executeResult\":{\"code\":200,\"msg\":\"a\x01b\"}}]",
 			[]Callback{{LogID: 4321, LogDateTim: 99, LogDateTime: 99, HandleCode: 200, HandleMsg: "a b"}}},
 		"null members": {`[{"logId":1,"handleCode":null,"handleMsg":null,"executeResult":null}]`, []Callback{{LogID: 1}}},
@@ -47,7 +49,7 @@ func TestDecodeCallbacks(t *testing.T) {
 		})
 	}
 	for _, body := range []string{``, `"x"`, `17`, `[{"logId":"abc"}]`, `[{"logId":1.5}]`, `[{]`, `[1]`, `null`, `{}`, `{"callbackList":null}`,
-		`{"callbackList":{"logId":1}}`, `{"code":200}`, `{"handleCode":200}`, `{"logId":0}`} {
+		`{"callbackList":{"logId":1}}`, `{"code":200}`, `{"handleCode":200}`, `{"logId":0}`, `[{"logId":1,"executeResult":"x"}]`} {
 		if got, err := DecodeCallbacks([]byte(body)); err == nil {
 			t.Errorf("DecodeCallbacks(%s) = %v, want an error", body, got)
 		}
