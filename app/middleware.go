@@ -27,6 +27,24 @@ const (
 // Who is not told in time that the database does not answer sees a connection that breaks, a minute after the click.
 const _ = uint64(requestTime - db.GivesUpWithin)
 
+// oneSlash takes several slashes of a path for one, as the servers under XXL-JOB's admins do: an admin's address that ends with one, or has
+// two in it, works there. It changes the request itself, since by that Echo looks for the route.
+func oneSlash(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if u := c.Request().URL; strings.Contains(u.Path, "//") {
+			u.Path, u.RawPath = joinSlashes(u.Path), joinSlashes(u.RawPath)
+		}
+		return next(c)
+	}
+}
+
+func joinSlashes(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}
+
 // requestID marks a request, so that the page of an error and the line in the log can be brought together.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -237,4 +238,25 @@ func TestJobMethodsTakeWhatXXLJobDoesNotHave(t *testing.T) {
 			t.Errorf("run %s is of job %s, %v", *run.Data, of, err)
 		}
 	})
+}
+
+// TestSlashesTooManyAreOne in what executors and old programs make of the address of their admin, as with XXL-JOB's own.
+func TestSlashesTooManyAreOne(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	b := open(t, a)
+	for _, path := range []string{"//api/registry", "/xxl-job-admin//api/registry", "//xxl-job-admin/api///registry"} {
+		got := b.raw("POST", path, strings.NewReader(`{"registryGroup":"EXECUTOR","registryKey":"orders","registryValue":"http://10.0.0.7:9999/"}`), wire.HeaderToken, "test-token")
+		if got.status != http.StatusOK || !strings.Contains(got.body, `"code":200`) || got.header.Get("X-Request-Id") != "" {
+			t.Errorf("%s: %d %v %.200s", path, got.status, got.header, got.body)
+		}
+	}
+	for _, path := range []string{"//xxl-job-admin/login", "/xxl-job-admin//login", "//login"} {
+		if got := b.post(path, url.Values{"userName": {"admin"}, "password": {testPassword}}); got.status != http.StatusOK || !strings.Contains(got.body, `"code":200`) {
+			t.Errorf("%s: %d %.200s", path, got.status, got.body)
+		}
+	}
+	if got := open(t, a).mustLogin().get("//evil.example/jobs"); got.status != http.StatusNotFound || got.header.Get("Location") != "" {
+		t.Errorf("another host in place of a path: %d %v", got.status, got.header)
+	}
 }

@@ -30,6 +30,7 @@ func (a *App) router(pages *console.Console, protocols *openapi.API, old *legacy
 		Page: pages.Page, Protocol: func(r *http.Request) bool { _, is := openapi.Name(r.URL.Path); return is }, Logger: a.logger, Refused: a.noteRefusal,
 		API: func(c echo.Context, p *problem.Error) { a.api.Error(c, p) },
 	}).HandleError
+	e.Pre(oneSlash)
 	e.Use(a.logRequests(), middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true, LogErrorFunc: a.logPanic}),
 		requestID, limits, a.securityHeaders, a.heldBack, a.settled, old.Login)
 
