@@ -273,7 +273,13 @@ func scope(p auth.Principal, groupID int64) (all int64, ids []int64) {
 
 var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
+// maxSought is how many bytes of a text are looked for: the embedded database takes a pattern of 50,000, in which each may be escaped. What is
+// longer is found nowhere but in a message, and there by its beginning.
+const maxSought = 24_000
+
 // contains is the pattern that finds a text anywhere; ! escapes the wildcards, which have no meaning to people.
-func contains(text string) string { return "%" + likeEscaper.Replace(text) + "%" }
+func contains(text string) string {
+	return "%" + likeEscaper.Replace(strings.ToValidUTF8(text[:min(len(text), maxSought)], "")) + "%"
+}
 
 func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: true} }

@@ -4,12 +4,38 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 )
+
+// TestWhateverSomebodyLooksFor is found, or not, and is no fault of ours.
+func TestWhateverSomebodyLooksFor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		b.create(t, nil)
+		for _, text := range []string{strings.Repeat("x", 70_000), strings.Repeat("%", 70_000), strings.Repeat("长", 30_000)} {
+			for _, f := range []JobFilter{{Text: text}, {Handler: text}, {Author: text}, {Tag: text}} {
+				f.Status, f.Limit = AnyStatus, 5
+				if list, err := b.Jobs.List(t.Context(), b.user, f); err != nil || len(list.Jobs) != 0 {
+					t.Errorf("jobs: %d, %v", len(list.Jobs), err)
+				}
+			}
+			for _, f := range []RunFilter{{Text: text, Limit: 5}, {Executor: text, Limit: 5}} {
+				if list, err := b.Runs.List(t.Context(), b.admin, f); err != nil || len(list.Runs) != 0 {
+					t.Errorf("runs: %d, %v", len(list.Runs), err)
+				}
+			}
+			if list, err := b.Audit.List(t.Context(), b.admin, AuditFilter{Text: text, Limit: 5}); err != nil || len(list.Entries) != 0 {
+				t.Errorf("audit: %d, %v", len(list.Entries), err)
+			}
+		}
+	})
+}
 
 func TestASearchThatTakesLongSaysHowFarItCame(t *testing.T) {
 	t.Parallel()
