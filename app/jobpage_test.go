@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -188,5 +189,30 @@ func TestAFailureIsSeen(t *testing.T) {
 		if found.Length() != 2 {
 			t.Errorf("on %s %d failures", path, found.Length())
 		}
+	}
+}
+
+// TestTheJobFormTakesWhatFits: a browser stops taking letters where a field says that it is full, which is to be where the server, the API and
+// files of jobs refuse more.
+func TestTheJobFormTakesWhatFits(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	b := open(t, a).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+	if got := b.post("/jobs", form(url.Values{"glue": {"GLUE_SHELL"}, "source": {"echo"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("create: %d %s", got.status, got.body)
+	}
+	page, bounded := b.get("/jobs/1/edit").document(t), 0
+	for _, f := range jobspec.Fields {
+		most, ok := page.Find(fmt.Sprintf(`form[action="/jobs/1"] [name=%q]`, f.Name)).Attr("maxlength")
+		if !ok {
+			continue
+		}
+		if bounded++; most != fmt.Sprint(f.Fit()) {
+			t.Errorf("%s takes %s characters, and %d fit", f.Name, most, f.Fit())
+		}
+	}
+	if bounded < 15 {
+		t.Errorf("%d fields of the form say how much they take", bounded)
 	}
 }

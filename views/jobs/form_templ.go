@@ -1414,7 +1414,7 @@ func code(p FormPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.ID != 0 {
-					templ_7745c5c3_Err = ui.Input(p.Printer, p.field(FieldRemark).With(ui.Field{Max: 100, Optional: true})).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Input(p.Printer, p.field(FieldRemark).With(ui.Field{Optional: true})).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
