@@ -380,6 +380,7 @@ func TestACallIsTypedInFields(t *testing.T) {
 		// What is wrong is said at its field, and what was typed stays.
 		for _, c := range []struct{ field, value string }{
 			{"call_url", "ftp://x/"}, {"call_url", ""}, {"call_headers", "no colon"}, {"call_headers", "a b: c"}, {"call_expected", "9xx"}, {"call_timeout", "soon"}, {"call_timeout", "9999999999"}, {"call_method", "BREW"},
+			{"call_body", strings.Repeat("z", 70_000)}, {"call_auth", "Bearer " + strings.Repeat("z", 70_000)},
 		} {
 			doc := b.post("/jobs", call(url.Values{c.field: {c.value}})).document(t)
 			kept := formOf(doc)

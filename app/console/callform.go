@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
 )
 
@@ -24,6 +26,9 @@ var callFields = map[string]string{
 	httpcall.FieldURL: jobs.FieldCallURL, httpcall.FieldMethod: jobs.FieldCallMethod, httpcall.FieldHeaders: jobs.FieldCallHeaders,
 	httpcall.FieldTimeout: jobs.FieldCallTimeout, httpcall.FieldExpected: jobs.FieldCallExpected,
 }
+
+// callTexts are the fields that may be of any length. All of them together are one parameter: where that is too long, the longest is.
+var callTexts = []string{jobs.FieldCallBody, jobs.FieldCallHeaders, jobs.FieldCallURL, jobs.FieldCallAuth, jobs.FieldCallType, jobs.FieldCallText}
 
 // drawCall fills the fields of the call of a form that does not have them from a browser.
 func drawCall(v jobs.FormValues) {
@@ -78,6 +83,10 @@ func (c *jobPages) readCall(ctx context.Context, p auth.Principal, v jobs.FormVa
 		return faults, nil
 	}
 	v[jobs.FieldParam] = call.String()
+	if over := len(v[jobs.FieldParam]) - jobspec.MaxParamBytes; over > 0 {
+		name := slices.MaxFunc(callTexts, func(a, b string) int { return cmp.Compare(len(v[a]), len(v[b])) })
+		return []problem.Field{{Name: name, Key: jobspec.CodeTooLong, Args: []any{"Max", max(0, len(v[name])-over)}}}, nil
+	}
 	if _, err := httpcall.Check(v[jobs.FieldParam]); err != nil {
 		if f, ok := errors.AsType[*httpcall.Fault](err); ok && callFields[f.Field] != "" {
 			return []problem.Field{named(manage.CallFault(f), callFields[f.Field])}, nil
