@@ -154,7 +154,7 @@ func TestTheAPISaysWhichFieldIsWrong(t *testing.T) {
 				[]string{"body misfire_last job.error.strategy"}},
 			{"the rule of no calendar", "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","handler":"h","calendar_rule":"WORKDAYS"}`, 422, "invalid", []string{"body calendar_rule job.error.nocalendar"}},
 			{"what no form can show", "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","handler":"h","parameter":"a\u0000b","tags":["x\ny"]}`, 422, "invalid",
-				[]string{"body parameter job.error.text", "body tags job.error.text"}},
+				[]string{"body tags job.error.characters", "body parameter job.error.text"}},
 			{"a group that is not there", "POST", "/jobs", `{"group_id":99,"description":"d","author":"a","handler":"h"}`, 422, "invalid", []string{"body group_id job.error.group"}},
 			{"a parameter that there is not", "GET", "/jobs?page=2", "", 422, "invalid", []string{"query page error.parameter"}},
 			{"one with a percent sign", "GET", "/jobs?text=100%", "", 422, "invalid", []string{"query text error.escape"}},

@@ -174,7 +174,7 @@ var Fields = []*Field{
 	{Name: FieldRunbook, Column: "runbook", File: "runbook", API: "runbook", Label: "jobs.field.runbook", Help: "jobs.field.runbook.help", Since: 340, Advanced: true,
 		Kind: Text, Max: 512, check: runbook, part: text(func(j *Job) *string { return &j.Runbook })},
 	{Name: FieldTags, Column: "tags", File: "tags", API: "tags", Label: "jobs.field.tags", Help: "jobs.field.tags.help", Since: 7, Advanced: true,
-		Kind: List, Max: 255, part: text(func(j *Job) *string { return &j.Tags })},
+		Kind: List, Max: 255, check: line, part: text(func(j *Job) *string { return &j.Tags })},
 	{Name: FieldChildren, Column: "child_jobid", File: "children", Wire: "childJobId", Label: "jobs.field.children", Help: "jobs.field.children.help",
 		Kind: Text, Max: 255, check: children, part: text(func(j *Job) *string { return &j.ChildJobIDs })},
 }

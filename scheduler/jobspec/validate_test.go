@@ -57,6 +57,7 @@ func TestValidate(t *testing.T) {
 		{"the zone is known", func(j *jobspec.Job) { j.Zone = "Mars/Base" }, one("time_zone", jobspec.CodeZone, args{"Value", "Mars/Base"})},
 		{"the zone is known by its own name", func(j *jobspec.Job) { j.Zone = "Asia" + strings.Repeat("/.", 40) + "/Shanghai" },
 			one("time_zone", jobspec.CodeZone, args{"Value", "Asia" + strings.Repeat("/.", 40) + "/Shanghai"})},
+		{"a tag does not turn what stands behind it", func(j *jobspec.Job) { j.Tags = "night,a\u202eb" }, one("tags", jobspec.CodeCharacters, nil)},
 		{"the address of a page has to fit", func(j *jobspec.Job) { j.Runbook = "https://wiki.example.com/" + strings.Repeat("x", 488) }, one("runbook", jobspec.CodeTooLong, args{"Max", 512})},
 		{"a fixed rate has to fit", func(j *jobspec.Job) {
 			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleFixRate, strings.Repeat("0", 127)+"60"
