@@ -206,13 +206,16 @@ func TestTheTextIsEditedBesideTheForm(t *testing.T) {
 		}
 		whole := f.text
 		f.text += "  - id: ["
-		f.send("", url.Values{"step_param": {"--day=2"}})
+		f.send("", url.Values{"step_param": {"--day=2"}, "flow_on_failure": {"continue"}, "flow_outputs": {"total: 7"}})
+		if f.value("flow_outputs") != "total: 7" || f.doc.Find("[name=flow_on_failure] option[selected]").AttrOr("value", "") != "continue" {
+			t.Errorf("what was typed about the whole flow is gone: %q", f.value("flow_outputs"))
+		}
 		if notice := f.doc.Find("[data-flow-unread]").Text(); !strings.Contains(notice, "17") || f.value("step_param") != "--day=2" || f.doc.Find("[data-deed]").Length() != 0 {
 			t.Errorf("a text that cannot be read: %q, %q", notice, f.value("step_param"))
 		}
 		f.text = whole
 		f.send("", nil)
-		if !strings.Contains(f.text, "parameter: --day=2\n") || f.doc.Find("[data-flow-unread]").Length() != 0 {
+		if !strings.Contains(f.text, "parameter: --day=2\n") || !strings.Contains(f.text, "on_failure: continue\n") || !strings.Contains(f.text, "total: \"7\"\n") && !strings.Contains(f.text, "total: 7\n") || f.doc.Find("[data-flow-unread]").Length() != 0 {
 			t.Errorf("the form does not go on where it was:\n%s", f.text)
 		}
 	})

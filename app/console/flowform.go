@@ -313,6 +313,10 @@ func (f *flowForm) drawn(ctx context.Context, all *manage.Jobs, p auth.Principal
 			form.Steps = append(form.Steps, step)
 		}
 	}
+	if len(form.Steps) == 0 { // what was typed about the whole flow stays too
+		form.OnFailure, form.OnShown = flow.OnFailure(f.typed.OnFailure), f.typed.OnShown
+		form.Outputs, form.OutputsAs = f.typed.Outputs, f.typed.OutShown
+	}
 	if form.Open == nil {
 		return form, nil
 	}

@@ -19,6 +19,7 @@ import (
 type Form struct {
 	Steps     []FormStep
 	OnFailure flow.OnFailure
+	OnShown   string    // of OnFailure, what the text has; empty: the same
 	Outputs   string    // of the flow, one a line
 	OutputsAs string    // the same as the text has them
 	OutputsNo string    // why they were not written into the text, ready to print
@@ -330,7 +331,9 @@ func (f Form) onFailures(p *locales.Printer) []ui.Option {
 }
 
 // onShown is what the list of what becomes of failures shows.
-func (f Form) onShown() string { return string(cmp.Or(f.OnFailure, flow.AllOnFailures[0])) }
+func (f Form) onShown() string {
+	return cmp.Or(f.OnShown, string(f.OnFailure), string(flow.AllOnFailures[0]))
+}
 
 // picker is the field of the job that a step runs.
 func (o *OpenStep) picker(p *locales.Printer) ui.JobPicker {
