@@ -279,6 +279,39 @@ func TestP7TheOnlyClockIsSet(t *testing.T) {
 	})
 }
 
+// TestP7NoTimeComesTwice when the clock is put back: a job waits until the time that it has reached comes again, and one that is stopped and started goes
+// on at once.
+func TestP7NoTimeComesTwice(t *testing.T) {
+	t.Parallel()
+	inBubble(t, db.SQLite, func(t *testing.T, pool *db.Pool) {
+		var clock setClock
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.BeatEvery, c.Now, c.followAfter = 50*time.Millisecond, clock.now, 3*time.Second })
+		b.group = b.addGroup("orders", addressA)
+		b.startEngine(b.engine)
+		b.everySecond(2)
+		const back = 70 * time.Second
+		clock.set(-back)
+		b.await("it is followed", func() bool { return (time.Until(b.engine.Now()) + back).Abs() < time.Second })
+		followed, reached := time.Now(), b.countRuns("id > 0")
+		restarted := b.started(b.engine.Now().Add(time.Second).Truncate(time.Second), func(p *db.InsertJobParams) { p.ScheduleConf = "1" })
+		b.exec("UPDATE xxl_job_info SET claimed_until = (SELECT MAX(claimed_until) FROM xxl_job_info) WHERE id = ?", restarted)
+		b.restart(restarted, b.engine.Now().Add(time.Second).Truncate(time.Second))
+		b.await("who was started anew goes on", func() bool { return b.countRuns("job_id = ?", restarted) > 3 })
+		if n := b.countRuns("job_id <> ?", restarted) - reached; n != 0 {
+			t.Errorf("the others have %d runs in %s", n, time.Since(followed))
+		}
+		b.await("the others go on when their time comes", func() bool { return b.countRuns("job_id <> ?", restarted) > reached+4 })
+		if wait := time.Since(followed); wait < back-5*time.Second || wait > back+10*time.Second {
+			t.Errorf("they went on after %s", wait)
+		}
+		var twice int
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM (SELECT 1 FROM xxl_job_log GROUP BY job_id, planned_at HAVING COUNT(*) > 1) AS t").Scan(&twice); err != nil || twice != 0 {
+			t.Errorf("%d times came twice, %v", twice, err)
+		}
+	})
+}
+
 // TestRegistrationsSurviveClockChanges: DATETIME columns hold the zone's wall clock, which repeats an hour in autumn.
 func TestRegistrationsSurviveClockChanges(t *testing.T) {
 	t.Parallel()
