@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"testing"
 
@@ -93,6 +94,28 @@ func TestFilesAreNotRefusedByADatabaseThatIsAway(t *testing.T) {
 		var done struct{ Done bool }
 		if c.json(200, &done, "POST", "/jobs/apply", body); !done.Done {
 			t.Error("it is not applied when the database is back")
+		}
+	})
+}
+
+// TestADeedForManyIsToldWhenTheDatabaseGoes away after it: which jobs were moved, and what takes that back.
+func TestADeedForManyIsToldWhenTheDatabaseGoes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, sent := startWatched(t, o)
+		b := open(t, a).mustLogin()
+		for _, name := range []string{"orders", "stock"} {
+			b.post("/executors", url.Values{"app_name": {name}, "title": {name}, "type": {"auto"}})
+		}
+		for _, name := range []string{"one", "two"} {
+			if got := b.post("/jobs", form(url.Values{"name": {name}})); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		sent.Before("UpdateJob", func() { sent.Refuse("ListGroups", 1, mysql.ErrInvalidConn) })
+		got := b.post("/jobs/bulk", url.Values{"do": {"move"}, "id": {"1", "2"}, "group": {"2"}})
+		if n := got.document(t).Find(bulkFields).Length(); got.status != http.StatusOK || n == 0 {
+			t.Errorf("%d, and %d fields to take it back with: %s", got.status, n, got.body)
 		}
 	})
 }

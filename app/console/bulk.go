@@ -291,6 +291,9 @@ func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction, choos
 			page.Pausings = append(page.Pausings, ui.Option{Value: string(s), Label: page.T("pauses.strategy." + string(s)), Selected: string(s) == page.Pausing})
 		}
 	}
+	if !choosing { // when it is done, nothing more is read that could keep anybody from learning what was
+		return page, nil
+	}
 	if b.Do == manage.BulkEdit {
 		page.Fields, page.Calendars = manage.BulkFields(), c.jobs.CalendarNames()
 	}
