@@ -158,7 +158,7 @@ func findingOf(r Release, t jobspec.ScheduleType, conf string) JobFinding {
 }
 
 func cronFinding(r Release, conf string) JobFinding {
-	fields := strings.Fields(strings.ToUpper(conf))
+	fields := strings.FieldsFunc(strings.ToUpper(conf), func(r rune) bool { return r == ' ' || r == '\t' }) // as they are read
 	if len(fields) > 7 {
 		return FindingFields
 	}

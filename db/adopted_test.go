@@ -73,6 +73,7 @@ func TestFindingOf(t *testing.T) {
 		{"a daily job", db.Release23, "CRON", "0 0 2 * * ?", ""},
 		{"eight fields", db.Release23, "CRON", "0 0 2 * * ? * *", db.FindingFields},
 		{"eight fields that nobody took", db.Release34, "CRON", "0 0 2 * * ? * *", db.FindingFields},
+		{"words behind a line end", db.Release34, "CRON", "0 0 2 ? * MON\nof\nthe\nweek", ""},
 		{"no cron text", db.Release34, "CRON", "daily", db.FindingUnread},
 		{"none at all", db.Release34, "CRON", "", db.FindingUnread},
 		{"a list with W", db.Release23, "CRON", "0 0 2 5,20W * ?", db.FindingWeekday},
@@ -95,6 +96,22 @@ func TestFindingOf(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzFindingOf holds that a text is called unread where it is not understood, and only there, whatever somebody has left in a table.
+func FuzzFindingOf(f *testing.F) {
+	for _, seed := range []string{"0 0 2 5,20W * ?", "0 0 2 * * ? * *", "0 0/5 9-17 15W * ?", "0 0 2 ? * MON\n * *\u3000*", "1\n0 0 2 L\u00a0W * ?", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, conf string) {
+		_, err := jobspec.Next(jobspec.ScheduleCron, conf, time.Unix(0, 0), time.UTC)
+		for _, release := range []db.Release{db.Release21, db.Release23, db.Release25, db.Release32, db.Release34, db.Release35} {
+			found := db.FindingOf(release, jobspec.ScheduleCron, conf)
+			if unread := found == db.FindingUnread || found == db.FindingFields; unread != (err != nil) {
+				t.Errorf("%q of %s: finding %q, and %v", conf, release, found, err)
+			}
+		}
+	})
 }
 
 // addOldJob puts a started job into a database that is still XXL-JOB's.
