@@ -474,3 +474,24 @@ func TestTheChoiceInThePaletteStaysWithItsHit(t *testing.T) {
 	answer <- true
 	do(t, chosen(group))
 }
+
+// TestAFormThatComesBackBeginsWhereItIsWrong, also where a search stands for the field, and where the faults of a file are listed.
+func TestAFormThatComesBackBeginsWhereItIsWrong(t *testing.T) {
+	f := fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("GET /jobs/15", func(w http.ResponseWriter, r *http.Request) {
+		p := f.jobEdit()
+		p.Errors = map[string]string{r.FormValue("wrong"): "There is no job #99.", jobs.FieldAlarmEmail: "“x” is no address."}
+		render(w, r, 422, jobs.Form(p), "")
+	})
+	mux.HandleFunc("GET /jobs/import", func(w http.ResponseWriter, r *http.Request) { render(w, r, 422, jobs.Import(f.importBroken()), "") })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	do := doer(browsertest.Open(t))
+	for _, field := range [][2]string{{jobs.FieldChildren, ui.FieldJobSearch}, {jobs.FieldName, jobs.FieldName}} {
+		do(t, chromedp.Navigate(server.URL+"/jobs/15?wrong="+field[0]), until(fmt.Sprintf(`document.activeElement.name === %q`, field[1])))
+	}
+	do(t, chromedp.Navigate(server.URL+"/jobs/import"), until(`document.activeElement.id === "import-faults" &&
+		document.querySelector("[name=text][aria-invalid=true]").getAttribute("aria-describedby").endsWith(document.activeElement.id)`))
+}

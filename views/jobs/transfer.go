@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
@@ -166,4 +168,12 @@ func textRows(p ImportPage) int {
 		return 8
 	}
 	return 20
+}
+
+// wrong says of the text that it has the faults that are listed.
+func (p ImportPage) wrong() templ.Attributes {
+	if len(p.Faults) == 0 {
+		return nil
+	}
+	return templ.Attributes{"aria-invalid": "true", "aria-describedby": FieldText + "-help import-faults"}
 }

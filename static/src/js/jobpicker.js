@@ -53,6 +53,7 @@ export function jobPicker(root) {
     search.setAttribute("aria-describedby", [`${ids.id}-error`, search.getAttribute("aria-describedby")].join(" ").trim());
   }
   box.hidden = false;
+  if (document.querySelector("[autofocus]") === ids) search.focus(); // it is the first that something is wrong with
 
   chips.addEventListener("click", (event) => remove(event.target.closest("[data-chip-remove]") && event.target.closest("[data-chip]")));
   popup.addEventListener("mousedown", (event) => event.preventDefault()); // the search keeps the focus
