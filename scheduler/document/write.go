@@ -94,6 +94,8 @@ func writeJSONLeaf(out *bytes.Buffer, n Node) {
 		out.WriteString("[]")
 	case n.Kind == Mapping:
 		out.WriteString("{}")
+	case n.Kind == Nothing:
+		out.WriteString("null")
 	case n.Plain:
 		out.WriteString(n.Text)
 	default:

@@ -28,7 +28,9 @@ func toYAML(n Node) *yaml.Node {
 			y.Content = append(y.Content, toYAML(item))
 		}
 		return y
-	case Nothing, Scalar:
+	case Nothing:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	case Scalar:
 	}
 	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text}
 	if n.Plain {
@@ -90,7 +92,7 @@ func writeYAML(out *bytes.Buffer, tree Node) error {
 
 // collect finds the texts that the library is asked about.
 func (w writer) collect(n Node) {
-	if len(n.Items) == 0 && !n.Plain && !word(n.Text) && !literal(n.Text) {
+	if len(n.Items) == 0 && n.Kind != Nothing && !n.Plain && !word(n.Text) && !literal(n.Text) {
 		w.quoted[n.Text] = ""
 	}
 	for _, item := range n.Items {
@@ -149,6 +151,8 @@ func (w writer) leaf(n Node) {
 		text = "[]"
 	case n.Kind == Mapping:
 		text = "{}"
+	case n.Kind == Nothing:
+		text = ""
 	case !n.Plain && !word(text):
 		text = w.quoted[text]
 	}

@@ -63,6 +63,7 @@ func OpenDraft(text string) (*Draft, error) {
 		}
 		return d, err
 	}
+	text = endMark.ReplaceAllString(text, "")
 	if d, ok := split(text); ok {
 		return d, nil
 	}
@@ -76,6 +77,9 @@ func OpenDraft(text string) (*Draft, error) {
 	}
 	return d, nil
 }
+
+// endMark ends a document. Nothing but comments stands behind it in a definition, and what is added to the end would.
+var endMark = regexp.MustCompile(`(?m)^\.\.\.[ \t]*(?:\n|$)`)
 
 var stepsLine = regexp.MustCompile(`^( *(?:steps|"steps"|'steps') *:)(.*)$`)
 

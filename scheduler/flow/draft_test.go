@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -263,4 +264,53 @@ func TestDraftsSayWhatWasChanged(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestADraftStaysReadable whatever the form does to it, step after step: in JSON too, where a new step names no job yet, and before the mark that ends a
+// document of YAML.
+func TestADraftStaysReadable(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"steps:\n  - id: a\n    job: 1\n    parameter: x # c1\n  - id: b\n    job: 2\n",
+		"---\nsteps:\n  - id: a\n    job: 1\n  - id: b\n    job: 2\n...\n",
+		"# head\nsteps:\n- id: a\n  job: 1\n- id: b\n  needs: [a]\n  job: {app_name: x, description: y}\noutputs: {x: 1}\n",
+		`{"steps":[{"id":"a","job":1},{"id":"b","flow":null}],"outputs":{"x":"1"}}`,
+		`{"steps":[{"id":"a","job":1,"parameter":"~"},{"id":"b","job":"2","if":"null"}]}`,
+		"steps:\n  - id: a\n    job: 1\n    parameter: |\n      a\n      # no comment\n\n  - {id: b, job: 2}\n",
+		"steps:\n  -\n    id: a\n    job: 1\n  -\n    id: b\n    job: 2\n    # of b\n  # of the list\n",
+	} {
+		deeds := []func(d *Draft) error{
+			func(d *Draft) error { return d.Set("a", FieldParam, "map(x, #.y)\n\U0001F600", false) },
+			func(d *Draft) error { return d.Set("a", FieldName, "a: b #c", false) },
+			func(d *Draft) error { return d.SetOutputs([]Output{{Name: "z", Value: "join(['a'], ' #.y')"}}) },
+			func(d *Draft) error { _, err := d.Add(KindJob); return err },
+			func(d *Draft) error { _, err := d.Rename("a", "aa"); return err },
+			func(d *Draft) error { return d.SetKind("b", KindFlow) },
+			func(d *Draft) error { d.Move("aa", 1); return nil },
+			func(d *Draft) error { return d.Set("aa", FieldParam, "", false) },
+			func(d *Draft) error { _, err := d.Add(KindApprove); return err },
+			func(d *Draft) error { return d.SetOutputs(nil) },
+			func(d *Draft) error { d.SetOnFailure(OnFailureContinue); return nil },
+			func(d *Draft) error { return d.Remove("aa") },
+		}
+		now := text
+		for i, do := range deeds {
+			d, err := OpenDraft(now)
+			if err != nil {
+				t.Fatalf("%q, before %d: %v\n%s", text, i, err, now)
+			}
+			if err := do(d); err != nil {
+				t.Fatalf("%q, %d: %v", text, i, err)
+			}
+			if now, err = d.Text(); err != nil {
+				t.Fatalf("%q, after %d: %v", text, i, err)
+			}
+			if strings.HasPrefix(text, "{") && !json.Valid([]byte(now)) {
+				t.Fatalf("%q, after %d: no JSON:\n%s", text, i, now)
+			}
+		}
+		if def, err := Parse([]byte(now)); err != nil || len(def.Steps) != 3 || def.Steps[0].ID != "b" {
+			t.Errorf("%q: %v\n%s", text, err, now)
+		}
+	}
 }
