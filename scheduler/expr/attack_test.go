@@ -86,6 +86,7 @@ func TestLargeNumbersStayWhatTheyAre(t *testing.T) {
 		"fromJSON('9007199254740993') == 9007199254740993": true, "2 ** 53 == 9007199254740992": true,
 		"9223372036854775806 + 1": math.MaxInt64, "-9223372036854775807 - 1": math.MinInt64, "3037000499 * 3037000499": 9223372030926249001, "-2 * 4611686018427387904": math.MinInt64,
 		"1.5 * 2": 3.0, "5 - 0.5": 4.5, "1 - -1": 2, "0 * -5": 0,
+		"-(3 - 5)": 2, "3 - -(1 + 1)": 5, "-steps.a.output.big": -9007199254740993, "-(0.5 + 1)": -1.5, "-steps.a.output.half": -0.5, "-(9223372036854775807)": -math.MaxInt64,
 	} {
 		p, err := Compile(text, testScope)
 		if err != nil {
@@ -99,6 +100,7 @@ func TestLargeNumbersStayWhatTheyAre(t *testing.T) {
 	for _, text := range []string{
 		"9223372036854775807 + 1", "-9223372036854775807 - 2", "9223372036854775807 * 2", "4611686018427387904 * 2", "sum([9223372036854775807, 1])", "'a' - 1", "nil * 2",
 		"1..item", "item..2", "int(1 / 0)",
+		"-(-9223372036854775807 - 1)", "-int('-9223372036854775808')", "-steps.a.output.none", "-steps.a.output.name",
 	} {
 		p, err := Compile(text, testScope)
 		if err == nil {

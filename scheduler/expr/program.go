@@ -311,6 +311,14 @@ func (g *guard) Visit(node *ast.Node) {
 		if name, ours := operators[n.Operator]; ours {
 			ast.Patch(node, operator(name, n.Left, n.Right))
 		}
+	case *ast.UnaryNode:
+		switch n.Node.(type) {
+		case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode, *ast.ArrayNode, *ast.MapNode: // is known as it stands
+		default:
+			if n.Operator == "-" { // the library's goes round at the least number
+				ast.Patch(node, operator("#subtract", &ast.IntegerNode{Value: 0}, n.Node))
+			}
+		}
 	case *ast.PredicateNode:
 		count := &counter{}
 		ast.Walk(&n.Node, count)
@@ -324,7 +332,7 @@ func (g *guard) Visit(node *ast.Node) {
 	case *ast.VariableDeclaratorNode, *ast.SequenceNode, *ast.BytesNode, *ast.ConstantNode:
 		g.fail(KindSyntax, "")
 		g.wrong.Reason = because("variables").Field
-	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode, *ast.ChainNode,
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.ChainNode,
 		*ast.ConditionalNode, *ast.ArrayNode, *ast.MapNode, *ast.PairNode:
 	default:
 		g.fail(KindSyntax, "")
