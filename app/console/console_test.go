@@ -597,3 +597,16 @@ func TestACronTextOfAChineseInputMethodIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestAFormIsText, with the line ends of one, whatever bytes a program posts.
+func TestAFormIsText(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequest(http.MethodPost, "/jobs?name=%fe", strings.NewReader("param=%ff%e5%a5%bd&script=a%0D%0Ab"))
+	r.Header.Set(echo.HeaderContentType, echo.MIMEApplicationForm)
+	if err := parseForm(echo.New().NewContext(r, httptest.NewRecorder())); err != nil {
+		t.Fatal(err)
+	}
+	if got := [3]string{r.Form.Get("name"), r.Form.Get("param"), r.Form.Get("script")}; got != [3]string{"\uFFFD", "\uFFFD好", "a\nb"} {
+		t.Errorf("%q", got)
+	}
+}

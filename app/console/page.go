@@ -227,7 +227,7 @@ func readForm(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // parseForm reads a posted form whole, so that one that is too large is refused as such. Browsers send line ends as CR LF, which
-// no script and no comparison wants.
+// no script and no comparison wants; what is no UTF-8 no browser sends, and MySQL refuses it.
 func parseForm(ec echo.Context) error {
 	if err := ec.Request().ParseForm(); err != nil {
 		p := problem.From(err)
@@ -238,7 +238,7 @@ func parseForm(ec echo.Context) error {
 	}
 	for _, values := range ec.Request().Form {
 		for i := range values {
-			values[i] = strings.ReplaceAll(values[i], "\r\n", "\n")
+			values[i] = strings.ToValidUTF8(strings.ReplaceAll(values[i], "\r\n", "\n"), "\uFFFD")
 		}
 	}
 	return nil

@@ -218,7 +218,8 @@ func prefixOf(r *http.Request) string {
 	return ""
 }
 
-// parse reads the parameters of a request, also those of a multipart form.
+// parse reads the parameters of a request, also those of a multipart form. As in XXL-JOB, whose server reads them as UTF-8, what is none is
+// a character that says so: MySQL would refuse it.
 func parse(r *http.Request) error {
 	err := r.ParseForm()
 	if err == nil && strings.HasPrefix(r.Header.Get(echo.HeaderContentType), echo.MIMEMultipartForm) {
@@ -232,6 +233,11 @@ func parse(r *http.Request) error {
 	}
 	if r.Form == nil {
 		r.Form = url.Values{}
+	}
+	for _, values := range r.Form {
+		for i := range values {
+			values[i] = strings.ToValidUTF8(values[i], "\uFFFD")
+		}
 	}
 	return nil
 }

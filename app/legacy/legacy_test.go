@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -158,6 +159,11 @@ func FuzzForm(f *testing.F) {
 			return
 		}
 		c := &call{form: form{values: r.Form}, gen: generationOf(r.Form, r)}
+		for name, values := range r.Form {
+			if !utf8.ValidString(strings.Join(values, "")) {
+				t.Errorf("%q is no text: %q", name, values)
+			}
+		}
 		if id := c.id(); id < 1 && c.err() == nil {
 			t.Errorf("id %d without a fault", id)
 		}
