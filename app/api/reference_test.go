@@ -185,7 +185,7 @@ func (r *reference) operation(o *huma.Operation, method, path string) {
 	}
 	if o.RequestBody != nil {
 		for _, kind := range slices.Sorted(maps.Keys(o.RequestBody.Content)) {
-			r.line("%s %s, `%s`\n", r.either("Takes", "请求体"), r.kind(o.RequestBody.Content[kind].Schema), kind)
+			r.line("%s %s%s`%s`\n", r.either("Takes", "请求体"), r.kind(o.RequestBody.Content[kind].Schema), r.either(", ", "，"), kind)
 		}
 	}
 	var refusals []string
