@@ -35,15 +35,21 @@ func startWatched(t *testing.T, o Options) (*App, *dbtest.Watched) {
 	return a, sent
 }
 
+// callerOf is a program with every right in an app that has one group.
+func callerOf(t *testing.T, a *App) *caller {
+	t.Helper()
+	c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, open(t, a).mustLogin(), url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}
+	c.json(201, &struct{}{}, "POST", "/groups", `{"app_name":"orders","title":"Orders","type":"manual","addresses":["http://127.0.0.1:1/"]}`)
+	return c
+}
+
 // TestWhatWasDoneAndCannotBeReadIsSaidToBeDone: the database goes away between a change and the reading of what it came to. The answer does not say
 // that the request was not done, nor to send it again in a moment.
 func TestWhatWasDoneAndCannotBeReadIsSaidToBeDone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
 		a, sent := startWatched(t, o)
-		root := open(t, a).mustLogin()
-		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}
-		c.json(201, &struct{}{}, "POST", "/groups", `{"app_name":"orders","title":"Orders","type":"manual","addresses":["http://127.0.0.1:1/"]}`)
+		c := callerOf(t, a)
 		count := func(query string) (n int) {
 			t.Helper()
 			if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+query).Scan(&n); err != nil {
@@ -80,9 +86,7 @@ func TestFilesAreNotRefusedByADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
 		a, sent := startWatched(t, o)
-		root := open(t, a).mustLogin()
-		c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}
-		c.json(201, &struct{}{}, "POST", "/groups", `{"app_name":"orders","title":"Orders","type":"manual","addresses":["http://127.0.0.1:1/"]}`)
+		c := callerOf(t, a)
 		const text = `punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: one\n        author: a\n        schedule: NONE\n        handler: h\n`
 		body := fmt.Sprintf(`{"source":"git","files":[{"text":"%s"}]}`, text)
 		sent.Refuse("InsertJob", 1, &mysql.MySQLError{Number: 1114, Message: "The table 'xxl_job_info' is full"})

@@ -38,7 +38,10 @@ func (p *Pool) Migrate(ctx context.Context) error {
 		}
 		return p.settle(ctx)
 	}
-	if err := errors.Join(p.CheckLog(ctx), p.mendLog(ctx)); err != nil {
+	if err := p.CheckLog(ctx); err != nil {
+		return err
+	}
+	if err := p.mendLog(ctx); err != nil {
 		return err
 	}
 	if current, err := p.isCurrent(ctx); err != nil {
