@@ -164,9 +164,10 @@ func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, 
 	}
 	r.sayOf("nodes.clock", "%d {admin has|admins have} a clock that is off", clocks)
 	r.sayOf("nodes.conditions", "%d {admin has|admins have} something that is not as it should be", troubled)
+	atWork := len(r.Nodes) - len(dead)
 	for _, name := range []string{"max_connections", "max_user_connections"} { // the second is 0 where there is no bound
-		if given, _ := strconv.Atoi(r.Variables[name]); given > 0 && len(r.Nodes)*db.MySQLConns > given {
-			r.say("db.connections", Counted(fmt.Sprintf("%s is %d: %%d {admin takes|admins take} up to %d of them", name, given, len(r.Nodes)*db.MySQLConns), len(r.Nodes)), nil)
+		if given, _ := strconv.Atoi(r.Variables[name]); given > 0 && atWork*db.MySQLConns > given {
+			r.say("db.connections", Counted(fmt.Sprintf("%s is %d: %%d {admin takes|admins take} up to %d of them", name, given, atWork*db.MySQLConns), atWork), nil)
 		}
 	}
 	r.sayOf("nodes.version", "%d other {version|versions} than this program's ("+strings.ReplaceAll(version, "%", "")+") {is|are} at work", versions)
